@@ -1,17 +1,17 @@
-/// A key that somebody wants made.
+/// A request to create an access key.
 public struct NewAccessKey: WireObject, Hashable {
-    /// What its holder does.
+    /// The role of the key.
     public var role: Open<AccessKey.Role>?
-    /// What people call it.
+    /// The display name.
     public var name: String?
-    /// The accounts it is bound to; nil for those of its maker.
+    /// The accounts the key may access; `nil` for those of the creating key.
     public var accounts: [String]?
-    /// What it may do beyond its role, such as `payments:charge`.
+    /// Permissions beyond the role, such as `payments:charge`.
     public var allow: [String]?
-    /// After what span it ends; nil for never.
+    /// The lifetime; `nil` for a key that does not expire.
     public var expiresIn: Span?
 
-    /// A key for somebody.
+    /// Creates an empty request.
     public init() {}
 
     package static let shape = Shape<NewAccessKey>(
@@ -40,51 +40,53 @@ public struct NewAccessKey: WireObject, Hashable {
     }
 }
 
-/// A key of the API: who it is for, and what it may do.
+/// An API key, its role and its permissions.
 ///
-/// *Shape* (what is not known is left out):
+/// *Shape* (unknown fields are left out):
 /// ```
 /// {"id":"key_8sKx0mPq2LtZ","name":"support desk","role":"support","allow":[],"accounts":["acme"],
 ///  "created_at":"2026-11-20T09:30:00.125Z","created_by":"key_…","expires_at":"2027-02-18T…",
 ///  "last_used_at":"2026-11-20T09:31:00.000Z"}
 /// ```
 public struct AccessKey: WireObject, Hashable, CustomStringConvertible {
-    /// What a key's holder does; each may do what the one before may.
+    /// The role of a key.
+    ///
+    /// Each role includes the permissions of the roles before it.
     public enum Role: String, Word {
-        /// Sees everything and changes nothing.
+        /// Reads everything and changes nothing.
         case viewer
-        /// Helps a payer: looks again, hands in codes, sends a delivery again.
+        /// Helps payers: requests polls, submits verification codes, retries deliveries.
         case support
-        /// Runs the place: watches, endpoints, lanes, replays.
+        /// Manages watches, endpoints, lanes and replays.
         case `operator`
-        /// Charges, sees secrets and makes keys.
+        /// Charges payments, reads secrets and creates keys.
         case admin
     }
 
-    /// What it is called by programs.
+    /// The ID of the key.
     public var id = ""
-    /// The key itself, in the answer that made it and never again.
+    /// The key itself, present only in the response that created it.
     public var reveal: String?
-    /// What people call it.
+    /// The display name.
     public var name: String?
-    /// What its holder does.
+    /// The role of the key.
     public var role = Open(Role.viewer)
-    /// What it may do beyond its role.
+    /// Permissions beyond the role.
     public var allow: [String] = []
-    /// The accounts it is bound to; nil for all.
+    /// The accounts the key may access; `nil` for all.
     public var accounts: [String]?
-    /// When it was made.
+    /// The creation time.
     public var createdAt = Time(ms: 0)
-    /// Who made it; nil when that is somebody of other accounts.
+    /// The creator; `nil` if the creator belongs to other accounts.
     public var createdBy: String?
-    /// When it ends; nil for never.
+    /// The expiry time; `nil` for a key that does not expire.
     public var expiresAt: Time?
-    /// When it was used last, to the minute; nil for never.
+    /// The time of the last use, to the minute; `nil` if the key has not been used.
     public var lastUsedAt: Time?
 
     package init() {}
 
-    /// Without the key itself, for logs.
+    /// A description for logs, without the key itself.
     public var description: String { "AccessKey(\(id))" }
 
     package static let shape = Shape<AccessKey>("AccessKey") {

@@ -1,21 +1,21 @@
 import JSONText
 
-/// Some items, and where the next ones are.
+/// A page of items with the cursor of the next page.
 package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
     /// The items, in order.
     package var items: [Item] = []
-    /// Whether there is more right now.
+    /// Whether more items are available now.
     package var hasMore = false
-    /// The cursor of the next page; nil when this was the last.
+    /// The cursor of the next page; `nil` on the last page.
     package var next: String?
-    /// Whether events before these are no longer kept, so that the watches must be read anew.
+    /// Whether earlier events have been dropped, so that the client must read the watches again.
     package var hasGap = false
-    /// How many records were looked at for it; nil where nobody counted.
+    /// The number of records examined; `nil` if they were not counted.
     package var looked: Int?
 
     package init() {}
 
-    /// The items, and the cursor behind them when there are more.
+    /// Creates a page, with the cursor of the next page if there are more items.
     package init(_ items: [Item], next: String? = nil) {
         self.items = items
         hasMore = next != nil
@@ -50,36 +50,36 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
     }
 }
 
-/// What the server says about a request it did not fulfil (RFC 9457).
+/// The error response to a request that failed (RFC 9457).
 public struct ProblemReport: WireObject, Hashable {
-    /// `urn:poller:problem:` and the code.
+    /// `urn:poller:problem:` followed by the code.
     public var type = ""
-    /// The same short sentence for every occurrence.
+    /// A short sentence, the same for every occurrence.
     public var title = ""
     /// The HTTP status.
     public var status = 0
-    /// What is wrong here and what would be right.
+    /// The error and how to correct it.
     public var detail = ""
-    /// Stable name to decide on.
+    /// A stable code for programs.
     public var code = ""
-    /// Where in the request, when it is one place.
+    /// The field with the error, if it is a single one.
     public var field: String?
-    /// What is wrong with single items of a batch; the first 20.
+    /// The first 20 errors of a batch.
     public var errors: [Item]?
-    /// How many items are wrong.
+    /// The number of invalid items in the batch.
     public var errorsTotal: Int?
-    /// What to give an operator who looks into the server's log.
+    /// The request ID, by which an operator finds the request in the server's log.
     public var requestID = ""
 
-    /// What is wrong with one item of a batch.
+    /// An error in one item of a batch.
     public struct Item: WireObject, Hashable {
-        /// The item's place in the batch, from 0.
+        /// The index of the item in the batch, from 0.
         public var index = 0
-        /// As ``ProblemReport/code``.
+        /// The code, as in ``ProblemReport/code``.
         public var code = ""
-        /// As ``ProblemReport/field``.
+        /// The field, as in ``ProblemReport/field``.
         public var field: String?
-        /// As ``ProblemReport/detail``.
+        /// The detail, as in ``ProblemReport/detail``.
         public var detail = ""
 
         package init() {}
@@ -107,28 +107,30 @@ public struct ProblemReport: WireObject, Hashable {
     }
 }
 
-/// What a token for browsers is to let its holder hear; what is nil does not narrow it.
+/// A request for a browser token, with the events it may subscribe to.
+///
+/// A `nil` filter matches every event.
 public struct StreamTokenRequest: WireObject, Hashable {
-    /// How much of an event is shown.
+    /// The level of detail in events.
     public enum View: String, Word {
-        /// What the customer of a source may see.
+        /// The fields that the customer of a source may see.
         case `public`
-        /// Events as they were recorded.
+        /// Events as recorded.
         case full
     }
 
-    /// Whose events; nil is the default account.
+    /// The account; `nil` for the default account.
     public var account: String?
-    /// Of these sources only; at most 20.
+    /// The sources to include, at most 20.
     public var sources: [String]?
-    /// Of these types only, such as `source.*`; at most 20.
+    /// The event types to include, such as `source.*`, at most 20.
     public var types: [String]?
-    /// How much of an event is shown; nil is `public`.
+    /// The level of detail in events; `nil` for `public`.
     public var view: Open<View>?
-    /// How long it lives, at most an hour; nil is ten minutes.
+    /// The lifetime, at most one hour; `nil` for ten minutes.
     public var ttl: Span?
 
-    /// Narrows nothing.
+    /// Creates a request without filters.
     public init() {}
 
     package static let shape = Shape<StreamTokenRequest>(
@@ -167,17 +169,18 @@ public struct StreamTokenRequest: WireObject, Hashable {
     }
 }
 
-/// A token with which a browser listens at the live gateway until it ends.
+/// A token with which a browser subscribes at the live gateway until the token expires.
 public struct StreamToken: WireObject, Hashable, CustomStringConvertible {
-    /// The token itself: send it as `{"op":"auth","token":…}`; in a URL it begins one connection, within
-    /// 30 s of its making, and is good for nothing else.
+    /// The token itself, sent as `{"op":"auth","token":…}`.
+    ///
+    /// In a URL, the token opens a single connection, within 30 s of its creation. It grants nothing else.
     public var reveal = ""
-    /// When it ends; the gateway closes with 4105 then.
+    /// The expiry time, at which the gateway closes the connection with code 4105.
     public var expiresAt = Time(ms: 0)
 
     package init() {}
 
-    /// Without the token, for logs.
+    /// A description for logs, without the token.
     public var description: String { "StreamToken(redacted)" }
 
     package static let shape = Shape<StreamToken>("StreamToken") {
@@ -192,18 +195,18 @@ public struct StreamToken: WireObject, Hashable, CustomStringConvertible {
     }
 }
 
-/// A mail that came back, as the relay's bounce processing reports it.
+/// A bounced email, as reported by the relay's bounce processing.
 public struct Bounce: WireObject, Hashable {
-    /// What happened to it.
+    /// The kind of bounce.
     public enum Kind: String, Word {
         case hardBounce = "hard_bounce"
         case softBounce = "soft_bounce"
         case complaint
     }
 
-    /// Whom it was for.
+    /// The recipient's address.
     public var recipient = ""
-    /// What happened to it.
+    /// The kind of bounce.
     public var type: Open<Kind>?
 
     package init() {}
@@ -229,9 +232,9 @@ public struct Bounce: WireObject, Hashable {
     }
 }
 
-/// Whether somebody is sent mails.
+/// The suppression state of an email address.
 public struct Suppression: WireObject, Hashable {
-    /// Why somebody is sent none.
+    /// The reason for the suppression.
     public enum Reason: String, Word {
         case unsubscribed
         case hardBounce = "hard_bounce"
@@ -240,9 +243,9 @@ public struct Suppression: WireObject, Hashable {
 
     /// The address.
     public var recipient = ""
-    /// Whether nothing is sent there.
+    /// Whether no email is sent to the address.
     public var isSuppressed = false
-    /// Why nothing is sent there; nil when mails are sent.
+    /// The reason for the suppression; `nil` for an address that receives email.
     public var reason: Open<Reason>?
 
     package init() {}
@@ -254,9 +257,9 @@ public struct Suppression: WireObject, Hashable {
     }
 }
 
-/// What became of a webhook of Stripe's.
+/// The result of processing a Stripe webhook.
 package struct WebhookResult: WireObject, Hashable {
-    /// What became of it in one word.
+    /// The result code.
     package enum Result: String, Word {
         case accepted, duplicate, ignored
         case setAside = "set_aside"
@@ -280,9 +283,9 @@ package struct WebhookResult: WireObject, Hashable {
     }
 }
 
-/// What the page that customers come back to tells them.
+/// An update for the page that customers return to.
 package struct ReturnUpdate: WireObject, Hashable {
-    /// How their payment stands.
+    /// The payment state shown to the customer.
     package enum State: String, Word {
         case confirming, waiting, action, authorised, processing, confirmed, failed, expired
         case refunded, disputed, reversed, unknown
@@ -311,7 +314,7 @@ package struct ReturnUpdate: WireObject, Hashable {
     }
 }
 
-/// The schemas that have a name of their own in the API's description, in its order.
+/// The schemas with a name in the OpenAPI description, in its order.
 package enum Components {
     package static var all: [(name: String, schema: Schema)] {
         [

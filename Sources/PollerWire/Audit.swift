@@ -1,42 +1,45 @@
 package import JSONText
 
-/// Something that somebody has changed, or wanted to and was refused.
+/// A change, or a change that was rejected.
 public struct AuditEntry: WireObject, Hashable {
-    /// Ascending in the order in which changes were noted.
+    /// The ID, ascending in the order in which changes were recorded.
     public var id = ""
-    /// When it was done.
+    /// The time of the change.
     public var at = Time(ms: 0)
-    /// The name of the key, of one bound to accounts with its id in parentheses; `open` without keys,
-    /// `configuration` for the server's file, `pollerd` for the system itself.
+    /// The name of the key.
+    ///
+    /// The key's ID follows in parentheses if the key is bound to accounts.
+    ///
+    /// `open` if the server has no keys, `configuration` for the server's file, `pollerd` for the system.
     public var by = ""
-    /// The key's id; nil for one of the server's file and where there is none.
+    /// The key's ID; `nil` for a key of the server's file, and without a key.
     public var key: String?
-    /// What the key's holder does.
+    /// The role of the key.
     public var role: Open<AccessKey.Role>?
-    /// The peer of the connection.
+    /// The peer address of the connection.
     public var address: String?
-    /// The id of the request, as its answer had it.
+    /// The request ID, as in the response.
     public var request: String?
-    /// The operation, as the API's description names it.
+    /// The name of the operation in the OpenAPI description.
     public var action = ""
-    /// What was changed.
+    /// The object that was changed.
     public var target = Target()
-    /// Whose it is; nil for what is of the whole cluster.
+    /// The account; `nil` for a change to the whole cluster.
     public var account: String?
-    /// The fields that changed, as they were: a JSON object.
+    /// The changed fields with their previous values, as a JSON object.
     package var beforeJSON: RawJSON?
-    /// The same fields afterwards.
+    /// The same fields with their new values.
     package var afterJSON: RawJSON?
-    /// Why it was not done, by a problem's code; nil when it was.
+    /// The problem code of a rejected change; `nil` for a change that was applied.
     public var refused: String?
 
-    /// A thing that was changed.
+    /// The object of a change.
     public struct Target: WireObject, Hashable {
-        /// `watch`, `endpoint`, `delivery`, `lane`, `key`, `order`, `suppression`, `store`.
+        /// The kind: `watch`, `endpoint`, `delivery`, `lane`, `key`, `order`, `suppression` or `store`.
         public var kind = ""
-        /// As the API names it.
+        /// The ID in the API.
         public var id = ""
-        /// The name of the target at the time of the change; nil for a target without a name.
+        /// The name of the target at the time of the change; `nil` for a target without a name.
         public var name: String?
 
         package init() {}
@@ -54,9 +57,9 @@ public struct AuditEntry: WireObject, Hashable {
 
     package init() {}
 
-    /// The fields that changed, as they were, as JSON; nil for what was not there.
+    /// The changed fields with their previous values, as JSON; `nil` for an object that did not exist.
     public var before: String? { beforeJSON?.description }
-    /// The same fields afterwards; nil for what is not there any more.
+    /// The same fields with their new values; `nil` for an object that was deleted.
     public var after: String? { afterJSON?.description }
 
     package static let shape = Shape<AuditEntry>("AuditEntry") {

@@ -1,30 +1,31 @@
-/// Lines of a CSV file that a spreadsheet opens without running anything.
+/// Lines of a CSV file that are safe to open in a spreadsheet.
 ///
-/// *Shape*: RFC 4180: commas, lines that end with CRLF, quotation marks around fields that have a comma, a semicolon, a
-/// quotation mark or a line break, UTF-8.
+/// *Shape*: RFC 4180 in UTF-8: comma-separated, with CRLF line ends. A field with a comma, a semicolon, a quotation
+/// mark or a line break is quoted.
 ///
-/// *Formulas.* Spreadsheets take a field that begins with `=`, `+`, `-` or `@` for a formula, and customers choose
-/// their own names. Such a text gets an apostrophe before it, which spreadsheets show as text. Some spreadsheets
-/// separate fields by semicolons or tabs. There the text after one of these begins another field, and quotation marks
-/// in the middle of such a field enclose nothing. So an apostrophe is inserted there, too, and after a line break.
+/// *Formulas.* Spreadsheets treat a field that begins with `=`, `+`, `-` or `@` as a formula, and customers choose
+/// their own names. Such a text is prefixed with an apostrophe, which makes spreadsheets show it as text. Some
+/// spreadsheets separate fields by semicolons or tabs. For them, the text after a separator begins another field, and
+/// quotation marks inside a field have no effect. So an apostrophe is also inserted after these separators and after a
+/// line break.
 /// *Source*: <https://www.rfc-editor.org/rfc/rfc4180>, <https://owasp.org/www-community/attacks/CSV_Injection>
 package enum CSV {
-    /// A field: a text from outside, or a number or name that the server makes, which is never a formula.
+    /// A field: untrusted text, or a number or name from the server, which is never a formula.
     package enum Field: Hashable, Sendable {
         case text(String?)
         case own(String?)
     }
 
-    /// The characters with which formulas begin; those of full width count as well in some locales.
+    /// The characters that begin a formula, including the full-width forms that some locales accept.
     ///
-    /// Scalars, because a sign with an accent is one character, and still begins a formula.
+    /// The set holds scalars: a sign with a combining accent is one character, and still begins a formula.
     private static let formulas: Set<Unicode.Scalar> = ["=", "+", "-", "@", "＝", "＋", "－", "＠"]
-    /// The characters after which another spreadsheet begins a new field.
+    /// The characters after which some spreadsheets begin a new field.
     private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
-    /// The characters with which a text must not begin, because spreadsheets ignore them before a formula.
+    /// The characters that a text must not begin with, because spreadsheets skip them before a formula.
     private static let blanks: Set<Unicode.Scalar> = ["\t", "\r", "\n"]
 
-    /// A line with its line break.
+    /// Returns a line with its line break.
     package static func line(_ fields: [Field]) -> String {
         fields.map(text).joined(separator: ",") + "\r\n"
     }
@@ -37,7 +38,7 @@ package enum CSV {
     }
 
     private static func harmless(_ outside: String) -> String {
-        // Control characters of terminals are not allowed in a name.
+        // Control characters of terminals are not allowed in names.
         let isSteering = { (scalar: Unicode.Scalar) in
             scalar.properties.generalCategory == .control
                 && !"\t\n\r".unicodeScalars.contains(scalar)
@@ -58,13 +59,13 @@ package enum CSV {
         return String(written)
     }
 
-    /// Whether a text is a formula by itself.
+    /// Returns whether the whole text is a formula.
     private static func beginsFormula(_ scalars: [Unicode.Scalar]) -> Bool {
         guard let first = scalars.first(where: { $0 != " " }) else { return false }
         return formulas.contains(first) || blanks.contains(first)
     }
 
-    /// Whether the rest of a text is a formula when it is a field, also one in quotation marks.
+    /// Returns whether the rest of a text is a formula when it is read as a field, quoted or not.
     private static func isFormula(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
         guard let first = rest.first(where: { $0 != " " && $0 != "\"" }) else { return false }
         return formulas.contains(first)
@@ -83,7 +84,7 @@ package enum CSV {
     }
 }
 
-/// Payments as a CSV file: one watch a line.
+/// Payments as a CSV file with one watch per line.
 package struct WatchCSV: Hashable, Sendable {
     private static let columns = [
         "created_at", "source", "account", "kind", "order", "state", "closed_reason", "status",
@@ -91,20 +92,22 @@ package struct WatchCSV: Hashable, Sendable {
         "reason", "last_error",
     ]
 
-    /// The metadata that have a column each.
+    /// The metadata names that have a column.
     private let metadata: [String]
 
-    /// A file with columns for some metadata; the order has a separate column.
+    /// Creates a file with columns for some metadata names.
+    ///
+    /// The order always has a column.
     package init(metadata: [String]) {
         self.metadata = metadata.filter { $0 != "order" }
     }
 
-    /// The first line.
+    /// The header line.
     package var header: String {
         CSV.line((Self.columns + metadata.map { "metadata.\($0)" }).map { .own($0) })
     }
 
-    /// The line of a watch, with amounts in decimal digits: `10.99`.
+    /// Returns the line of a watch, with amounts as decimals, such as `10.99`.
     package func line(of watch: Watch) -> String {
         let payment = watch.payment
         let unit = payment?.currency.flatMap(CurrencyUnit.init)

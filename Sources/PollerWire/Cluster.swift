@@ -1,18 +1,20 @@
-/// A process that works on the cluster, as it announced itself last.
+/// A process of the cluster, as of its last heartbeat.
 public struct Worker: WireObject, Hashable {
-    /// As an explanation names the holder of a watch; new at each start.
+    /// The ID of the process, new at each start.
+    ///
+    /// Explanations name the owner of a watch by it.
     public var id = ""
-    /// `worker`, `notifier`, `api`: one or more.
+    /// One or more of `worker`, `notifier`, `gateway` and `api`.
     public var roles: [String] = []
-    /// The machine's name.
+    /// The host name.
     public var host = ""
-    /// The operating system's process id.
+    /// The process ID of the operating system.
     public var pid = 0
-    /// The version it runs.
+    /// The version of the process.
     public var version = ""
-    /// When it started.
+    /// The start time.
     public var startedAt = Time(ms: 0)
-    /// Items in flight there when it announced itself last.
+    /// The items in flight as of the last heartbeat.
     public var inFlight = 0
 
     package init() {}
@@ -33,21 +35,21 @@ public struct Worker: WireObject, Hashable {
     }
 }
 
-/// A process that worked on the cluster and left within the last day.
+/// A process that left the cluster within the last day.
 public struct DepartedWorker: WireObject, Hashable {
-    /// How it left.
+    /// How the process left.
     public enum How: String, Word {
-        /// It was shut down, and removed itself from the list.
+        /// The process shut down and removed itself from the list.
         case clean
-        /// Its beat expired: it was killed, crashed, or cut off from the store.
+        /// The heartbeat expired: the process was killed, crashed, or lost its connection to the store.
         case lost
     }
 
-    /// The process as in its last announcement.
+    /// The process as of its last heartbeat.
     public var process = Worker()
-    /// The time it left; for a lost process, the time at which its last announcement expired.
+    /// The time the process left; for a lost process, the time its last heartbeat expired.
     public var departedAt = Time(ms: 0)
-    /// How it left.
+    /// How the process left.
     public var how = Open(How.clean)
 
     package init() {}
@@ -67,44 +69,44 @@ public struct DepartedWorker: WireObject, Hashable {
     }
 }
 
-/// How much the server's two queues hold, and how the cluster stands.
+/// The sizes of both queues and the state of the cluster.
 public struct Stats: WireObject, Hashable {
     /// The queue of polls.
     public var watches = Counts()
-    /// The queue of notifications.
+    /// The queue of deliveries.
     public var deliveries = Counts()
     /// The lanes of watches by state.
     public var lanes: Lanes?
-    /// How long the longest overdue watch has been due, in ms.
+    /// The delay of the most overdue watch, in ms.
     public var oldestOverdueMs: Int?
-    /// Watches that a person must look at.
+    /// Watches in quarantine, which need an operator.
     public var quarantined: Int?
     /// Processes that poll.
     public var workers: Int?
-    /// Processes that poll and that the cluster could use now.
+    /// The number of polling processes the cluster could use now.
     public var workersWanted: Int?
     /// Processes that deliver.
     public var notifiers: Int?
-    /// Deliveries that gave up at least one event.
+    /// Deliveries with at least one dead letter.
     public var dead: Int?
-    /// Endpoints that take no events and are probed.
+    /// Endpoints that fail and are being probed.
     public var endpointsDown: Int?
 
-    /// How much one queue holds.
+    /// The size of one queue.
     public struct Counts: WireObject, Hashable {
-        /// Waiting for their due time or their lane.
+        /// Items that wait for their due time or their lane.
         public var pending = 0
-        /// Of those, due already.
+        /// Pending items that are already due.
         public var overdue = 0
-        /// Held by a process.
+        /// Items that a process holds under a lease.
         public var leased = 0
-        /// Closed and still kept for readers; without orders and incidents.
+        /// Closed watches that are still stored, without orders and incidents.
         public var closed = 0
         /// Events in the outbox.
         public var outbox = 0
-        /// Events of the outbox that are not marked for delivery yet.
+        /// Events in the outbox that are not yet marked for delivery.
         public var undelivered = 0
-        /// Lanes with something in them.
+        /// Lanes that are not empty.
         public var lanes = 0
 
         package init() {}
@@ -126,23 +128,23 @@ public struct Stats: WireObject, Hashable {
         }
     }
 
-    /// How many lanes are in which state.
+    /// The number of lanes in each state.
     public struct Lanes: WireObject, Hashable {
-        /// Lanes that hold something or have settings of their own.
+        /// Lanes with items or custom settings.
         public var total = 0
-        /// Stopped by a person.
+        /// Lanes paused by an operator.
         public var paused = 0
-        /// Stopped because the upstream does not answer, or with errors alone.
+        /// Lanes with an open circuit: the upstream does not answer, or answers only with errors.
         public var open = 0
-        /// Tried by one poll at a time after that.
+        /// Lanes being probed with one poll at a time.
         public var probing = 0
-        /// Stopped until an instant the upstream named.
+        /// Lanes held until a time that the upstream named.
         public var held = 0
-        /// At a part of their limit after a 429.
+        /// Lanes at a reduced rate after a 429.
         public var slowed = 0
-        /// As they should be.
+        /// Lanes without a restriction.
         public var flowing = 0
-        /// False when there are more lanes than were counted.
+        /// Whether every lane was counted.
         public var complete = true
 
         package init() {}
@@ -212,17 +214,17 @@ public struct Stats: WireObject, Hashable {
     }
 }
 
-/// An account, with what it has and may have.
+/// An account with its usage and limits.
 public struct Account: WireObject, Hashable {
-    /// Its name.
+    /// The name of the account.
     public var id = ""
-    /// Watches that are open.
+    /// Open watches.
     public var open = 0
-    /// The most that may be open; nil for no limit.
+    /// The maximum number of open watches; `nil` for no limit.
     public var openMax: Int?
     /// Registered endpoints.
     public var endpoints = 0
-    /// The most it may register; nil for no limit.
+    /// The maximum number of registered endpoints; `nil` for no limit.
     public var endpointsMax: Int?
 
     package init() {}
@@ -240,25 +242,25 @@ public struct Account: WireObject, Hashable {
     }
 }
 
-/// What the server's checks of itself and its surroundings have seen.
+/// The results of the server's health checks.
 public struct HealthReport: WireObject, Hashable {
-    /// Whether nothing has failed.
+    /// Whether no check has failed.
     public var healthy = true
-    /// What was looked at.
+    /// The checks.
     public var checks: [Check] = []
 
-    /// One thing that was looked at.
+    /// A single check.
     public struct Check: WireObject, Hashable {
-        /// What it came to.
+        /// The result of a check.
         public enum Status: String, Word { case ok, warning, failed }
 
-        /// What was looked at.
+        /// The name of the check.
         public var name = ""
-        /// What it came to.
+        /// The result of the check.
         public var status = Open(Status.ok)
-        /// What was seen.
+        /// The finding.
         public var message = ""
-        /// What to do; nil when there is nothing to do.
+        /// The recommended action; `nil` if none is needed.
         public var action: String?
 
         package init() {}
@@ -279,38 +281,40 @@ public struct HealthReport: WireObject, Hashable {
     }
 }
 
-/// Why a watch waits, and for what.
+/// The reasons why a watch waits.
 public struct WatchExplanation: WireObject, Hashable {
-    /// Where it is.
+    /// The position of a watch in the queue.
     public enum Position: String, Word { case waiting, leased, closed }
 
-    /// The upstream's id.
+    /// The ID at the upstream.
     public var source = ""
     /// The account at the upstream.
     public var account = ""
-    /// What sort of object that is.
+    /// The kind of the object.
     public var kind = Open(Kind.source)
-    /// Where it is.
+    /// The position in the queue.
     public var place = Open(Position.waiting)
-    /// When it is due; nil unless it waits.
+    /// The due time; `nil` unless the watch is waiting.
     public var dueAt: Time?
-    /// Whether it is served before the others of its lane; nil unless it waits.
+    /// Whether the watch is in the urgent schedule of its lane; `nil` unless it is waiting.
     public var isUrgent: Bool?
-    /// Watches of its lane to be served before it; nil unless it waits.
+    /// The watches of the lane that are served before this one; `nil` unless it is waiting.
     public var ahead: Int?
-    /// The process that has claimed it; nil unless it is leased.
+    /// The process that claimed the watch; `nil` unless it is leased.
     public var owner: String?
-    /// When the lease ends; nil unless it is leased.
+    /// The end of the lease; `nil` unless the watch is leased.
     public var until: Time?
-    /// Why it ended; nil unless it is closed.
+    /// The close reason; `nil` unless the watch is closed.
     public var closedReason: String?
-    /// As far as is known now; nil when only a person or the end of the poll in flight can tell.
+    /// The earliest possible time of the next poll, as far as known.
+    ///
+    /// `nil` if the time depends on an operator or on a poll in flight.
     public var earliestPollAt: Time?
-    /// What it waits for, one sentence each, the most important first.
+    /// The reasons, one sentence each, the most important first.
     public var reasons: [String] = []
-    /// Workers in a row that vanished with it in hand.
+    /// The number of consecutive workers that died while they held the watch.
     public var crashes = 0
-    /// Its lane.
+    /// The lane of the watch.
     public var lane = Lane()
 
     package init() {}

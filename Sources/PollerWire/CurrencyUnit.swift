@@ -1,9 +1,9 @@
 import SafeNumbers
 
-/// The unit in which amounts of a currency are counted, and how people write such an amount.
+/// The unit of a currency's amounts, and how amounts are displayed.
 ///
-/// This is the only table of currencies: mails, pages, the timeline and `pollerctl` use it, and the console
-/// loads it as the module `currencies.js`.
+/// This is the only table of currencies. Emails, pages, the timeline and `pollerctl` use it, and the console loads it
+/// as the module `currencies.js`.
 ///
 /// | currencies | the API counts | people write |
 /// |---|---|---|
@@ -13,21 +13,21 @@ import SafeNumbers
 /// | three-decimal: BHD, JOD, KWD, OMR, TND | thousandths, the last digit always 0 | three decimal places |
 /// | IQD, LYD, which Stripe does not charge | thousandths, as ISO 4217 says | three decimal places |
 ///
-/// HUF and TWD are counted in hundredths like most. Stripe treats them as zero-decimal in payouts alone, and
-/// payouts are not watched.
+/// HUF and TWD are counted in hundredths like most. Stripe treats them as zero-decimal only in payouts, which are not
+/// watched.
 ///
 /// *Source*: <https://docs.stripe.com/currencies#zero-decimal>, `#three-decimal` and `#special-cases` on the
 /// same page (ISK and UGX became zero-decimal currencies, and the API keeps two decimal places for
 /// compatibility); ISO 4217, list one.
 package struct CurrencyUnit: Hashable, Sendable {
-    /// Three letters, lower case.
+    /// The code of three lowercase letters.
     package let code: String
     /// The decimal places of an amount in the API: 0, 2 or 3.
     package let decimals: Int
     /// Whether the decimal places are always zero.
     package let isWhole: Bool
 
-    /// The unit of a currency; `nil` when the text is not three letters.
+    /// Creates the unit of a currency; `nil` if the text is not three letters.
     package init?(_ currency: String) {
         guard currency.utf8.count == 3,
             currency.utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) })
@@ -37,14 +37,14 @@ package struct CurrencyUnit: Hashable, Sendable {
         isWhole = Self.wholeInHundredths.contains(code)
     }
 
-    /// How many decimal places people write for an amount.
+    /// Returns the number of decimal places to display for an amount.
     ///
-    /// A fraction that the currency should not have is shown rather than rounded.
+    /// An unexpected fraction is displayed, not rounded.
     package func decimalsShown(of minorUnits: Int) -> Int {
         isWhole && minorUnits % 100 == 0 ? 0 : decimals
     }
 
-    /// An amount in decimal digits: `10.99`, `5000`, `-1.500`.
+    /// Returns an amount as decimal digits, such as `10.99`, `5000` or `-1.500`.
     package func text(of minorUnits: Int) -> String {
         let digits = String(minorUnits.magnitude)
         let sign = minorUnits < 0 ? "-" : ""
@@ -55,11 +55,11 @@ package struct CurrencyUnit: Hashable, Sendable {
         return shown == 0 ? "\(sign)\(whole)" : "\(sign)\(whole).\(padded.suffix(decimals))"
     }
 
-    /// The amount that decimal digits spell, as the API counts it: `10.00` is 1000 in EUR and 10 in JPY.
+    /// Returns the API amount of decimal digits: `10.00` is 1000 in EUR and 10 in JPY.
     ///
-    /// Missing decimal places are zeros, and further ones must be.
+    /// Missing decimal places count as zeros, and extra ones must be zeros.
     /// - Returns: `nil` for a sign, an exponent, a separator other than one point, an amount that the unit cannot
-    ///   express, and one beyond ``SafeInteger``.
+    ///   express, or one beyond ``SafeInteger``.
     package func minorUnits(decimal text: some StringProtocol) -> Int? {
         let parts = String(text).split(separator: ".", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let whole = parts.first else { return nil }
@@ -83,18 +83,19 @@ package struct CurrencyUnit: Hashable, Sendable {
     package static let wholeInHundredths: Set<String> = ["isk", "ugx"]
 }
 
-/// An amount as people read it in a terminal.
+/// Text of amounts for people.
 package enum MoneyText {
-    /// An amount with its currency, such as `10.99 eur`; the number alone when the currency is unknown.
+    /// Returns an amount with its currency, such as `10.99 eur`, or the number alone if the currency is unknown.
     package static func text(_ minorUnits: Int, _ currency: String?) -> String {
         guard let currency, !currency.isEmpty else { return "\(minorUnits)" }
         let number = CurrencyUnit(currency)?.text(of: minorUnits) ?? "\(minorUnits)"
         return "\(number) \(currency)"
     }
 
-    /// An amount as people write it in English: `€10.99`, `£1,234.50`, `¥5,000`, `CHF 10.99`.
+    /// Returns an amount in English notation, such as `€10.99`, `£1,234.50`, `¥5,000` or `CHF 10.99`.
     ///
-    /// A currency that shares its sign is written with its country (`CA$10.99`), one without a sign with its code.
+    /// A currency that shares its sign is written with its country (`CA$10.99`). A currency without a sign is written
+    /// with its code.
     package static func shown(_ minorUnits: Int, _ currency: String?) -> String {
         guard let currency, let unit = CurrencyUnit(currency) else {
             return text(minorUnits, currency)

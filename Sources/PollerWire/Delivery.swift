@@ -1,54 +1,53 @@
-/// What one endpoint still has to be told about one source.
+/// The events of one source that are pending for one endpoint.
 public struct Delivery: WireObject, Hashable {
-    /// How it stands.
+    /// The state of a delivery.
     public enum State: String, Word {
         case waiting
         case inFlight = "in_flight"
         case failing
-        /// Something was given up and nothing is tried any more.
+        /// At least one event was dead-lettered, and no attempt is due.
         case dead
-        /// Nothing is left to tell: what there was was accepted or dismissed, or there was nothing yet
-        /// (no attempts).
+        /// No event is pending: each was accepted or dismissed, or none was attempted yet.
         case done
     }
 
-    /// `dlv_…`.
+    /// The ID, `dlv_…`.
     public var id = ""
-    /// The endpoint's id, `ep_…`.
+    /// The endpoint's ID, `ep_…`.
     public var endpoint = ""
-    /// The name of the endpoint; nil for an endpoint without a name, and for the URL of a watch.
+    /// The name of the endpoint; `nil` for an endpoint without a name, and for the URL of a watch.
     public var endpointName: String?
-    /// The URL of an inline `notify`; nil for a registered endpoint.
+    /// The URL of an inline `notify`; `nil` for a registered endpoint.
     public var url: String?
     /// The account at the upstream.
     public var account = ""
-    /// The source it tells about.
+    /// The source of the events.
     public var source = ""
-    /// What sort of object that is.
+    /// The kind of the source.
     public var kind = Open(Kind.source)
-    /// How it stands.
+    /// The state of the delivery.
     public var state = Open(State.waiting)
-    /// The `seq` of the last event that was accepted or given up.
+    /// The `seq` of the last event that was accepted or dead-lettered.
     public var lastSeq = 0
-    /// Failed attempts of the event in hand.
+    /// The failed attempts of the current event.
     public var failures = 0
-    /// Attempts ever made.
+    /// The number of attempts in total.
     public var attempts = 0
-    /// Events that were given up and can be sent again.
+    /// The dead-lettered events, which can be retried.
     public var deadSeqs: [Int] = []
-    /// Of those, the ones being sent again.
+    /// The dead-lettered events that are being retried.
     public var retryingSeqs: [Int] = []
-    /// When the event in hand failed first.
+    /// The time the current event first failed.
     public var failingSince: Time?
-    /// When the next attempt is due; nil when there is none to come.
+    /// The due time of the next attempt; `nil` if there is none.
     public var nextAttemptAt: Time?
-    /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
+    /// The error of the last attempt; `nil` after a success, unless an event was dead-lettered.
     public var lastError: String?
-    /// The time of the last attempt; nil before the first one, and once its log is deleted.
+    /// The time of the last attempt; `nil` before the first one, and once its log is deleted.
     public var lastAttemptAt: Time?
-    /// When it came to rest with events given up; nil while it does not.
+    /// The time the delivery stopped with dead letters; `nil` while it is active.
     public var givenUpAt: Time?
-    /// How the endpoint as a whole takes what it is sent; in lists nil unless the delivery waits for it.
+    /// The health of the endpoint; in lists `nil` unless the delivery waits for the endpoint.
     public var endpointHealth: EndpointHealth?
 
     package init() {}
@@ -120,12 +119,12 @@ public struct Delivery: WireObject, Hashable {
     }
 }
 
-/// One attempt to tell an endpoint one event.
+/// One attempt to deliver one event to an endpoint.
 public struct DeliveryAttempt: WireObject, Hashable {
-    /// What it came to.
+    /// The outcome of an attempt.
     public enum Outcome: String, Word { case delivered, failed, rejected }
 
-    /// What sort of answer there was, or none.
+    /// The class of the response, or of the failure without one.
     public enum Class: String, Word {
         case ok, redirect, gone, unauthorized
         case notFound = "not_found"
@@ -135,38 +134,38 @@ public struct DeliveryAttempt: WireObject, Hashable {
         case timeout, reset, connect, tls, dns, blocked, unusable, deferred, refused, poison, local
     }
 
-    /// When it began.
+    /// The start time.
     public var at = Time(ms: 0)
-    /// The event's id, the same for all its attempts.
+    /// The event's ID, the same for all its attempts.
     public var event = ""
     /// The event's `seq`.
     public var seq = 0
-    /// 1 for the first attempt of the event.
+    /// The number of the attempt of this event, from 1.
     public var number = 1
-    /// What it came to.
+    /// The outcome.
     public var outcome = Open(Outcome.delivered)
-    /// What sort of answer there was, or none.
+    /// The class of the response, or of the failure without one.
     public var kind = Open(Class.ok)
-    /// The HTTP or SMTP status; nil without an answer.
+    /// The HTTP or SMTP status; `nil` without a response.
     public var code: Int?
-    /// The address that was connected, with its port.
+    /// The connected address with its port.
     public var address: String?
-    /// Where the time went, as far as it is known.
+    /// The durations of the phases, as far as known.
     public var spans = Spans()
-    /// What was wrong.
+    /// The error.
     public var reason: String?
-    /// The beginning of the answer, unless it was accepted.
+    /// The beginning of the response, unless the event was accepted.
     public var excerpt: String?
 
-    /// The phases of an attempt in milliseconds.
+    /// The durations of an attempt's phases in milliseconds.
     public struct Spans: WireObject, Hashable {
-        /// Resolving the name.
+        /// Resolving the host name.
         public var resolve: Int?
-        /// Getting a connection, TLS included.
+        /// Connecting, including TLS.
         public var connect: Int?
-        /// From the request's head to the answer's.
+        /// From the head of the request to the head of the response.
         public var firstByte: Int?
-        /// All in all.
+        /// The whole attempt.
         public var total: Int?
 
         package init() {}
@@ -210,18 +209,18 @@ public struct DeliveryAttempt: WireObject, Hashable {
     }
 }
 
-/// What of an endpoint's events is to be sent again.
+/// A request to send events of an endpoint again.
 public struct ReplayRequest: WireObject, Hashable {
-    /// Events given up, or every event since a time; nil is `dead`.
+    /// Dead letters, or every event since a time; `nil` for `dead`.
     public var status: Open<Replay.Choice>?
-    /// Only events recorded since; required for all.
+    /// The earliest recording time of the events; required for `all`.
     public var since: Time?
-    /// Deliveries a second.
+    /// The rate in deliveries per second.
     public var rate: Int?
-    /// Only count.
+    /// Whether to count only.
     public var isDryRun: Bool?
 
-    /// Sends again what was given up.
+    /// Creates a replay of dead letters.
     public init() {}
 
     package static let shape = Shape<ReplayRequest>(
@@ -241,45 +240,45 @@ public struct ReplayRequest: WireObject, Hashable {
     }
 }
 
-/// The sending again of what an endpoint did not get, or of everything, as it stands.
+/// The progress of a replay, which sends dead letters or all events of an endpoint again.
 public struct Replay: WireObject, Hashable {
-    /// How it stands.
+    /// The state of a replay.
     public enum State: String, Word { case running, finished, failed }
 
-    /// What is sent again.
+    /// The events of a replay.
     public enum Choice: String, Word {
-        /// Events that were given up.
+        /// Dead letters.
         case dead
-        /// Every event since an instant, accepted or not.
+        /// Every event since a time, accepted or not.
         case all
     }
 
-    /// The endpoint's id.
+    /// The endpoint's ID.
     public var endpoint = ""
-    /// How it stands.
+    /// The state.
     public var state = Open(State.running)
-    /// What is sent again.
+    /// The events to send again.
     public var status = Open(Choice.dead)
-    /// Only events recorded since.
+    /// The earliest recording time of the events.
     public var since: Time?
-    /// Deliveries a second.
+    /// The rate in deliveries per second.
     public var rate = 0
-    /// Nothing is sent: it only counts.
+    /// Whether the replay only counts.
     public var isDryRun = false
-    /// Deliveries looked at so far.
+    /// The deliveries examined so far.
     public var lookedAt = 0
-    /// Deliveries that have something to send again.
+    /// The deliveries with events to send again.
     public var matched = 0
-    /// Events that they send again.
+    /// The events of those deliveries.
     public var events = 0
-    /// Deliveries that were being tried all the while, and so were left as they are.
+    /// The deliveries that were left unchanged because attempts were in progress throughout.
     public var busy = 0
-    /// Why it ended early.
+    /// The error of a replay that failed.
     public var error: String?
 
     package init() {}
 
-    /// Whether nothing more will come of it.
+    /// Whether the replay has ended.
     public var isOver: Bool { state != Open(.running) }
 
     package static let shape = Shape<Replay>("Replay") {

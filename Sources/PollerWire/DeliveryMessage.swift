@@ -16,13 +16,13 @@ public struct DeliveryMessage: WireObject, Hashable {
     public var recipient = ""
     /// The media type of ``text``.
     public var type = ""
-    /// The subject of an email; nil for other messages.
+    /// The subject of an email; `nil` for other messages.
     public var subject: String?
     /// The text of an email, or the body of a webhook.
     public var text = ""
-    /// The time at which the recipient accepted it; nil while it has not.
+    /// The time at which the recipient accepted the message; `nil` until then.
     public var sentAt: Time?
-    /// Whether the text is the one that was sent, and to ``recipient``; nil when no digest is kept.
+    /// Whether exactly this text was sent to ``recipient``; `nil` if no digest is stored.
     public var isAsSent: Bool?
 
     package init() {}

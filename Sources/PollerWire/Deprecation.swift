@@ -1,4 +1,4 @@
-/// What takes the place of an object whose API the upstream has deprecated: of a Stripe Source.
+/// The replacement for an object with a deprecated API, such as a Stripe Source.
 ///
 /// *Shape*:
 /// ```
@@ -7,24 +7,25 @@
 /// ```
 /// *Source*: <https://docs.stripe.com/sources>.
 public struct Deprecation: WireObject, Hashable {
-    /// How urgent it is.
+    /// The urgency of the migration.
     public enum Urgency: String, Word {
-        /// The method itself has ended: nobody can pay by it any more.
+        /// The payment method has ended, and customers can no longer use it.
         case ended
-        /// The upstream is to turn it off.
+        /// The upstream will turn off the API.
         case turnedOff = "turned_off"
-        /// It stays, without anything new.
+        /// The API stays, without new features.
         case stays
     }
 
-    /// The type of the PaymentMethod that takes its place, `none` for a method that has ended, and
-    /// `payment_intent` while the type of the source is not known.
+    /// The type of the PaymentMethod that replaces the source.
+    ///
+    /// `none` for a method that has ended, and `payment_intent` while the source's type is unknown.
     public var replacement = ""
-    /// How urgent it is; nil while the type of the source is not known.
+    /// The urgency; `nil` while the type of the source is unknown.
     public var urgency: Open<Urgency>?
-    /// What is different, in a sentence for people.
+    /// The difference, in a sentence for people.
     public var advice = ""
-    /// The upstream's guide.
+    /// The upstream's migration guide.
     public var url = ""
 
     package init() {}

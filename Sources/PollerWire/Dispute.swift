@@ -1,4 +1,4 @@
-/// A dispute as the upstream has it now, with its payment.
+/// A dispute in its current state at the upstream, with its payment.
 ///
 /// *Format* (unknown fields are left out; the amount in the currency's smallest unit):
 /// ```
@@ -7,33 +7,33 @@
 ///  "due_at":"2026-11-29T23:59:59.000Z","source":"src_1","kind":"source","order":"A77"}
 /// ```
 public struct Dispute: WireObject, Hashable {
-    /// The upstream's ID.
+    /// The ID at the upstream.
     public var id = ""
     /// The account at the upstream.
     public var account = ""
-    /// The status, with the upstream's name.
+    /// The upstream's status.
     public var status = ""
-    /// Whether it still has to be answered.
+    /// Whether the dispute needs a response.
     public var needsResponse = false
     /// Whether the dispute is not final yet.
     public var isOpen = false
     /// The disputed amount.
     public var amount: Int?
-    /// Three letters, lower case.
+    /// The currency, in three lowercase letters.
     public var currency: String?
     /// The reason given.
     public var reason: String?
     /// The disputed charge.
     public var charge: String?
-    /// When it was opened.
+    /// The creation time.
     public var createdAt: Time?
-    /// The deadline for an answer; nil when it can no longer be answered.
+    /// The deadline for a response; `nil` when no response is possible any more.
     public var dueAt: Time?
-    /// The watch of the payment; nil for a payment that is not watched.
+    /// The watched source of the payment; `nil` for a payment that is not watched.
     public var source: String?
-    /// The kind of that object.
+    /// The kind of the source.
     public var kind: Open<Kind>?
-    /// The shop's order, if given.
+    /// The shop's order ID, if given.
     public var order: String?
 
     package init() {}
@@ -60,13 +60,13 @@ public struct Dispute: WireObject, Hashable {
     }
 }
 
-/// The disputes of some accounts, those with the nearest deadline first.
+/// The disputes of some accounts, sorted by deadline.
 public struct DisputeList: WireObject, Hashable {
-    /// An account with disputes that could not be read.
+    /// An account whose disputes could not be read.
     public struct Unread: WireObject, Hashable {
         /// The account.
         public var account = ""
-        /// The reason of the failure.
+        /// The error.
         public var reason = ""
 
         package init() {}
@@ -79,9 +79,9 @@ public struct DisputeList: WireObject, Hashable {
 
     /// The disputes.
     public var data: [Dispute] = []
-    /// Accounts with disputes that could not be read, each with the reason.
+    /// The accounts whose disputes could not be read.
     public var unread: [Unread] = []
-    /// The time of the read from the upstream: a minute ago at most.
+    /// The time of the read from the upstream, at most a minute ago.
     public var readAt = Time(ms: 0)
 
     package init() {}

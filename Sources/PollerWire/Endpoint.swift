@@ -1,92 +1,98 @@
 package import JSONText
 
-/// A registered place that is told about the events of an account.
+/// A registered recipient of an account's events.
 public struct Endpoint: WireObject, Hashable {
-    /// Whether it is told anything.
+    /// Whether events are delivered to the endpoint.
     public enum State: String, Word { case enabled, disabled }
 
-    /// The place where an endpoint is described.
+    /// The definition of an endpoint: the API or the configuration file.
     public enum Origin: String, Word {
-        /// It was created through this API.
+        /// Created through this API.
         case api
-        /// The server's configuration file describes it.
+        /// Defined in the server's configuration file.
         case file
     }
 
-    /// What the body of a message is.
+    /// The content of a message body.
     public enum Payload: String, Word {
-        /// The event as it was recorded.
+        /// The event as recorded.
         case full
         /// The event without its object.
         case thin
     }
 
-    /// How its webhooks are signed.
+    /// The signature scheme of webhooks.
     public enum Signing: String, Word {
         /// HMAC-SHA256 with a shared secret.
         case hmac
-        /// Ed25519, of which the receiver has the public key.
+        /// Ed25519, verified with a public key.
         case ed25519
     }
 
-    /// `ep_…`.
+    /// The ID, `ep_…`.
     public var id = ""
-    /// Whose events it is told.
+    /// The account whose events are delivered.
     public var account = ""
-    /// The endpoint's name, unique within the account; nil for none.
+    /// The endpoint's name, unique within the account; `nil` for none.
     public var name: String?
-    /// The place where it is described, and so where it can be changed.
+    /// The definition of the endpoint, and so where it can be changed.
     public var origin = Open(Origin.api)
-    /// `https://…`, `mailto:…` or `redis+stream:NAME`.
+    /// The URL: `https://…`, `mailto:…` or `redis+stream:NAME`.
     public var url = ""
-    /// What signs its webhooks; only in the answers to its creation and rotation.
+    /// The signing secret, present only in the responses to creation and rotation.
     public var secret: String?
-    /// Whether it is told anything.
+    /// Whether events are delivered.
     public var state = Open(State.enabled)
-    /// Why it is told nothing; nil while it is enabled.
+    /// The reason why the endpoint is disabled; `nil` while it is enabled.
     public var disabledReason: String?
-    /// Since when it is told nothing; nil while it is enabled.
+    /// The time the endpoint was disabled; `nil` while it is enabled.
     public var disabledAt: Time?
-    /// Event types such as `source.*`; empty for all.
+    /// The subscribed event types, such as `source.*`; empty for all.
     public var types: [String] = []
-    /// Sources; empty for all of the account.
+    /// The subscribed sources; empty for all of the account.
     public var sources: [String] = []
-    /// What a watch's metadata must have; empty for any.
+    /// The metadata that a watch must have; empty for any.
     public var metadata: Texts = [:]
-    /// Whether it is told only how watches end.
+    /// Whether only the last event of each run is delivered.
     public var isFinalOnly = false
-    /// What keeps its order: always `source`.
+    /// The scope of ordering, always `source`.
     public var ordering = "source"
-    /// Whether after a failure only the newest of the events that wait is told.
+    /// Whether only the newest pending event is delivered after a failure.
     public var isCoalescing = false
-    /// When a failed attempt is repeated.
+    /// The retry schedule.
     public var retry = EndpointRetry.named("default")
-    /// For one attempt; nil for the server's own.
+    /// The timeout of one attempt; `nil` for the server's default.
     public var timeout: Span?
-    /// How fast it is told; nil for what holds for every endpoint.
+    /// The delivery limit; `nil` for the default of all endpoints.
     public var limit: LaneLimit?
-    /// The headers it asked for; the server never tells their values.
+    /// The custom headers.
+    ///
+    /// The server never returns their values.
     public var headers: Texts = [:]
-    /// What the body of a message is.
+    /// The content of a message body.
     public var payload = Open(Payload.full)
-    /// How its webhooks are signed; nil for what is no webhook.
+    /// The signature scheme; `nil` for an endpoint that is not a webhook.
     public var signing: Open<Signing>?
-    /// Who is told when it has not accepted an event in time.
+    /// The fallback for events that this endpoint does not accept in time.
     public var notifyBy: Fallback?
-    /// What signs right now or did, newest first; all but the newest end by themselves.
+    /// The current and former signing secrets, newest first.
+    ///
+    /// All but the newest expire.
     public var secrets: [Secret] = []
-    /// When it was made; it is told nothing older.
+    /// The creation time.
+    ///
+    /// Earlier events are not delivered.
     public var createdAt = Time(ms: 0)
-    /// When it was changed last.
+    /// The time of the last change.
     public var updatedAt = Time(ms: 0)
-    /// How it takes what it is sent; nil where it was not read alone.
+    /// The endpoint's health; `nil` in lists.
     public var health: EndpointHealth?
 
-    /// A secret, without its value.
+    /// A signing secret without its value.
     public struct Secret: WireObject, Hashable {
-        /// When it ends; nil for the newest.
+        /// The expiry time; `nil` for the newest secret.
         public var expiresAt: Time?
-        /// `whpk_…`, with which signatures are checked; nil of a shared secret.
+        /// The public key that verifies signatures, `whpk_…`; `nil` for a shared secret.
         public var publicKey: String?
 
         package init() {}
@@ -101,16 +107,16 @@ public struct Endpoint: WireObject, Hashable {
         }
     }
 
-    /// Another endpoint, which is told what this one has not accepted in time.
+    /// Another endpoint, which receives the events that this one does not accept in time.
     public struct Fallback: WireObject, Hashable {
-        /// The span from the recording of the event, 1 s to 7 days.
+        /// The time limit from the recording of the event, 1 s to 7 days.
         public var within = Span(.zero)
         /// The other endpoint, `ep_…`, of the same account.
         public var endpoint = ""
 
         package init() {}
 
-        /// Names the other endpoint.
+        /// Creates a fallback to another endpoint.
         public init(within: Span, endpoint: String) {
             self.within = within
             self.endpoint = endpoint
@@ -149,7 +155,7 @@ public struct Endpoint: WireObject, Hashable {
 
     package init() {}
 
-    /// Whether it is told anything.
+    /// Whether events are delivered.
     public var isEnabled: Bool { state == Open(.enabled) }
 
     package static let shape = Shape<Endpoint>("Endpoint") {
@@ -206,14 +212,14 @@ public struct Endpoint: WireObject, Hashable {
     }
 }
 
-/// When a failed attempt is repeated: a schedule's name, or the waits after each failure.
+/// The retry schedule of an endpoint: a name, or the wait after each failure.
 public enum EndpointRetry: Hashable, Sendable, CustomStringConvertible {
     /// `default`, `fast` or `none`.
     case named(String)
     /// 1 to 20 waits of at least 1 s, such as `5s`.
     case waits([String])
 
-    /// The name, or the waits with commas: `5s, 1m`.
+    /// The name, or the waits separated by commas: `5s, 1m`.
     public var description: String {
         switch self {
         case .named(let name): name
@@ -224,7 +230,7 @@ public enum EndpointRetry: Hashable, Sendable, CustomStringConvertible {
 
 extension EndpointRetry: WireValue {
     package static var schema: Schema {
-        // In place: for a reference next to an array, OpenAPI Generator makes code that does not compile.
+        // Inline, because OpenAPI Generator produces code that does not compile for a reference next to an array.
         var name = String.schema
         Facet.words("default", "fast", "none").apply(&name)
         var waits = [Span].schema
@@ -245,29 +251,31 @@ extension EndpointRetry: WireValue {
     }
 }
 
-/// How an endpoint takes what it is sent.
+/// The health of an endpoint.
 public struct EndpointHealth: WireObject, Hashable {
-    /// Whether attempts go out: as they should, not at all, or one at a time.
+    /// The state of the circuit.
     public var circuit = Open(Circuit.closed)
-    /// Nothing goes out before: it asked for that, or has failed too often in a row.
+    /// The time before which no attempt starts.
+    ///
+    /// The endpoint asked for the wait (`Retry-After`), or its circuit is open.
     public var heldUntil: Time?
-    /// Failed attempts in a row, of all its deliveries.
+    /// The consecutive failed attempts across all deliveries of the endpoint.
     public var failures = 0
-    /// What the last of them met; nil while none fails.
+    /// The kind of the last failure; `nil` while no attempt fails.
     public var failure: Open<FailureKind>?
-    /// When it began to fail; nil when it accepts what it is sent.
+    /// The time of the first failure since the last success; `nil` while the endpoint is healthy.
     public var failingSince: Time?
-    /// When it is disabled, unless it accepts something before.
+    /// The time at which the endpoint is disabled unless it accepts an event before.
     public var disabledAtTheLatest: Time?
-    /// It is disabled, or an operator has stopped it.
+    /// Whether the endpoint is disabled or paused by an operator.
     public var isPaused = false
-    /// Deliveries that wait for their time or for the endpoint.
+    /// Deliveries that wait for their due time or for the endpoint.
     public var waiting = 0
-    /// Attempts being made.
+    /// Attempts in flight.
     public var inFlight = 0
-    /// Deliveries that rest with events given up; nil where it was not read alone.
+    /// Inactive deliveries with dead letters; `nil` in lists.
     public var dead: Int?
-    /// Why the last of them, or one that fails now, was not accepted; nil when it is not known.
+    /// The error of the most recent dead letter or of a delivery that fails now; `nil` if unknown.
     public var lastError: String?
 
     package init() {}
@@ -330,21 +338,21 @@ public struct EndpointHealth: WireObject, Hashable {
     }
 }
 
-/// What one attempt to reach an endpoint showed.
+/// The result of a test delivery to an endpoint.
 public struct EndpointTest: WireObject, Hashable {
-    /// Whether it accepted the event.
+    /// Whether the endpoint accepted the event.
     public var isDelivered = false
-    /// `ok`, `timeout`, `server_error` and so on.
+    /// The class of the response: `ok`, `timeout`, `server_error` and so on.
     public var kind = ""
-    /// The HTTP or SMTP status; nil without an answer.
+    /// The HTTP or SMTP status; `nil` without a response.
     public var code: Int?
-    /// The address that was connected.
+    /// The connected address.
     public var address: String?
-    /// How long it took; nil when it did not come to that.
+    /// The duration; `nil` if no attempt was made.
     public var durationMs: Int?
-    /// What was wrong.
+    /// The error.
     public var reason: String?
-    /// The beginning of the answer.
+    /// The beginning of the response.
     public var excerpt: String?
 
     package init() {}

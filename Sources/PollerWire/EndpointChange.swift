@@ -1,37 +1,39 @@
 package import JSONText
 
-/// What an endpoint is to be: of a new one all that is not standard, of an existing one what changes.
+/// The settings of a new endpoint, or the changes to an existing one.
 public struct EndpointChange: WireObject, Hashable {
-    /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
+    /// The URL (`https://…`, `mailto:…` or `redis+stream:NAME`), required for a new endpoint.
     public var url: String?
     /// The endpoint's name, unique within the account.
     public var name = Change<String>.keep
-    /// Event types such as `source.chargeable` or `source.*`; empty for all.
+    /// The event types to subscribe to, such as `source.chargeable` or `source.*`; empty for all.
     public var types = Change<[String]>.keep
-    /// Sources; empty for all of the account.
+    /// The sources to subscribe to; empty for all of the account.
     public var sources = Change<[String]>.keep
-    /// What the watch's metadata must hold, all of it.
+    /// The metadata that a watch must have, all of it.
     public var metadata = Change<Texts>.keep
-    /// Tell only how watches end.
+    /// Whether to deliver only the last event of each run.
     public var finalOnly = Change<Bool>.keep
-    /// What keeps its order: `source` is all there is.
+    /// The scope of ordering.
+    ///
+    /// `source` is the only value.
     public var ordering = Change<String>.keep
-    /// After a failure tell only the newest of what waits, and the end.
+    /// Whether to deliver, after a failure, only the newest pending event and the last one of the run.
     public var coalesce = Change<Bool>.keep
-    /// When a failed attempt is repeated.
+    /// The retry schedule.
     public var retry = Change<EndpointRetry>.keep
-    /// The span for one attempt, 1 s to 30 s.
+    /// The timeout of one attempt, 1 s to 30 s.
     public var timeout = Change<Span>.keep
-    /// How fast it is told.
+    /// The delivery limit.
     public var limit = Change<LaneLimitChange>.keep
     /// Headers of every request.
     public var headers = Change<Headers>.keep
-    /// What the body of a message is.
+    /// The content of a message body.
     public var payload = Change<Open<Endpoint.Payload>>.keep
-    /// Another endpoint, which is told what this one has not accepted in time.
+    /// Another endpoint, which receives the events that this one does not accept in time.
     public var notifyBy = Change<Endpoint.Fallback>.keep
 
-    /// Changes nothing yet.
+    /// Creates a request without changes.
     public init() {}
 
     private static let mustBe = "An endpoint must be an object such as {\"url\":\"https://…\"}"
@@ -129,18 +131,20 @@ public struct EndpointChange: WireObject, Hashable {
     }
 }
 
-/// A new endpoint.
+/// A request to create an endpoint.
 public struct NewEndpoint: WireObject, Hashable {
-    /// Whose events; nil is the default account.
+    /// The account; `nil` for the default account.
     public var account: String?
-    /// How its webhooks are signed, once and for all; nil is HMAC.
+    /// The signature scheme, which cannot be changed later; `nil` for HMAC.
     public var signing: Open<Endpoint.Signing>?
-    /// What it is to be; the URL is required.
+    /// The settings.
+    ///
+    /// The URL is required.
     public var choices = EndpointChange()
 
     package init() {}
 
-    /// A new endpoint with the standard choices.
+    /// Creates a request with the default settings.
     public init(url: String, account: String? = nil) {
         self.account = account
         choices.url = url
@@ -165,25 +169,25 @@ public struct NewEndpoint: WireObject, Hashable {
     }
 }
 
-/// Headers of requests, in the order in which they were given.
+/// Request headers, in the given order.
 public struct Headers: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    /// A name with its value.
+    /// A header.
     public struct Entry: Hashable, Sendable {
-        /// The header's name.
+        /// The name of the header.
         public let name: String
-        /// What it says.
+        /// The value of the header.
         public let value: String
     }
 
     /// The headers.
     public let entries: [Entry]
 
-    /// Headers as written in code.
+    /// Creates headers from a literal.
     public init(dictionaryLiteral entries: (String, String)...) {
         self.entries = entries.map { Entry(name: $0, value: $1) }
     }
 
-    /// Headers by name, in the order of the names.
+    /// Creates headers from a dictionary, sorted by name.
     public init(_ headers: [String: String]) {
         entries = headers.sorted { $0.key < $1.key }.map { Entry(name: $0.key, value: $0.value) }
     }
@@ -219,12 +223,12 @@ extension Headers: WireValue {
     }
 }
 
-/// How long the secrets before a new one go on signing.
+/// A request to rotate the secret of an endpoint.
 public struct EndpointRotation: WireObject, Hashable {
-    /// The span, 0 s to 7 days; nil is a day.
+    /// How long the previous secrets continue to sign, 0 s to 7 days; `nil` for one day.
     public var overlap: Span?
 
-    /// Rotates with this overlap.
+    /// Creates a rotation with an overlap.
     public init(overlap: Span? = nil) { self.overlap = overlap }
 
     package init() {}
@@ -242,12 +246,12 @@ public struct EndpointRotation: WireObject, Hashable {
     }
 }
 
-/// Why an endpoint is to be told nothing.
+/// A request to disable an endpoint.
 public struct EndpointDisabling: WireObject, Hashable {
-    /// For people, at most 200 bytes.
+    /// The reason for people, at most 200 bytes.
     public var reason: String?
 
-    /// Disables for a reason.
+    /// Creates a request with a reason.
     public init(reason: String? = nil) { self.reason = reason }
 
     package init() {}
@@ -263,9 +267,9 @@ public struct EndpointDisabling: WireObject, Hashable {
 
 /// The secret that signs inline `notify` webhooks.
 public struct InlineSecret: WireObject, Hashable {
-    /// `whsec_…`.
+    /// The secret, `whsec_…`.
     public var secret = ""
-    /// Whose webhooks it signs; nil from a server that has one for all.
+    /// The account whose webhooks it signs; `nil` from a server with one secret for all accounts.
     public var account: String?
 
     package init() {}

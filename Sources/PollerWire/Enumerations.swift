@@ -1,17 +1,17 @@
 import JSONText
 
-// Enumerations have names in the API's description. Generators make one type of each, such as `WatchState`. From a list
-// of words in place they would make another type for each field that has it.
+// Enumerations are named components of the OpenAPI description, so generators create one type for each, such as
+// `WatchState`. An inline list of values would create another type for each field.
 
 extension Word {
-    /// Its name among the components: that of the type with those it is nested in, `WatchState`.
+    /// The component name: the names of the enclosing types and the type, such as `WatchState`.
     package static var componentName: String {
         String(reflecting: Self.self).split(separator: ".").dropFirst().joined()
     }
 }
 
 extension Components {
-    /// The kind of object of an event or a delivery: the kinds of watches, and some others.
+    /// The kind of object of an event or a delivery: the kinds of watches, orders and incidents.
     static let eventKind: (name: String, schema: Schema) = (
         "EventKind",
         Schema([
@@ -20,7 +20,9 @@ extension Components {
         ])
     )
 
-    /// Every enumeration that a shape refers to; a test resolves every reference of the description.
+    /// Every enumeration that a shape refers to.
+    ///
+    /// A test resolves every reference of the description.
     package static var enumerations: [(name: String, schema: Schema)] {
         [
             eventKind,
@@ -47,7 +49,7 @@ extension Components {
         ]
     }
 
-    /// The component that lists exactly these words; nil where none or several do.
+    /// Returns the component that lists exactly these words; `nil` if none or several do.
     package static func name(ofWords words: [String]) -> String? {
         let found = enumerations.filter { _, schema in
             guard case .texts(let known) = schema["enum"] else { return false }

@@ -1,8 +1,8 @@
 package import JSONText
 
-/// One recorded change of one source: what every channel tells.
+/// A recorded change of one source, as sent on every channel.
 ///
-/// *Shape*: these bytes are recorded, published, signed and sent, and never written anew.
+/// *Shape*: these bytes are recorded, published, signed and sent. They are never encoded again.
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
@@ -10,55 +10,61 @@ package import JSONText
 ///  "object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
 public struct Event: WireObject, Hashable {
-    /// The same on every channel: dedupe by it.
+    /// The ID, the same on every channel.
+    ///
+    /// Recipients deduplicate by it.
     public var id = ""
-    /// What happened: `source.chargeable`, `payment_intent.succeeded`, `watch.expired`.
+    /// The type, such as `source.chargeable`, `payment_intent.succeeded` or `watch.expired`.
     public var type = ""
     /// The account at the upstream.
     public var account = ""
-    /// The upstream's id.
+    /// The ID at the upstream.
     public var source = ""
-    /// What sort of object that is.
+    /// The kind of the object.
     public var kind = Open(Kind.source)
-    /// What you call the order that is paid by it; nil where nobody has said.
+    /// The shop's order ID, if given.
     public var order: String?
-    /// Gapless for each watch, from 1, over all its runs.
+    /// The sequence number within the watch, from 1 and without gaps, across all runs.
     public var seq = 0
-    /// The run it happened in.
+    /// The run of the watch.
     public var run = 0
-    /// The status told last before; equal to ``status`` when something beside it has changed.
+    /// The status of the previous event.
+    ///
+    /// It equals ``status`` if another field has changed.
     public var previousStatus: String?
-    /// The status now.
+    /// The current status.
     public var status: String?
-    /// The status cannot change any more: the payment has come to its end.
+    /// Whether the status is final.
     public var isFinal = false
-    /// Why the watch ended with this event, the last of its run; nil while it goes on.
+    /// The close reason if this is the last event of the run; `nil` while the watch continues.
     public var closedReason: Open<Watch.ClosedReason>?
-    /// How far its charge has come; nil before somebody has tried to charge it.
+    /// The progress of the charge; `nil` before a charge was attempted.
     public var charge: ChargeProgress?
-    /// What is true of the money; nil where nobody knows of any.
+    /// The payment; `nil` if none is known.
     public var payment: Payment?
-    /// What the customer must do next; nil when there is nothing.
+    /// The customer's next action; `nil` if there is none.
     public var nextStep: NextStep?
-    /// The debit that is announced; only in `mandate.notification`.
+    /// The announced debit, only in `mandate.notification`.
     public var mandate: MandateNotice?
-    /// Whether real money is meant; nil where the upstream does not say.
+    /// Whether the payment is in live mode; `nil` if the upstream does not report it.
     public var isLive: Bool?
-    /// The upstream's object without any `client_secret`; nil when it is too large to keep, and in
-    /// an event that was recorded together with a later one, which has it.
+    /// The upstream's object, without any `client_secret`.
+    ///
+    /// `nil` if the object is too large to store. Also `nil` if a later event was recorded in the same commit, which
+    /// then has the object.
     package var object: RawJSON?
-    /// When, and how late, the upstream was asked.
+    /// The time and lag of the poll.
     public var observed = Observed()
-    /// Its place in the trace of the request to enqueue (W3C Trace Context); nil where there was none.
+    /// The W3C Trace Context of the enqueue request; `nil` without a trace.
     public var traceparent: String?
-    /// What was given to enqueue; nil when that was nothing.
+    /// The metadata of the enqueue request; `nil` for none.
     public var metadata: Texts?
 
-    /// When, and how late, the upstream was asked.
+    /// The time and lag of the poll.
     public struct Observed: WireObject, Hashable {
-        /// When the upstream was asked.
+        /// The time of the poll.
         public var polledAt = Time(ms: 0)
-        /// How late that was, in ms; customers are not told.
+        /// The delay of the poll in ms, which is not shown to customers.
         public var lagMs: Int?
 
         package init() {}
@@ -133,7 +139,7 @@ public struct Event: WireObject, Hashable {
     }
 }
 
-/// An event without its object, for webhook endpoints that ask for the rest themselves.
+/// An event without its object, for webhook endpoints that read the object themselves.
 ///
 /// *Shape*:
 /// ```
@@ -149,7 +155,7 @@ package struct ThinEvent: WireObject, Hashable {
     package var seq = 0
     package var status: String?
     package var isFinal = false
-    /// The word for the payment; nil where nobody knows of any.
+    /// The payment state; `nil` if no payment is known.
     package var payment: String?
 
     package init() {}
@@ -167,8 +173,9 @@ package struct ThinEvent: WireObject, Hashable {
     }
 }
 
-/// An event as the customer of a source may see it: neither the account, the order nor the charge, of the object
-/// what the gateway leaves of it, and of ``Event/Observed`` no lag.
+/// An event as the customer of a source may see it.
+///
+/// It has no account, order, charge or lag. Its object holds only the fields that the gateway allows.
 package struct PublicEvent: WireObject, Hashable {
     package var id = ""
     package var type = ""

@@ -1,15 +1,15 @@
-// What goes over a live connection: the messages of a WebSocket in both directions, and what stands in
-// the data of server-sent events.
+// The messages of live connections: WebSocket messages in both directions, and the data of server-sent events.
 //
-// Only the shapes are here. What the gateway does with them, and with texts that are none of them, is
-// told beside it in `WebSocketMessages.swift` and `EventStreamMessage.swift`. An event inside a frame is
-// `RawJSON`: its bytes are those that were recorded, copied into each frame and never parsed.
+// This file holds the shapes only. `WebSocketMessages.swift` and `EventStreamMessage.swift` describe how the gateway
+// handles them, and how it handles invalid messages. An event inside a frame is `RawJSON`: the recorded bytes are
+// copied into each frame and never parsed.
 
 package import JSONText
 import SafeNumbers
 
-/// What a client of the WebSocket says: one shape for all its operations, because a member that an
-/// operation does not need is passed over.
+/// A message of a WebSocket client.
+///
+/// One shape serves all operations. Members that an operation does not need are ignored.
 ///
 /// ```
 /// {"op":"auth","token":"…"}      {"op":"auth","source":"src_…","client_secret":"…"}
@@ -17,30 +17,30 @@ import SafeNumbers
 /// {"op":"subscribe","ref":2,"sources":["src_…"],"account":"default","after_seq":3}
 /// {"op":"unsubscribe","sub":"s1"}      {"op":"ping"}
 /// ```
-/// It is not a request in the sense of ``Shape``: members that are not known are passed over too, since
-/// clients may be newer than the server.
+/// The shape is not a request as defined by ``Shape``: unknown members are ignored too, since a client may be newer
+/// than the server.
 package struct ClientMessage: WireObject, Hashable {
-    /// What is to be done.
+    /// The operation.
     package var op = ""
-    /// Of `auth`: an API key or a stream token.
+    /// In `auth`: an API key or a stream token.
     package var token: String?
-    /// Of `auth`: the source whose secret is shown.
+    /// In `auth`: the source that the client secret belongs to.
     package var source: String?
-    /// Of `auth`: that secret.
+    /// In `auth`: the client secret.
     package var clientSecret: String?
-    /// The client's own number for this message, repeated in what answers it.
+    /// The client's number for this message, which the response repeats.
     package var ref: WholeNumber?
-    /// The account of the sources; nil for the credentials' own, else the default one.
+    /// The account of the sources; `nil` for the account of the credentials, or else the default account.
     package var account: String?
-    /// Of `subscribe`: the sources it is about; nil for all.
+    /// In `subscribe`: the sources; `nil` for all.
     package var sources: [String]?
-    /// Of `subscribe`: event types, or prefixes ending in `.*`; nil for all.
+    /// In `subscribe`: event types, or prefixes that end in `.*`; `nil` for all.
     package var types: [String]?
-    /// Of `subscribe`: a cursor, `now` or `snapshot`.
+    /// In `subscribe`: a cursor, `now` or `snapshot`.
     package var from: String?
-    /// Of `subscribe` to one watch: the last event the client has.
+    /// In `subscribe` to one watch: the last event the client has.
     package var afterSeq: WholeNumber?
-    /// Of `unsubscribe`: the subscription's name.
+    /// In `unsubscribe`: the ID of the subscription.
     package var sub: String?
 
     package init() {}
@@ -60,8 +60,10 @@ package struct ClientMessage: WireObject, Hashable {
     }
 }
 
-/// A whole number in whichever way a client writes it: `1`, `1.0` and `1e0` are one number to
-/// JavaScript and to most writers of JSON, and the gateway has always taken them for one.
+/// A whole number in any JSON notation.
+///
+/// `1`, `1.0` and `1e0` are the same number to JavaScript and to most JSON encoders, and the gateway has always
+/// accepted each of them.
 package struct WholeNumber: WireValue, Hashable {
     package static let schema = Int.schema
 
@@ -79,19 +81,20 @@ package struct WholeNumber: WireValue, Hashable {
     package func write(to json: inout JSONWriter) { json.value(value) }
 }
 
-/// What the server says on a WebSocket.
+/// The messages of the server on a WebSocket.
 ///
-/// `op` tells which of these it is; `sub` names the subscription; a `cursor` stands for everything told
-/// before it on this connection.
+/// `op` names the message, and `sub` the subscription. A `cursor` covers every event sent before it on this connection.
 package enum ServerFrame {
-    /// The credentials were accepted, and this is what a client must keep to.
+    /// The credentials were accepted.
+    ///
+    /// Carries the limits for the client.
     package struct Hello: WireObject {
         package var op = "hello"
-        /// The mean span between pings.
+        /// The mean interval between pings.
         package var pingMs = 0
         package var limits = Limits()
 
-        /// What a client may not exceed.
+        /// The limits of a client.
         package struct Limits: WireObject {
             package var frameBytes = 0
             package var subscriptions = 0
@@ -119,15 +122,15 @@ package enum ServerFrame {
         }
     }
 
-    /// A subscription begins.
+    /// A subscription has started.
     package struct Subscribed: WireObject {
         package var op = "subscribed"
         package var ref: Int?
         package var sub = ""
         package var cursor = ""
-        /// It goes on where the client's cursor was.
+        /// Whether the subscription resumes at the client's cursor.
         package var recovered = true
-        /// Why it does not.
+        /// Why the subscription cannot resume.
         package var reason: String?
 
         package init() {}
@@ -159,7 +162,7 @@ package enum ServerFrame {
         }
     }
 
-    /// Something was recorded.
+    /// A recorded event.
     package struct Told: WireObject {
         package var op = "event"
         package var sub = ""
@@ -177,7 +180,7 @@ package enum ServerFrame {
         }
     }
 
-    /// Everything that was recorded before the subscription has been told.
+    /// Every event recorded before the subscription has been sent.
     package struct CaughtUp: WireObject {
         package var op = "caught_up"
         package var sub = ""
@@ -192,7 +195,7 @@ package enum ServerFrame {
         }
     }
 
-    /// No further event of this run of the source will follow.
+    /// No further event of this run of the source follows.
     package struct Settled: WireObject {
         package var op = "settled"
         package var sub = ""
@@ -207,7 +210,7 @@ package enum ServerFrame {
         }
     }
 
-    /// A subscription has ended, as the client wished.
+    /// A subscription has ended at the client's request.
     package struct Unsubscribed: WireObject {
         package var op = "unsubscribed"
         package var sub = ""
@@ -220,7 +223,7 @@ package enum ServerFrame {
         }
     }
 
-    /// The answer to `ping`.
+    /// The response to `ping`.
     package struct Pong: WireObject {
         package var op = "pong"
 
@@ -229,7 +232,9 @@ package enum ServerFrame {
         package static let shape = Shape<Pong> { Field("op", \.op) }
     }
 
-    /// A message could not be followed; the connection goes on.
+    /// A message was rejected.
+    ///
+    /// The connection stays open.
     package struct Failure: WireObject {
         package var op = "error"
         package var ref: Int?
@@ -249,12 +254,12 @@ package enum ServerFrame {
     /// The last message before the close frame.
     package struct Bye: WireObject {
         package var op = "bye"
-        /// The close frame's code.
+        /// The code of the close frame.
         package var code = 0
         package var reason = ""
-        /// The shortest and the longest wait before the client comes back; nil when it should not.
+        /// The shortest and the longest wait before the client reconnects; `nil` if it should not reconnect.
         package var retryMs: [Int]?
-        /// Everything before it was sent; nil when the client must go by what it has read.
+        /// The position up to which every event was sent; `nil` if the client must use the last cursor it received.
         package var cursor: String?
 
         package init() {}
@@ -269,9 +274,9 @@ package enum ServerFrame {
     }
 }
 
-/// How a source stands: inside a WebSocket's `snapshot`, and the data of an event stream's.
+/// The state of a source, in a WebSocket `snapshot` and in that of an event stream.
 package struct SourceState: WireObject {
-    /// Left out for those who see the restricted view.
+    /// Left out in the restricted view.
     package var account: String?
     package var source = ""
     package var kind = Open(Kind.source)
@@ -279,7 +284,7 @@ package struct SourceState: WireObject {
     package var status: String?
     package var isFinal = false
     package var seq = 0
-    /// The upstream's object as the client may see it.
+    /// The upstream's object, with the fields the client may see.
     package var object: RawJSON?
 
     package init() {}
@@ -296,9 +301,9 @@ package struct SourceState: WireObject {
     }
 }
 
-/// The data of an event stream's messages that are neither an event nor a ``SourceState``.
+/// The data of event stream messages that are neither an event nor a ``SourceState``.
 package enum StreamData {
-    /// `reset`: the client's place is lost.
+    /// `reset`: the client's position is lost.
     package struct Reset: WireObject {
         package var reason = ""
 
@@ -307,7 +312,7 @@ package enum StreamData {
         package static let shape = Shape<Reset> { Field("reason", \.reason) }
     }
 
-    /// `ready`: everything recorded before has been told, and there is nothing more to say of it.
+    /// `ready`: every event recorded before has been sent.
     package struct Ready: WireObject {
         package init() {}
 
@@ -325,7 +330,7 @@ package enum StreamData {
 
     /// `bye`: the connection ends.
     package struct Bye: WireObject {
-        /// As a WebSocket's close frame would have it.
+        /// The code that a WebSocket close frame would have.
         package var code = 0
         package var reason = ""
 

@@ -1,11 +1,11 @@
 package import JSONText
 
-/// A figure that is not always known: a whole number or null.
+/// A figure that may be unknown: a whole number or null.
 public struct Measured: Hashable, Sendable {
-    /// The number; nil when there was nothing to measure.
+    /// The number; `nil` if there was nothing to measure.
     public var value: Int?
 
-    /// A figure.
+    /// Creates a figure.
     public init(_ value: Int?) {
         self.value = value
     }
@@ -23,28 +23,30 @@ extension Measured: WireValue {
     }
 }
 
-/// What the cluster did, point by point, without a monitoring system.
+/// The activity of the cluster over time, available without a monitoring system.
 public struct StatsHistory: WireObject, Hashable {
-    /// The span of a point, s.
+    /// The interval of a point, in seconds.
     public var stepSeconds = 0
-    /// The beginning of the first point.
+    /// The start of the first point.
     public var from = Time(ms: 0)
-    /// A list for each figure, oldest first, all of one length; the last point is still going on.
+    /// One list per figure, oldest first and all of the same length.
+    ///
+    /// The last point is still in progress.
     public var series = Series()
 
     /// The figures.
     public struct Series: WireObject, Hashable {
-        /// GETs of upstreams.
+        /// GET requests to upstreams.
         public var polls: [Int] = []
-        /// Changes that were recorded.
+        /// Recorded changes.
         public var changes: [Int] = []
-        /// Events that an endpoint took.
+        /// Events that an endpoint accepted.
         public var deliveries: [Int] = []
-        /// Polls without a usable answer, and tries to deliver that failed.
+        /// Polls without a usable response, and failed delivery attempts.
         public var failures: [Int] = []
-        /// Half of the polls were no later than this against their due time, ms.
+        /// The median lag of polls behind their due time, in ms.
         public var lagP50: [Measured] = []
-        /// All but a hundredth were no later than this, ms.
+        /// The 99th percentile of that lag, in ms.
         public var lagP99: [Measured] = []
 
         package init() {}

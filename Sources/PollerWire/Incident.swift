@@ -1,6 +1,6 @@
-/// Something of the cluster that is not as it should be, or was so of late: what operators are told of.
+/// A problem of the cluster, open or recently resolved, that is reported to operators.
 ///
-/// *Shape* (what is not known is left out); it is also the `object` of each `operator.*` event:
+/// *Shape* (unknown fields are left out). It is also the `object` of each `operator.*` event:
 /// ```
 /// {"id":"inc_…","kind":"lane_stopped","status":"open","subject":"default/sources","count":1,
 ///  "since":"2026-11-20T09:30:00.125Z","opened_at":"2026-11-20T09:31:00.125Z",
@@ -8,62 +8,66 @@
 ///  "action":"check the upstream and the account's key; …"}
 /// ```
 public struct Incident: WireObject, Hashable {
-    /// New for each incident; the `source` of its events.
+    /// The ID, new for each incident.
+    ///
+    /// It is the `source` of the incident's events.
     public var id = ""
-    /// What is wrong: its events are `operator.<kind>`.
+    /// The kind.
+    ///
+    /// Its events are `operator.<kind>`.
     public var kind = Open(Kind.noWorker)
-    /// Whether it is so now.
+    /// Whether the incident is open or resolved.
     public var status = Open(Status.open)
-    /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
+    /// The affected endpoint, lane or key; `nil` for the whole cluster, or for several objects.
     public var subject: String?
-    /// The name of the endpoint; nil for a subject without a name.
+    /// The name of the endpoint; `nil` for a subject without a name.
     public var subjectName: String?
-    /// How many there were when it was seen last: lanes, deliveries, watches.
+    /// The number of affected lanes, deliveries or watches at the last observation.
     public var count = 0
-    /// When it was seen first.
+    /// The first observation.
     public var since = Time(ms: 0)
-    /// When operators were told.
+    /// The time of the report to operators.
     public var openedAt = Time(ms: 0)
-    /// When they were told that it is over; nil while it is not.
+    /// The time operators were notified of the resolution; `nil` while the incident is open.
     public var resolvedAt: Time?
-    /// What was seen last, one sentence.
+    /// The last observation, in one sentence.
     public var message = ""
-    /// What to do about it; nil when nothing is to be done.
+    /// The recommended action; `nil` if none is needed.
     public var action: String?
 
-    /// What can be wrong.
+    /// The kinds of incidents.
     public enum Kind: String, Word {
-        /// Watches wait, and no process polls.
+        /// Watches are waiting, and no process polls.
         case noWorker = "no_worker"
         /// No process delivers.
         case noNotifier = "no_notifier"
-        /// The upstream refuses the key of a whole account.
+        /// The upstream rejects the key of a whole account.
         case credentialsRefused = "credentials_refused"
-        /// Workers or notifiers live, and do not keep up.
+        /// Workers or notifiers are running but do not keep up.
         case backlog
-        /// An upstream does not answer, or has asked for a long pause.
+        /// An upstream does not answer, or requested a long pause.
         case laneStopped = "lane_stopped"
-        /// Watches that could not be polled wait for a person.
+        /// Watches that could not be polled are in quarantine and need an operator.
         case quarantine
-        /// Stored entries have ended several processes and wait for an operator.
+        /// Stored entries ended several processes and need an operator.
         case setAside = "set_aside"
-        /// Deliveries have given up events.
+        /// Deliveries have dead-lettered events.
         case deadLetters = "dead_letters"
-        /// A receiver has accepted nothing for a while.
+        /// An endpoint has accepted nothing for a while.
         case endpointFailing = "endpoint_failing"
-        /// A registered endpoint is told nothing more, and no person wanted that.
+        /// A registered endpoint was disabled automatically.
         case endpointDisabled = "endpoint_disabled"
-        /// A key of the API ends within a week.
+        /// An API key expires within a week.
         case keyExpiring = "key_expiring"
         /// The store's memory is nearly full.
         case storeFilling = "store_filling"
-        /// The upstream's webhooks for an account are refused, all of them.
+        /// All webhooks of the upstream for an account are rejected.
         case webhooksRefused = "webhooks_refused"
-        /// The mail relay refuses mails for a reason that is about us or about itself.
+        /// The mail relay rejects emails because of the sender or its own state.
         case mailRelay = "mail_relay"
     }
 
-    /// Whether it is so now.
+    /// The state of an incident.
     public enum Status: String, Word {
         case open
         case resolved

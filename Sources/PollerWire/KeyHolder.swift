@@ -1,17 +1,17 @@
-/// Whom a key belongs to, and what it may do.
+/// The owner of a key and its permissions.
 ///
 /// *Shape*:
 /// ```
 /// {"name":"key_8sKx0mPq2LtZ support desk","scopes":["watches:poll","watches:read"],"accounts":["acme"]}
 /// ```
 public struct KeyHolder: WireObject, Hashable {
-    /// As logs name them; never the key.
+    /// The name in logs, which never contains the key.
     public var name = ""
-    /// What it may do: the `x-scope` of the operations it may use.
+    /// The permissions: the `x-scope` of each operation that the key may use.
     public var scopes: [String] = []
-    /// The accounts it is bound to; nil for all.
+    /// The accounts the key may access; `nil` for all.
     public var accounts: [String]?
-    /// When the key ends; nil for never.
+    /// The expiry time; `nil` for a key that does not expire.
     public var endsAt: Time?
 
     package init() {}

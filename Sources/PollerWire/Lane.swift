@@ -1,59 +1,59 @@
-/// Whether attempts go out.
+/// The state of a circuit.
 public enum Circuit: String, Word {
-    /// As they should.
+    /// Attempts start normally.
     case closed
-    /// Not at all.
+    /// No attempt starts.
     case open
-    /// One at a time.
+    /// One attempt at a time.
     case probing
 }
 
-/// What sort of trouble the last failed attempt has met.
+/// The kind of the last failure.
 public enum FailureKind: String, Word {
-    /// No answer: no connection, or none in time.
+    /// No response: the connection failed or timed out.
     case silent
-    /// An answer that says that it does not work, such as a 5xx; of an endpoint anything but a success.
+    /// A response that reports a failure, such as a 5xx; from an endpoint, any response but a success.
     case errors
-    /// Our credentials were refused: 401 or 403.
+    /// The credentials were rejected: 401 or 403.
     case denied
-    /// The key of the account was refused for everything (Stripe's 401).
+    /// The account's key was rejected for every request (Stripe's 401).
     case revoked
 }
 
-/// The watches that share one upstream limit, as they stand right now.
+/// The watches that share one upstream limit, in their current state.
 public struct Lane: WireObject, Hashable {
-    /// What holds it up most, in one word.
+    /// The state of a lane: its most important restriction.
     public enum State: String, Word { case paused, open, probing, held, slowed, flowing }
 
     /// `ACCOUNT/ENDPOINT`, such as `default/sources`.
     public var id = ""
-    /// What holds it up most.
+    /// The most important restriction.
     public var state = Open(State.flowing)
     /// Watches that wait for their due time or for the lane.
     public var waiting = 0
-    /// Of those, due already.
+    /// Waiting watches that are already due.
     public var overdue = 0
-    /// Since when the longest overdue one has been due.
+    /// The due time of the most overdue watch.
     public var oldestDueAt: Time?
-    /// How long that is.
+    /// The delay of the most overdue watch.
     public var overdueMs = 0
     /// Polls in flight.
     public var inFlight = 0
-    /// The limit that holds, its own or the default.
+    /// The effective limit, custom or default.
     public var limit = LaneLimit()
-    /// Whether a person has stopped it.
+    /// Whether an operator has paused the lane.
     public var isPaused = false
-    /// Nothing goes out before; nil when nothing holds it.
+    /// The time before which no poll starts; `nil` if the lane is not held.
     public var heldUntil: Time?
-    /// What is left of the limit after a 429, up to 1.
+    /// The fraction of the rate that remains after a 429, up to 1.
     public var factor = 1.0
-    /// Polls in a row without a usable answer.
+    /// Consecutive polls without a usable response.
     public var failures = 0
-    /// What the last of them met; nil while none fails.
+    /// The kind of the last failure; `nil` while no poll fails.
     public var failure: Open<FailureKind>?
-    /// Whether polls go out.
+    /// The state of the circuit.
     public var circuit = Open(Circuit.closed)
-    /// The part of the store it lives in.
+    /// The partition of the lane.
     public var partition: Int?
 
     package init() {}
@@ -98,15 +98,15 @@ public struct Lane: WireObject, Hashable {
     }
 }
 
-/// What a lane allows.
+/// The limit of a lane.
 public struct LaneLimit: WireObject, Hashable {
-    /// Polls a second; 0 is no limit.
+    /// Polls per second; 0 for no limit.
     public var rate = 0.0
-    /// Polls that may follow each other at once.
+    /// Polls that may start at once.
     public var burst = 0
-    /// Polls in flight at once.
+    /// Polls in flight at the same time.
     public var concurrency = 0
-    /// Whether the lane has no limit of its own.
+    /// Whether the lane uses the default limit.
     public var isDefault = false
 
     package init() {}
@@ -125,25 +125,29 @@ public struct LaneLimit: WireObject, Hashable {
     }
 }
 
-/// A limit to be set: what is nil stays as it is.
+/// A change of a limit.
+///
+/// `nil` values stay unchanged.
 public struct LaneLimitChange: WireObject, Hashable {
-    /// A second; 0 for no limit.
+    /// The rate per second; 0 for no limit.
     public var rate: Double?
-    /// At once after a pause.
+    /// The burst after a pause.
     public var burst: Int?
-    /// In flight at once.
+    /// The maximum in flight.
     public var concurrency: Int?
-    /// The default limit again; excludes the others.
+    /// Whether to restore the default limit.
+    ///
+    /// Excludes the other values.
     public var usesDefault: Bool?
 
-    /// Sets what is not nil.
+    /// Creates a change of the values that are not `nil`.
     public init(rate: Double? = nil, burst: Int? = nil, concurrency: Int? = nil) {
         self.rate = rate
         self.burst = burst
         self.concurrency = concurrency
     }
 
-    /// The default limit again.
+    /// Restores the default limit.
     public static let useDefault: LaneLimitChange = {
         var change = LaneLimitChange()
         change.usesDefault = true
@@ -152,7 +156,7 @@ public struct LaneLimitChange: WireObject, Hashable {
 
     package init() {}
 
-    /// Whether it sets anything.
+    /// Whether nothing changes.
     public var isEmpty: Bool { rate == nil && burst == nil && concurrency == nil }
 
     package static let shape = Shape<LaneLimitChange>(
@@ -160,7 +164,7 @@ public struct LaneLimitChange: WireObject, Hashable {
         "a limit",
         mustBe:
             #"The body must be a limit, an object such as {"rate":10,"burst":2,"concurrency":5}"#,
-        // No alternatives: generators make an untyped body of them.
+        // No schema alternatives: generators turn them into an untyped body.
         .keyword(
             "description",
             #""Either parts of a limit, of which what is absent or null stays as it is, or default alone.""#

@@ -1,4 +1,4 @@
-/// A watch that is polled later than it is due, and why.
+/// A watch that is polled late, with the reasons.
 ///
 /// *Format* (unknown fields are left out):
 /// ```
@@ -6,23 +6,23 @@
 ///  "due_at":"2026-11-20T09:30:00.125Z","late_ms":61250,"reasons":["its lane default/sources is paused: resume it"]}
 /// ```
 public struct LateWatch: WireObject, Hashable {
-    /// The upstream's ID.
+    /// The ID at the upstream.
     public var source = ""
     /// The account at the upstream.
     public var account = ""
-    /// The kind of that object.
+    /// The kind of the object.
     public var kind = Open(Kind.source)
-    /// The shop's order, if given.
+    /// The shop's order ID, if given.
     public var order: String?
-    /// The lane it waits in.
+    /// The lane of the watch.
     public var lane = ""
-    /// Its due time.
+    /// The due time.
     public var dueAt = Time(ms: 0)
     /// The delay in milliseconds.
     public var lateMs = 0
-    /// The reasons why it waits, one sentence each, the most important first.
+    /// The reasons, one sentence each, the most important first.
     public var reasons: [String] = []
-    /// The earliest time of a poll, as far as is known now; nil when only a person can resume it.
+    /// The earliest possible time of a poll, as far as known; `nil` if an operator must act first.
     public var earliestPollAt: Time?
     /// The payment as of the last poll.
     public var payment: Payment?
@@ -47,11 +47,11 @@ public struct LateWatch: WireObject, Hashable {
     }
 }
 
-/// The watches that are polled late, the longest late first.
+/// The watches that are polled late, the latest first.
 public struct LateWatches: WireObject, Hashable {
     /// The watches with the longest delay.
     public var data: [LateWatch] = []
-    /// Due watches in the lanes that are late.
+    /// Due watches in late lanes.
     public var waiting = 0
     /// Whether there are more than ``data`` holds.
     public var hasMore = false

@@ -1,8 +1,8 @@
-/// What allows somebody to debit a customer's account, of a debit that needs it.
+/// The mandate of a direct debit.
 public struct Mandate: WireObject, Hashable {
-    /// Its reference, which the bank's statement names.
+    /// The reference, which appears on the bank statement.
     public var reference: String?
-    /// A page that shows it; it carries the payment's own secret and is for its customer.
+    /// A page that shows the mandate, for the customer only: it contains the payment's secret.
     public var url: String?
 
     package init() {}
@@ -13,7 +13,7 @@ public struct Mandate: WireObject, Hashable {
     }
 }
 
-/// That a debit is coming, of which the customer has to be told before.
+/// An upcoming debit, of which the customer must be notified in advance.
 ///
 /// *Shape*:
 /// ```
@@ -21,21 +21,23 @@ public struct Mandate: WireObject, Hashable {
 ///  "reference":"NXDSYREGC9PSMKWY","creditor":"TEST42ZZZ0000424242","created_at":"2026-11-23T09:30:00.000Z"}
 /// ```
 public struct MandateNotice: WireObject, Hashable {
-    /// The upstream's id of it; it is told once.
+    /// The upstream's ID of the notice.
+    ///
+    /// Each notice is published once.
     public var id = ""
     /// `debit_initiated` or `mandate_confirmed`.
     public var reason: String?
-    /// What will be debited, in the smallest unit.
+    /// The amount to be debited, in the currency's smallest unit.
     public var amount: Int?
-    /// Its currency, in small letters.
+    /// The currency, in lowercase letters.
     public var currency: String?
-    /// The end of the account's number.
+    /// The last digits of the account number.
     public var last4: String?
     /// The mandate's reference.
     public var reference: String?
-    /// Who debits, by the creditor's identifier.
+    /// The creditor identifier of the party that debits.
     public var creditor: String?
-    /// When it was announced.
+    /// The creation time.
     public var createdAt: Time?
 
     package init() {}

@@ -1,6 +1,6 @@
-/// What is true of an order, which a customer may have tried to pay in several ways.
+/// An order and its payment attempts.
 ///
-/// *Shape* (what is not known is left out):
+/// *Shape* (unknown fields are left out):
 /// ```
 /// {"order":"A77","account":"default","payment":{"state":"paid","amount":1099,…},"paid_by":"src_2",
 ///  "charging":{"source":"src_2","kind":"source","seq":2,"number":2},"seq":3,
@@ -8,34 +8,34 @@
 ///  "payment":{"state":"failed",…}},{"source":"src_2",…}]}
 /// ```
 public struct Order: WireObject, Hashable {
-    /// What the shop calls it.
+    /// The shop's order ID.
     public var order = ""
     /// The account at the upstream.
     public var account = ""
-    /// The one word for all tries together, and the sums of all of them.
+    /// The payment state of all attempts together, with their total amounts.
     public var payment = Payment()
-    /// The source whose money counts: the one that was paid first; nil while none is.
+    /// The source that was paid first; `nil` while none is paid.
     public var paidBy: String?
-    /// Sources that were paid as well; nil when there is none.
+    /// Further sources that were paid; `nil` if there are none.
     public var alsoPaidBy: [String]?
-    /// Which try may be charged; nil before any was about to be.
+    /// The attempt that may be charged; `nil` before the first charge.
     public var charging: Charging?
-    /// Events recorded of it.
+    /// The number of events recorded for the order.
     public var seq = 0
-    /// When it became known.
+    /// The creation time.
     public var createdAt = Time(ms: 0)
-    /// The ways in which it was tried to be paid, in the order in which they became known.
+    /// The payment attempts, in the order in which they were created.
     public var members: [Member] = []
 
-    /// One way in which it was tried to be paid.
+    /// A payment attempt.
     public struct Member: WireObject, Hashable {
-        /// The upstream's id.
+        /// The ID at the upstream.
         public var source = ""
-        /// What sort of object that is.
+        /// The kind of the object.
         public var kind = Open(Kind.source)
-        /// The number of its event that told this; 0 before the first.
+        /// The `seq` of the attempt's last event; 0 before the first.
         public var seq = 0
-        /// What is true of it.
+        /// The payment of the attempt.
         public var payment = Payment()
 
         package init() {}
@@ -48,15 +48,15 @@ public struct Order: WireObject, Hashable {
         }
     }
 
-    /// The right to charge it.
+    /// The right to charge the order.
     public struct Charging: WireObject, Hashable {
-        /// The source that has it.
+        /// The source that holds the right.
         public var source = ""
-        /// What sort of object that is.
+        /// The kind of the source.
         public var kind = Open(Kind.source)
-        /// The source's last event when it got it.
+        /// The source's last event when it received the right.
         public var seq = 0
-        /// How many times it has gone to a source; from 1.
+        /// The number of times the right was granted, from 1.
         public var number = 1
 
         package init() {}
@@ -85,6 +85,6 @@ public struct Order: WireObject, Hashable {
 }
 
 extension Facet {
-    /// What somebody may be told of: all that can be watched, orders, and incidents.
+    /// The kinds of objects in events: watched objects, orders and incidents.
     static let toldKind = Facet { $0 = Schema.component(Components.eventKind.name) }
 }

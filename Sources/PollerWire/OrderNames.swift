@@ -1,33 +1,34 @@
-/// What an order may be called, as a pattern: 1–255 printable characters, no space at either end.
+/// The pattern of order IDs: 1–255 printable characters, without a space at either end.
 package enum OrderNames {
-    /// Characters that nobody would see: controls, line ends, marks of direction and of width zero.
+    /// Invisible characters: control characters, line ends, direction marks and zero-width characters.
     private static let invisible =
         #"\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"#
         + #"\ufeff\ufff9-\ufffb"#
     private static let spaces = #"\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"#
 
-    /// A path cannot have `.` and `..` as a segment.
+    /// Excludes `.` and `..`, which are not allowed as a path segment.
     package static let pattern =
         "^(?!\\.{1,2}$)[^\(invisible)\(spaces)]([^\(invisible)]{0,253}[^\(invisible)\(spaces)])?$"
 }
 
-/// Names for people, as a pattern: one line of printable characters, no space at either end.
+/// The pattern of names for people: one line of printable characters, without a space at either end.
 package enum LineText {
-    /// Control characters, line breaks, and marks that change the direction of the text.
+    /// Control characters, line breaks, and marks that change the text direction.
     private static let hidden = #"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"#
 
-    /// Further invisible characters: format characters (Unicode's category Cf) and those of private use (Co), as far as
-    /// four digits can express them.
+    /// Further invisible characters that four hexadecimal digits can express.
+    ///
+    /// They are format characters (Unicode category Cf) and private-use characters (Co).
     private static let unseen =
         #"\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2060-\u206f\ue000-\uf8ff"#
         + #"\ufeff\ufff9-\ufffb"#
 
-    /// The pattern of a line of 1 to `lengthMax` characters.
+    /// Returns the pattern of a line of 1 to `lengthMax` characters.
     package static func pattern(_ lengthMax: Int) -> String {
         pattern(lengthMax, without: hidden)
     }
 
-    /// The pattern of a name of 1 to `lengthMax` characters, all of them visible.
+    /// Returns the pattern of a name of 1 to `lengthMax` visible characters.
     package static func name(_ lengthMax: Int) -> String {
         pattern(lengthMax, without: hidden + unseen)
     }

@@ -1,81 +1,81 @@
-/// What is true of a payment: one word, and the sums behind it.
+/// The state of a payment, with its amounts.
 ///
-/// *Shape* (what is not known is left out; amounts in the currency's smallest unit):
+/// *Shape* (unknown fields are left out; amounts in the currency's smallest unit):
 /// ```
 /// {"state":"paid","amount":1099,"amount_received":1099,"currency":"eur","method":"ideal",
 ///  "paid_at":"2026-11-20T09:30:00.125Z"}
 /// ```
 public struct Payment: WireObject, Hashable {
-    /// The word.
+    /// The payment state.
     public enum State: String, Word {
-        /// The customer still has to do something; ``NextStep`` says what.
+        /// The customer has an action left, described by ``NextStep``.
         case awaitingCustomer = "awaiting_customer"
-        /// A bank is at work, and may still refuse.
+        /// A bank is processing the payment and may still reject it.
         case processing
-        /// The customer has agreed; the shop has not taken the money yet.
+        /// The customer has approved the payment, and the shop has not collected the money yet.
         case authorised
-        /// The money is there.
+        /// The money has arrived.
         case paid
-        /// Part of it has arrived, and the rest is waited for.
+        /// Part of the money has arrived, and the remainder is pending.
         case partiallyPaid = "partially_paid"
-        /// This try has failed; nothing was taken.
+        /// This attempt has failed, and nothing was taken.
         case failed
-        /// Time ran out before it was paid or taken.
+        /// The time limit passed before the money was paid or collected.
         case expired
-        /// Somebody has called it off.
+        /// The payment was cancelled.
         case cancelled
-        /// It was paid, and all of it was given back.
+        /// The payment was refunded in full.
         case refunded
-        /// It was paid, and part of it was given back.
+        /// The payment was refunded in part.
         case partiallyRefunded = "partially_refunded"
-        /// It was paid, and the payer's bank has asked for it back.
+        /// The payer's bank has disputed the payment.
         case disputed
-        /// It was paid, and the bank has taken it back.
+        /// The bank has reversed the payment.
         case reversed
-        /// Nothing was seen, or nothing that says any of this.
+        /// No observation yet, or none that determines the state.
         case unknown
     }
 
-    /// The word.
+    /// The payment state.
     public var state = Open(State.unknown)
-    /// What was to be paid.
+    /// The amount to pay.
     public var amount: Int?
-    /// What has arrived, also when it has gone back since.
+    /// The amount received, including money returned since.
     public var amountReceived = 0
-    /// What has gone back of it; nil when nothing has.
+    /// The amount returned; `nil` if none was.
     public var amountReturned: Int?
-    /// Three letters, lower case.
+    /// The currency, in three lowercase letters.
     public var currency: String?
-    /// How it is paid: `ideal`, `card`.
+    /// The payment method, such as `ideal` or `card`.
     public var method: String?
-    /// When it was paid, as far as that was seen.
+    /// The time of the payment, if observed.
     public var paidAt: Time?
-    /// Why it is so, in a word that may be told to the payer.
+    /// The reason for the state, as a code that may be shown to the payer.
     public var reason: String?
-    /// The refund that is not finished, or did not go through; nil when every refund has succeeded.
+    /// The refund that is pending or failed; `nil` if every refund has succeeded.
     public var refund: Refund?
-    /// What the customer was shown and has paid, when that was in another currency.
+    /// The amount shown to the customer and paid, if it was in another currency.
     public var presentment: Presentment?
 
-    /// A refund that has not succeeded: it is on its way, waits for the customer, or came to nothing.
+    /// A refund that is pending, waits for the customer, or failed.
     ///
     /// *Source*: `status` of <https://docs.stripe.com/api/refunds/object>.
     public struct Refund: WireObject, Hashable {
         /// The state of the refund.
         public enum Status: String, Word {
-            /// It is being processed, or the balance does not cover it yet.
+            /// The refund is being processed, or the balance does not cover it yet.
             case pending
-            /// The customer must say where the money goes.
+            /// The customer must name an account for the money.
             case requiresAction = "requires_action"
-            /// The money came back to the shop.
+            /// The money was returned to the shop.
             case failed
-            /// It was called off, and the money stays with the shop.
+            /// The refund was cancelled, and the shop keeps the money.
             case canceled
         }
 
         /// The state of the refund.
         public var status = Open(Status.pending)
-        /// Its sum, in the payment's currency; not part of ``Payment/amountReturned``.
+        /// The amount in the payment's currency, not included in ``Payment/amountReturned``.
         public var amount = 0
 
         package init() {}
@@ -90,13 +90,13 @@ public struct Payment: WireObject, Hashable {
         }
     }
 
-    /// What the customer was shown, in their own currency (Stripe's Adaptive Pricing).
+    /// The amounts in the customer's currency (Stripe's Adaptive Pricing).
     public struct Presentment: WireObject, Hashable {
-        /// What was to be paid, in the smallest unit of this currency.
+        /// The amount to pay, in the smallest unit of this currency.
         public var amount = 0
-        /// Three letters, lower case.
+        /// The currency, in three lowercase letters.
         public var currency = ""
-        /// What has gone back of it; nil when nothing has, or it is not known in this currency.
+        /// The amount returned; `nil` if none was, or if it is unknown in this currency.
         public var amountReturned: Int?
 
         package init() {}
@@ -141,96 +141,96 @@ public struct Payment: WireObject, Hashable {
     }
 }
 
-/// What the customer must do next.
+/// The customer's next action.
 ///
-/// *Shape*: `type`, and what that needs:
+/// *Shape*: `type`, and the fields of that type:
 /// ```
 /// {"type":"pay_voucher","entity":"12345","reference":"999 123 456","url":"https://…",
 ///  "until":"2026-11-27T09:30:00.000Z"}
 /// ```
 public struct NextStep: WireObject, Hashable {
-    /// What sort of step it is.
+    /// The type of the next step.
     public enum Sort: String, Word {
-        /// Nothing.
+        /// No action.
         case none
-        /// Go to a page or an app.
+        /// Open a page or an app.
         case followLink = "follow_link"
-        /// Send money to one of these accounts.
+        /// Transfer money to one of these accounts.
         case transfer
-        /// Pay at a cash desk or a machine.
+        /// Pay a voucher at a cash desk or a machine.
         case payVoucher = "pay_voucher"
         /// Scan or paste a code.
         case scanCode = "scan_code"
-        /// Confirm in the bank's app.
+        /// Approve the payment in the bank's app.
         case approveInApp = "approve_in_app"
-        /// Enter a code that was sent.
+        /// Enter a code that the bank sent.
         case enterCode = "enter_code"
         /// Look up small deposits at the bank.
         case verifyMicrodeposits = "verify_microdeposits"
-        /// Wait for the bank's debit, perhaps after agreeing to it.
+        /// Wait for the bank's debit, possibly after approving it.
         case awaitDebit = "await_debit"
-        /// Say to which account money goes back.
+        /// Name an account for the refund.
         case giveRefundAccount = "give_refund_account"
-        /// Go on at the shop's own page.
+        /// Continue on the shop's page.
         case returnToShop = "return_to_shop"
-        /// Choose how to pay.
+        /// Choose a payment method.
         case chooseMethod = "choose_method"
     }
 
-    /// What sort of step it is.
+    /// The type of the next step.
     public var type = Open(Sort.none)
-    /// A page to go to, or one that shows all of it.
+    /// The page to open, or one that shows the whole step.
     public var url: String?
-    /// What opens an app on the customer's own device.
+    /// The link that opens an app on the customer's device.
     public var appURL: String?
-    /// Until when it can be done.
+    /// The deadline.
     public var until: Time?
-    /// Where to send money; any of them will do.
+    /// The accounts to transfer to, any of which is accepted.
     public var accounts: [Account]?
-    /// What to write beside a transfer, or to say at the cash desk.
+    /// The reference of a transfer, or for the cash desk.
     public var reference: String?
-    /// The sum that is still missing.
+    /// The missing amount.
     public var amountMissing: Int?
-    /// Of ``amountMissing``.
+    /// The currency of ``amountMissing``.
     public var currency: String?
     /// The entity of a Multibanco voucher.
     public var entity: String?
     /// The number of a voucher.
     public var number: String?
-    /// What each chain of shops wants to be told.
+    /// The data that each store chain needs.
     public var stores: [Store]?
-    /// The voucher to print.
+    /// The voucher as a PDF.
     public var pdf: String?
-    /// What the code says; from it a picture can be drawn.
+    /// The content of the code, from which an image can be drawn.
     public var data: String?
-    /// A picture of the code.
+    /// An image of the code.
     public var imageURL: String?
-    /// Tries that are left to enter a code.
+    /// The remaining attempts to enter a code.
     public var attemptsLeft: Int?
     /// `amounts` or `descriptor_code`.
     public var deposits: String?
-    /// When deposits arrive, or the bank debits.
+    /// The time of the deposits or of the debit.
     public var at: Time?
-    /// Whether the customer must agree to the debit before.
+    /// Whether the customer must approve the debit first.
     public var needsApproval: Bool?
 
-    /// An account that takes transfers.
+    /// An account that receives transfers.
     public struct Account: WireObject, Hashable {
-        /// `iban`, `aba`, `sort_code`, `spei`, `swift`, `zengin`, or another word of the upstream's.
+        /// `iban`, `aba`, `sort_code`, `spei`, `swift`, `zengin`, or another value of the upstream.
         public var scheme = ""
-        /// Whose it is.
+        /// The account holder.
         public var holder: String?
         /// The bank's name.
         public var bank: String?
-        /// The account, where it has one.
+        /// The IBAN, if the account has one.
         public var iban: String?
-        /// The bank, in SWIFT's words.
+        /// The BIC of the bank.
         public var bic: String?
-        /// The account, where it has no IBAN.
+        /// The account number, if there is no IBAN.
         public var number: String?
-        /// The bank's code by the scheme: routing number, sort code.
+        /// The bank code of the scheme: a routing number or sort code.
         public var bankCode: String?
-        /// The branch's, of Japanese accounts.
+        /// The branch code of a Japanese account.
         public var branchCode: String?
 
         package init() {}
@@ -247,13 +247,13 @@ public struct NextStep: WireObject, Hashable {
         }
     }
 
-    /// What a chain of shops wants to be told.
+    /// The data that a store chain needs.
     public struct Store: WireObject, Hashable {
-        /// Its name, such as `lawson`.
+        /// The name, such as `lawson`.
         public var name = ""
-        /// The payment's code there.
+        /// The payment code.
         public var paymentCode = ""
-        /// A second number some ask for.
+        /// A second number, which some chains ask for.
         public var confirmationNumber: String?
 
         package init() {}

@@ -1,8 +1,8 @@
 import JSONText
 
-/// What the API's description says of a value: a JSON Schema of the dialect that OpenAPI 3.1 uses.
+/// The description of a value in the API: a JSON Schema in the dialect of OpenAPI 3.1.
 package struct Schema: Sendable {
-    /// What a keyword has as its value.
+    /// The value of a keyword.
     package indirect enum Value: Sendable {
         case raw(String)
         case text(String)
@@ -12,19 +12,19 @@ package struct Schema: Sendable {
         case members([(String, Schema)])
     }
 
-    /// The keywords in the order in which they are written.
+    /// The keywords in output order.
     package private(set) var keywords: [(name: String, value: Value)]
 
     init(_ keywords: [(String, Value)]) {
         self.keywords = keywords.map { (name: $0, value: $1) }
     }
 
-    /// A reference to a schema among the components.
+    /// Returns a reference to a schema among the components.
     package static func component(_ name: String) -> Schema {
         Schema([("$ref", .text("#/components/schemas/\(name)"))])
     }
 
-    /// A keyword's value; nil when it is absent.
+    /// The value of a keyword; `nil` if it is absent.
     package subscript(_ name: String) -> Value? {
         get { keywords.first { $0.name == name }?.value }
         set {
@@ -33,9 +33,9 @@ package struct Schema: Sendable {
         }
     }
 
-    /// The same, or null.
+    /// The schema with null as a further value.
     package var orNull: Schema {
-        // Of nothing in particular, null is one.
+        // The empty schema already allows null.
         if keywords.isEmpty { return self }
         let null = Schema([("type", .text("null"))])
         if case .schemas(let choices) = self["oneOf"] {
@@ -77,46 +77,46 @@ package struct Schema: Sendable {
     }
 }
 
-/// What a field allows beyond its type: said in the description, and for numbers checked by the reader.
+/// A constraint of a field beyond its type.
 ///
-/// Other rules are told here and checked by the domain, in its own words.
+/// The API description states it, and for numbers the reader checks it. The domain checks all other constraints, with
+/// its own messages.
 package struct Facet: Sendable {
     let apply: @Sendable (inout Schema) -> Void
-    /// What a whole number may be.
+    /// The allowed range of a whole number.
     var integers: ClosedRange<Int>?
-    /// What a number may be, beside 0 for "no limit".
+    /// The allowed range of a number, in addition to 0 for "no limit".
     var numbers: ClosedRange<Double>?
-    /// Answers of earlier servers may lack it.
+    /// Whether responses of earlier servers may lack the field.
     var isAdded = false
-    /// Answers of newer servers may have more in it.
+    /// Whether responses of newer servers may have more members.
     var isGrowing = false
 
     init(_ apply: @escaping @Sendable (inout Schema) -> Void) {
         self.apply = apply
     }
 
-    /// Any keyword with a value that is JSON already.
+    /// Creates a facet from any keyword and its JSON value.
     package static func keyword(_ name: String, _ json: String) -> Facet {
         Facet { $0[name] = .raw(json) }
     }
 
-    /// The type of a value that is passed through.
+    /// Creates a facet for the type of a value that is passed through.
     package static func type(_ name: String) -> Facet { Facet { $0["type"] = .text(name) } }
 
-    /// A request's object in an answer: there it may grow, and what a newer server has added to it is
-    /// passed over.
+    /// Allows unknown members in a request object that is part of a response, since a newer server may add some.
     package static let mayGrow: Facet = {
         var facet = Facet { $0["additionalProperties"] = nil }
         facet.isGrowing = true
         return facet
     }()
 
-    /// What a text matches.
+    /// Creates a facet with the pattern of a text.
     package static func pattern(_ pattern: String) -> Facet {
         Facet { $0["pattern"] = .text(pattern) }
     }
 
-    /// How many characters a text may have.
+    /// Creates a facet with the allowed length of a text, in characters.
     package static func length(_ range: ClosedRange<Int>) -> Facet {
         Facet { schema in
             if range.lowerBound > 0 { schema["minLength"] = .raw("\(range.lowerBound)") }
@@ -124,7 +124,7 @@ package struct Facet: Sendable {
         }
     }
 
-    /// What a whole number may be.
+    /// Creates a facet with the allowed range of a whole number.
     package static func range(_ range: ClosedRange<Int>) -> Facet {
         var facet = Facet { schema in
             schema["minimum"] = .raw("\(range.lowerBound)")
@@ -134,7 +134,7 @@ package struct Facet: Sendable {
         return facet
     }
 
-    /// A number within a range, or 0 for no limit.
+    /// Creates a facet for a number in a range, or 0 for no limit.
     package static func rate(_ range: ClosedRange<Double>) -> Facet {
         var facet = Facet { schema in
             schema["oneOf"] = .raw(
@@ -147,10 +147,10 @@ package struct Facet: Sendable {
         return facet
     }
 
-    /// A count: never negative.
+    /// A count, which is never negative.
     package static let count = Facet { $0["minimum"] = .raw("0") }
 
-    /// How many elements an array may have, or members an object.
+    /// Creates a facet with the allowed number of array elements or object members.
     package static func size(_ range: ClosedRange<Int>) -> Facet {
         Facet { schema in
             let isObject = schema["additionalProperties"] != nil
@@ -160,7 +160,7 @@ package struct Facet: Sendable {
         }
     }
 
-    /// What the elements of an array, or the values of an object, allow.
+    /// Creates a facet with constraints on the elements of an array or the values of an object.
     package static func each(_ facets: Facet...) -> Facet {
         Facet { schema in
             let name = schema["items"] == nil ? "additionalProperties" : "items"
@@ -170,7 +170,7 @@ package struct Facet: Sendable {
         }
     }
 
-    /// What the names of an object's members allow.
+    /// Creates a facet with constraints on the member names of an object.
     package static func names(_ facets: Facet...) -> Facet {
         Facet { schema in
             var names = Schema([])
@@ -179,27 +179,28 @@ package struct Facet: Sendable {
         }
     }
 
-    /// The words it is one of, for a field that is plain text.
+    /// Creates a facet with the allowed values of a plain text field.
     package static func words(_ words: String...) -> Facet {
         Facet { $0["enum"] = .texts(words) }
     }
 
-    /// What holds when it is absent.
+    /// Creates a facet with the default value.
     package static func standard(_ json: String) -> Facet { keyword("default", json) }
 
-    /// How values look.
+    /// Creates a facet with example values.
     package static func examples(_ examples: String...) -> Facet {
         Facet { $0["examples"] = .texts(examples) }
     }
 
-    /// A field of answers that is always there today, but that earlier servers did not send: clients
-    /// of this version read their answers too.
+    /// A response field that is always present now, but that earlier servers did not send.
+    ///
+    /// Clients of this version also read the responses of those servers.
     package static let added: Facet = {
         var facet = Facet { _ in }
         facet.isAdded = true
         return facet
     }()
 
-    /// It is sent and never shown.
+    /// A field that is sent and never returned.
     package static let writeOnly = keyword("writeOnly", "true")
 }

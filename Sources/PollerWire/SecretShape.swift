@@ -1,31 +1,35 @@
-/// A secret in the place of an ID: a client secret, an API key or a signing secret.
+/// A secret passed as an ID: a client secret, an API key or a signing secret.
 ///
-/// The client secret of an intent begins with the intent's ID, so it is often passed as the ID. An ID travels in
-/// URLs, is stored and is logged, and a secret must not be. So whatever takes an ID checks it with this type first.
+/// The client secret of an intent begins with the intent's ID, so callers often pass it as the ID. IDs are sent in
+/// URLs, stored and logged, and secrets must not be. So every function that accepts an ID checks it with this type
+/// first.
 ///
 /// *Source*: <https://docs.stripe.com/keys>, <https://docs.stripe.com/api/payment_intents/object>.
 package enum SecretShape: Hashable, Sendable {
-    /// A client secret, `pi_…_secret_…`, with the ID that it begins with; nil for `src_client_secret_…`, which has none.
+    /// A client secret, `pi_…_secret_…`, with the ID it begins with; `nil` for `src_client_secret_…`, which has none.
     case clientSecret(of: String?)
     /// An API key (`sk_…`, `rk_…`) or the signing secret of a webhook endpoint (`whsec_…`).
     case key
 
-    /// What an ID may not begin with.
+    /// The prefixes that no ID may have.
     private static let beginnings = ["sk_", "rk_", "whsec_"]
-    /// What no ID and no name may contain: `sk_live_…` inside a URL is a key too.
+    /// The substrings that no ID or name may contain.
+    ///
+    /// `sk_live_…` inside a URL is also a key.
     private static let marks = [
         "sk_live_", "sk_test_", "sk_org_", "rk_live_", "rk_test_", "pk_live_", "pk_test_",
         "ek_live_", "ek_test_", "whsec_",
     ]
     private static let clientMark = "_secret_"
-    /// How ids of objects that have a client secret begin.
+    /// The ID prefixes of objects with a client secret.
     private static let owners = ["pi_", "seti_", "src_", "cs_"]
 
-    /// The secret that `text` is or contains; nil when it looks like none.
+    /// Detects the secret that `text` is or contains; `nil` if there is none.
     ///
     /// - Parameters:
-    ///   - text: as it was given, unchecked.
-    ///   - isName: whether a person chose it, as the names of accounts and orders. A name may begin with `sk_`.
+    ///   - text: the text as given, unchecked.
+    ///   - isName: whether a person chose the text, such as the name of an account or order. A name may begin with
+    /// `sk_`.
     package init?(_ text: some StringProtocol, isName: Bool = false) {
         let folded = text.lowercased().drop { $0.isWhitespace }
         let isOfStripe = Self.owners.contains { Self.hasWord($0, in: folded) }
@@ -40,7 +44,9 @@ package enum SecretShape: Hashable, Sendable {
         self = .key
     }
 
-    /// Whether a text has such a beginning of a word: `task_test_1` is no key.
+    /// Returns whether a word of the text begins with the mark.
+    ///
+    /// `task_test_1` is not a key.
     private static func hasWord(_ mark: String, in text: Substring) -> Bool {
         text.ranges(of: mark).contains { range in
             guard range.lowerBound > text.startIndex else { return true }
@@ -49,7 +55,7 @@ package enum SecretShape: Hashable, Sendable {
         }
     }
 
-    /// The ID that a client secret begins with; nil when what is before the mark is none.
+    /// Returns the ID at the start of a client secret; `nil` if the text before the mark is not an ID.
     private static func id(
         before end: Substring.Index,
         in folded: Substring,
@@ -67,7 +73,9 @@ package enum SecretShape: Hashable, Sendable {
         return isID ? String(decoding: given, as: UTF8.self) : nil
     }
 
-    /// What is wrong and what to give instead, without anything of the secret: follows "source" or "this".
+    /// The error and the correct input, without any part of the secret.
+    ///
+    /// Follows "source" or "this".
     package var advice: String {
         switch self {
         case .clientSecret(let id?):

@@ -1,17 +1,17 @@
 package import JSONText
 
-/// Watches that something is to be done with, by what they are like instead of by their names.
+/// A selection of watches by search instead of by ID.
 public struct WatchSelection: WireObject, Hashable {
-    /// The words of a search, as `q` of the list takes them.
+    /// The search terms, as in `q` of the list.
     public var words: String?
-    /// Of this account only; nil for all that the key may see.
+    /// The account; `nil` for all that the key may access.
     public var account: String?
-    /// Whether to count only, and do nothing; nil for doing it.
+    /// Whether to count only; `nil` to execute the operation.
     public var isDryRun: Bool?
-    /// ``SelectionResult/next`` of the part before; nil for the first.
+    /// ``SelectionResult/next`` of the previous part; `nil` for the first part.
     public var cursor: String?
 
-    /// A selection of everything the words are about.
+    /// Creates an empty selection.
     public init() {}
 
     package static let shape = Shape<WatchSelection>(
@@ -27,15 +27,17 @@ public struct WatchSelection: WireObject, Hashable {
     }
 }
 
-/// What became of one part of a selection.
+/// The result of one part of a selection.
 public struct SelectionResult: WireObject, Hashable {
-    /// Watches that it was about.
+    /// The watches that matched.
     public var matched = 0
-    /// Those with which it was done: others had changed meanwhile, or it was only to be counted.
+    /// The watches the operation was applied to.
+    ///
+    /// Others have changed meanwhile, or the request only counted.
     public var done = 0
-    /// Records that were looked at; nil for who may not see everything.
+    /// The number of records examined; `nil` for a caller that may not access all accounts.
     public var looked: Int?
-    /// Where the next part begins; nil when this was the last.
+    /// The cursor of the next part; `nil` if this was the last.
     public var next: String?
 
     package init() {}
@@ -52,13 +54,13 @@ public struct SelectionResult: WireObject, Hashable {
     }
 }
 
-/// One payment as an archive has it: everything that a store needs to restore it.
+/// One payment in an archive, with all data needed to restore it.
 public struct ArchiveLine: WireObject, Hashable {
-    /// The watch, with ``Watch/memory``.
+    /// The watch, including ``Watch/memory``.
     public var watch = Watch()
-    /// Its events, the last 100, oldest first.
+    /// The last 100 events, oldest first.
     package var events: [RawJSON] = []
-    /// The server's signature of both; nil where they could not be restored.
+    /// The server's signature of watch and events; `nil` if they cannot be restored.
     public var digest: String?
 
     package init() {}
@@ -80,13 +82,15 @@ public struct ArchiveLine: WireObject, Hashable {
     }
 }
 
-/// What became of one part of an archive.
+/// The result of restoring one part of an archive.
 public struct RestoreResult: WireObject, Hashable {
-    /// Watches that were put back.
+    /// The restored watches.
     public var restored = 0
-    /// Those of which there is one already, which stays as it is.
+    /// The watches that exist already and were left unchanged.
     public var present = 0
-    /// Those that had not ended: what is still to be watched is enqueued, not restored.
+    /// The watches that were still open.
+    ///
+    /// They must be enqueued instead of restored.
     public var open = 0
 
     package init() {}

@@ -1,6 +1,6 @@
-/// A stored entry that has ended several processes, and that no reader handles any more.
+/// A stored entry that ended several processes and is no longer processed.
 ///
-/// *Shape* (absent fields are not known, or belong to the whole cluster):
+/// *Shape* (absent fields are unknown, or the entry belongs to the whole cluster):
 /// ```
 /// {"id":"outbox:3:1763629800125-0","reader":"outbox","account":"default","about":"src_1","deaths":3,
 ///  "first_at":"2026-11-20T09:30:00.125Z","set_aside_at":"2026-11-20T09:30:21.480Z"}
@@ -10,20 +10,20 @@ public struct SetAsideEntry: WireObject, Hashable {
     public var id = ""
     /// The reader whose processes ended.
     public var reader = Open(Reader.outbox)
-    /// The account of the entry; nil for an entry of the cluster.
+    /// The account of the entry; `nil` for an entry of the cluster.
     public var account: String?
-    /// The source, event or endpoint it is about.
+    /// The source, event or endpoint of the entry.
     public var about: String?
-    /// Processes that ended while they handled it.
+    /// The number of processes that ended while they handled the entry.
     public var deaths = 0
-    /// When the first of them began to handle it.
+    /// The time the first of them began to handle the entry.
     public var firstAt = Time(ms: 0)
-    /// When it was set aside.
+    /// The time the entry was set aside.
     public var setAsideAt = Time(ms: 0)
 
     /// The readers that set entries aside.
     public enum Reader: String, Word {
-        /// An event that was recorded and is to be delivered.
+        /// A recorded event that is to be delivered.
         case outbox
         /// An event of an upstream, from a webhook or its event list.
         case hint
@@ -35,7 +35,7 @@ public struct SetAsideEntry: WireObject, Hashable {
         case replay
         /// A check of an endpoint whose fallback may be due.
         case fallback
-        /// The folding of old events in a partition.
+        /// The compaction of old events in a partition.
         case retention
     }
 

@@ -1,14 +1,14 @@
-// The dictionary of the wire: every JSON object of the API, its webhooks, frames and events, once.
+// The JSON shapes of the API, webhooks, frames and events, each defined once.
 //
-// A shape is a struct of plain properties and one table of fields beside them. From the table come
+// A shape is a struct of plain properties and a table of its fields. The table provides
 //
-// - the reader (`init(reading:)`): of requests strict, unknown names are refused by name; of answers
-//   lenient, what a newer server has added is passed over; wrong types are refused in both,
-// - the writer, member by member in the order of the table (`json`),
+// - the decoder (`init(reading:)`): requests are strict, and an unknown name is rejected. Responses are lenient, and
+//   members that a newer server added are ignored. Both reject wrong types.
+// - the encoder (`json`), which writes the members in the order of the table,
 // - the component of `/openapi.json` (`schema`).
 //
-// To add a field: a property with a first value, and a line in the table. To add a shape: a struct that
-// conforms to `WireObject`, with a table, and its line in `Components.all` when it has a name of its own.
+// To add a field, add a property with an initial value and a line in the table. To add a shape, add a struct that
+// conforms to `WireObject` and has a table. If the shape has a name, also add a line to `Components.all`.
 //
 // ```
 // public struct Worker: WireObject, Hashable {
@@ -26,40 +26,39 @@
 //     }
 // }
 // ```
-// What fields mean beyond their JSON type, an id, a span within limits, is the domain's to check: the
-// translation stands beside its use, once in each direction. Words that may grow are ``Open``, times
-// ``Time``, spans ``Span``, what passes through untouched `RawJSON`. The properties' first values exist
-// for the reader alone, which never leaves one where the table says that the member is required.
+// The domain checks constraints beyond the JSON type, such as the form of an ID or the range of a span. The conversion
+// to and from domain types is next to their use, once for each direction. Enumerations that may grow are ``Open``,
+// times are ``Time``, spans are ``Span``, and values passed through unchanged are `RawJSON`. The initial values of
+// properties exist only for the decoder, which replaces the value of every required member.
 
 import JSONText
 
-/// A JSON object of the wire.
+/// A JSON object of the API.
 package protocol WireObject: WireValue {
-    /// An object whose required members are still to be set.
+    /// Creates an object whose required members are not set yet.
     init()
 
-    /// Its table of fields.
+    /// The table of fields.
     static var shape: Shape<Self> { get }
 }
 
-/// How an object looks on the wire: its name and its fields, in the order in which they are written.
+/// The shape of a JSON object: its name, and its fields in output order.
 package struct Shape<Object: Sendable>: Sendable {
-    /// What it is called among the components of the API's description; nil when it only stands inside
-    /// others.
+    /// The component name in the API description; `nil` for a shape that appears only inside others.
     package let name: String?
-    /// The fields, in the order of the wire and of documents.
+    /// The fields, in the order of output and documentation.
     package let fields: [Field<Object>]
-    /// What messages call it, `a watch`, and how they begin when something else came.
+    /// The name in error messages, such as `a watch`, and the start of the message for a wrong type.
     private let noun: String
     let mustBe: String
-    /// What stands before a field's name in messages: `charge.`, or nothing.
+    /// The prefix of field names in messages, such as `charge.`, or an empty string.
     private let prefix: String
-    /// Whether it is sent to us: then no other members are allowed, and null is as good as absent.
+    /// Whether the object is a request: unknown members are rejected, and null counts as absent.
     package let isRequest: Bool
-    /// What its schema says beside its fields.
+    /// Further constraints of the schema.
     private let facets: [Facet]
 
-    /// An object of answers.
+    /// Creates the shape of a response object.
     package init(
         _ name: String? = nil,
         _ facets: Facet...,
@@ -74,10 +73,10 @@ package struct Shape<Object: Sendable>: Sendable {
         self.fields = fields()
     }
 
-    /// An object of requests.
+    /// Creates the shape of a request object.
     ///
-    /// `noun` is what messages call it; `mustBe` is how they begin when something else came, such as
-    /// `A watch must be an object such as {"source":"src_…"}`.
+    /// `noun` is the name in messages. `mustBe` begins the message for a wrong type, such as `A watch must be an object
+    /// such as {"source":"src_…"}`.
     package init(
         request name: String?,
         _ noun: String,
@@ -95,11 +94,10 @@ package struct Shape<Object: Sendable>: Sendable {
         self.fields = fields()
     }
 
-    /// Reads an object into `blank`.
+    /// Decodes an object into `blank`.
     ///
-    /// `mayGrow`: it is a request's object that stands in an answer, where unknown members are passed
-    /// over. Errors: the first unknown member when it is a request, then the first field in the table's
-    /// order that is missing or of the wrong type.
+    /// With `mayGrow`, a request object is part of a response, and unknown members are ignored. Errors: in a request,
+    /// the first unknown member; then the first field in table order that is missing or of the wrong type.
     func read(
         _ json: RawJSON,
         into blank: Object,
@@ -133,7 +131,7 @@ package struct Shape<Object: Sendable>: Sendable {
         }
     }
 
-    /// The component of the API's description.
+    /// The component of the API description.
     package var schema: Schema {
         var schema = Schema([("type", .text("object"))])
         if isRequest { schema["additionalProperties"] = .raw("false") }
@@ -145,22 +143,24 @@ package struct Shape<Object: Sendable>: Sendable {
     }
 }
 
-/// A field of an object: its name, where it is kept, what type it has, and whether it must be there.
+/// A field of an object: its name, property, type, and whether it is required.
 package struct Field<Object>: Sendable {
     /// The member's name.
     package let name: String
-    /// It must be there in a request, and is always there in an answer, although it may be null.
+    /// Whether the member is required in a request.
+    ///
+    /// In a response it is always present, possibly as null.
     package let isRequired: Bool
-    /// Reads the member's value, or that there is none.
+    /// Decodes the member's value, or handles its absence.
     let read: @Sendable (RawJSON?, inout Object) throws(WireError) -> Void
-    /// Writes the member, or leaves it out.
+    /// Encodes the member, or omits it.
     let write: @Sendable (Object, inout JSONWriter) -> Void
     private let type: Schema
     private let isNullable: Bool
     private let facets: [Facet]
     private let note: String
 
-    /// A field that is always there and never null.
+    /// Creates a field that is always present and never null.
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Value> & Sendable,
@@ -179,7 +179,7 @@ package struct Field<Object>: Sendable {
         }
     }
 
-    /// A field that is left out when there is nothing to say.
+    /// Creates a field that is omitted when its value is `nil`.
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Value?> & Sendable,
@@ -193,7 +193,7 @@ package struct Field<Object>: Sendable {
         }
     }
 
-    /// A field that is always there, and null when there is nothing to say.
+    /// Creates a field that is always present, and null when its value is `nil`.
     package init<Value: WireValue>(
         nullable name: String,
         _ path: any WritableKeyPath<Object, Value?> & Sendable,
@@ -206,7 +206,7 @@ package struct Field<Object>: Sendable {
         }
     }
 
-    /// A field of a request that changes something: absent, null, or a value.
+    /// Creates a field of an update request: absent, null, or a value.
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Change<Value>> & Sendable,
@@ -272,7 +272,9 @@ package struct Field<Object>: Sendable {
         self.write = write
     }
 
-    /// What the description says of it; in a request null is as good as absent.
+    /// Returns the field's schema.
+    ///
+    /// In a request, null counts as absent.
     func schema(_ isRequest: Bool) -> Schema {
         var schema = type
         for facet in facets { facet.apply(&schema) }
@@ -283,7 +285,7 @@ package struct Field<Object>: Sendable {
 }
 
 extension Field {
-    /// The same field of an object that holds this one's as a part.
+    /// Creates the same field for an object that holds this one's as a part.
     private init<Part>(_ field: Field<Part>, in path: any WritableKeyPath<Object, Part> & Sendable)
     {
         name = field.name
@@ -296,7 +298,7 @@ extension Field {
         write = { object, json in field.write(object[keyPath: path], &json) }
     }
 
-    /// All fields of a part, as if they were the object's own.
+    /// Returns all fields of a part, as fields of the enclosing object.
     package static func of<Part: WireObject>(
         _ path: any WritableKeyPath<Object, Part> & Sendable
     ) -> [Field<Object>] {
@@ -304,7 +306,7 @@ extension Field {
     }
 }
 
-/// Puts fields into a table, one a line.
+/// Builds a table of fields, one per line.
 @resultBuilder
 package enum FieldTable<Object> {
     package static func buildExpression(_ field: Field<Object>) -> [Field<Object>] { [field] }
@@ -320,9 +322,9 @@ package enum FieldTable<Object> {
     }
 }
 
-/// Why an object cannot be read.
+/// The error of an object that cannot be decoded.
 package struct WireError: Error, Hashable {
-    /// The sort of mistake, by the name a problem has for it.
+    /// The kind of error, with the code that a problem has for it.
     package enum Code: String, Sendable {
         case unknownField = "unknown_field"
         case missingField = "missing_field"
@@ -331,12 +333,12 @@ package struct WireError: Error, Hashable {
     }
 
     package let code: Code
-    /// A sentence that says what would be right.
+    /// A sentence that describes the expected value.
     package let message: String
-    /// Where, when it is one field.
+    /// The field, if it is a single one.
     package let field: String?
 
-    /// Describes a mistake.
+    /// Creates an error.
     package init(_ code: Code, _ message: String, field: String? = nil) {
         self.code = code
         self.message = message

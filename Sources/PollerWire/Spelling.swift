@@ -1,8 +1,8 @@
-/// The known word that is nearest to a misspelled one.
+/// Suggestions for misspelled words.
 package enum Spelling {
-    /// The nearest known word; `nil` where none is near.
+    /// Returns the nearest known word; `nil` if none is near.
     ///
-    /// Two letters may be wrong, or one letter of a short word. The first of several that are equally near.
+    /// At most two letters may differ, or one letter of a short word. Among equally near words, the first one wins.
     package static func nearest(to word: String, among known: [String]) -> String? {
         guard word.utf8.count <= 64 else { return nil }
         let near = known.map { (name: $0, distance: distance($0, word)) }
@@ -10,13 +10,13 @@ package enum Spelling {
         return near.flatMap { $0.distance <= min(2, ($0.name.count + 1) / 3) ? $0.name : nil }
     }
 
-    /// The nearest known word, or else the first known word that begins with a text of two letters or more.
+    /// Returns the nearest known word, or else the first one with this prefix of at least two letters.
     package static func nearestOrLonger(than word: String, among known: [String]) -> String? {
         nearest(to: word, among: known)
             ?? (word.count > 1 ? known.first { $0.hasPrefix(word) } : nil)
     }
 
-    /// Levenshtein's distance, in which two swapped letters are one mistake.
+    /// Returns the Levenshtein distance, with a swap of two letters counted as one edit.
     private static func distance(_ a: String, _ b: String) -> Int {
         let (a, b) = (Array(a), Array(b))
         var rows = [Array(0...b.count)]

@@ -1,4 +1,4 @@
-/// A suppressed recipient, as the list shows it.
+/// An entry of the suppression list.
 ///
 /// *Format* (unknown fields are left out):
 /// ```
@@ -6,13 +6,13 @@
 ///  "since":"2026-11-20T09:30:00.125Z"}
 /// ```
 public struct SuppressionListEntry: WireObject, Hashable {
-    /// The ID that a request to lift the entry takes.
+    /// The ID for a request to lift the suppression.
     public var id = ""
-    /// The masked address; nil where the recipient followed the link of an earlier mail.
+    /// The masked address; `nil` if the recipient used the link of an earlier email.
     public var recipient: String?
-    /// The account whose mails are stopped; nil for those of every account, and where that is not known.
+    /// The account whose emails are stopped; `nil` for all accounts, or if it is unknown.
     public var account: String?
-    /// The reason why nothing is sent to the recipient.
+    /// The reason for the suppression.
     public var reason = Open(Suppression.Reason.unsubscribed)
     /// The time of the entry.
     public var since: Time?

@@ -1,7 +1,7 @@
 package import JSONText
 import SafeNumbers
 
-/// An instant on the wire: RFC 3339, UTC, with milliseconds, `2026-11-20T09:30:00.125Z`.
+/// An instant: RFC 3339, UTC, with milliseconds, such as `2026-11-20T09:30:00.125Z`.
 ///
 /// *Limits*: the years 0001 to 9999, which RFC 3339 writes with four digits.
 public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -11,12 +11,12 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z.
     private static let msRange: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-    /// An instant by its milliseconds since the Unix epoch, or the nearest within the limits.
+    /// Creates an instant from milliseconds since the Unix epoch, clamped to the limits.
     public init(ms: Int64) {
         self.ms = min(max(ms, Self.msRange.lowerBound), Self.msRange.upperBound)
     }
 
-    /// Reads back what ``description`` wrote, and nothing else.
+    /// Parses the format of ``description`` and no other.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         // Safe: the count is checked first, and `guard` stops at the first condition that fails.
@@ -41,13 +41,13 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         let exact = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
         guard Self.msRange.contains(exact) else { return nil }
         ms = exact
-        // What is no date (February 30th, 25 o'clock, a sign) reads differently when written.
+        // An invalid date (February 30th, 25 o'clock, a sign) produces a different description.
         guard description == text else { return nil }
     }
 
-    /// RFC 3339.
+    /// The instant in RFC 3339 format.
     public var description: String {
-        // Howard Hinnant's civil_from_days (public domain): no Foundation, no locale, no time zone.
+        // Howard Hinnant's civil_from_days (public domain), without Foundation, locale or time zone.
         let days = (ms - Self.floorMod(ms, 86_400_000)) / 86_400_000
         let msOfDay = Self.floorMod(ms, 86_400_000)
         let shifted = days + 719_468
@@ -67,7 +67,7 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         return "\(date)T\(time).\(Self.pad(msOfDay % 1000, 3))Z"
     }
 
-    /// Whether one instant is before another.
+    /// Returns whether one instant is before another.
     public static func < (lhs: Time, rhs: Time) -> Bool { lhs.ms < rhs.ms }
 
     private static func floorMod(_ value: Int64, _ modulus: Int64) -> Int64 {
@@ -106,21 +106,21 @@ extension Time: WireValue {
     package func write(to json: inout JSONWriter) { json.value(description) }
 }
 
-/// A span on the wire, as users write it: `250ms`, `90s`, `5m`, `36h`, `30d`; below 100 years.
+/// A span with a unit: `250ms`, `90s`, `5m`, `36h` or `30d`, below 100 years.
 public struct Span: Hashable, Sendable, CustomStringConvertible {
     private static let units: [(suffix: String, ms: Int64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
-    /// A hundred years of 365.25 days.
+    /// 100 years of 365.25 days.
     private static let msMax: Int64 = 3_155_760_000_000
 
     /// The span, in whole milliseconds.
     public let duration: Duration
 
-    /// A span, cut to whole milliseconds.
+    /// Creates a span, truncated to whole milliseconds.
     public init(_ duration: Duration) { self.duration = duration }
 
-    /// Reads a span; nil when the text is not digits and one of the units, or is too long a span.
+    /// Parses a span; `nil` if the text is not digits and a unit, or exceeds the limit.
     public init?(_ text: some StringProtocol) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = Self.units.first { $0.suffix == text[digits.endIndex...] }

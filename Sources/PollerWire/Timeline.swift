@@ -1,64 +1,64 @@
-/// One thing that became of a payment, or was done about it, as a person reads it.
+/// An entry of a payment's timeline, for people.
 ///
-/// *Shape* (what is not known is left out):
+/// *Shape* (unknown fields are left out):
 /// ```
 /// {"at":"2026-11-20T09:30:00.125Z","kind":"delivery","tone":"careful",
 ///  "text":"shop.example/hook could not be told: “Paid” (3 attempts).",
 ///  "detail":"HTTP 500","until":"2026-11-20T09:34:10.004Z","attempts":[…]}
 /// ```
 public struct TimelineEntry: WireObject, Hashable {
-    /// The sort of thing it was.
+    /// The kind of entry.
     public enum Kind: String, Word {
-        /// Somebody asked for it to be watched.
+        /// The watch was created.
         case created
-        /// A look at the upstream, worth telling for itself.
+        /// A poll of the upstream that is worth an entry.
         case look
-        /// The upstream told of something.
+        /// A hint from the upstream.
         case hint
-        /// The customer was on the return page.
+        /// A visit of the customer to the return page.
         case visit
-        /// Something became of the payment.
+        /// A change of the payment.
         case change
-        /// Something became of a charge that was made for it.
+        /// A change of a charge of the payment.
         case charge
-        /// Somebody did something about it.
+        /// An action of a person or key.
         case deed
-        /// A service was told, or could not be.
+        /// A delivery to a service, successful or not.
         case delivery
-        /// A person was mailed, or could not be.
+        /// An email to a person, successful or not.
         case mail
-        /// Somebody has still to be told and is held up; always behind everything that was.
+        /// A pending delivery that is held up. Follows all past entries.
         case ahead
     }
 
-    /// How it is to be taken.
+    /// The tone in which to display an entry.
     public enum Tone: String, Word {
         case quiet, info, good, careful, bad
     }
 
-    /// When it was.
+    /// The time of the entry.
     public var at = Time(ms: 0)
-    /// The sort of thing it was.
+    /// The kind of entry.
     public var kind = Open(Kind.change)
-    /// How it is to be taken; nil for neither good nor bad.
+    /// The tone; `nil` for neutral.
     public var tone: Open<Tone>?
-    /// A sentence or two, English.
+    /// One or two English sentences.
     public var text = ""
-    /// What else is known: an id, an event's type, an answer's code.
+    /// Further data, such as an ID, an event type or a response code.
     public var detail: String?
-    /// Who did it: the name of a key.
+    /// The name of the key that acted.
     public var by: String?
-    /// The end of what happened again and again.
+    /// The end of a repeated occurrence.
     public var until: Time?
-    /// The endpoint that it is about.
+    /// The endpoint of the entry.
     public var endpoint: String?
-    /// What the endpoint has accepted, in a word; nil where it was told nothing.
+    /// The payment state that the endpoint has accepted; `nil` if nothing was delivered to it.
     public var accepted: String?
-    /// The event that was delivered, or could not be; nil for other entries.
+    /// The event that was delivered or failed; `nil` for other entries.
     public var seq: Int?
-    /// The payment state as of that event; nil where no payment is known.
+    /// The payment state as of that event; `nil` if no payment is known.
     public var payment: Open<Payment.State>?
-    /// The attempts that are told as one, the oldest first.
+    /// The attempts combined in this entry, oldest first.
     public var attempts: [DeliveryAttempt]?
 
     package init() {}

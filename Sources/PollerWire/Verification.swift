@@ -1,9 +1,9 @@
-/// A code that a payer was sent, or the amounts of two small deposits, to be handed in for them.
+/// A verification code from the payer, or the amounts of two small deposits.
 public struct Verification: WireObject, Hashable {
-    /// The code, or two amounts in the smallest unit as `["32", "45"]`.
+    /// The code, or two amounts in the currency's smallest unit, such as `["32", "45"]`.
     public var values: [String]?
 
-    /// Hands in a code, or two amounts.
+    /// Creates a verification with a code or two amounts.
     public init(values: [String]) {
         self.values = values
     }
@@ -26,20 +26,20 @@ public struct Verification: WireObject, Hashable {
     }
 }
 
-/// An account that money goes back to: an IBAN, or an American account with its routing number.
+/// A refund account: an IBAN, or a US account with its routing number.
 public struct RefundAccount: WireObject, Hashable {
-    /// Whose an American account is.
+    /// The type of holder of a US account.
     public enum HolderType: String, Word { case individual, company }
 
-    /// Whose it is.
+    /// The account holder.
     public var holder: String?
-    /// The account's IBAN.
+    /// The IBAN.
     public var iban: String?
-    /// The number of an American account.
+    /// The number of a US account.
     public var accountNumber: String?
-    /// The number of its bank.
+    /// The routing number of its bank.
     public var routingNumber: String?
-    /// Whose an American account is; nil is a person's.
+    /// The type of holder of a US account; `nil` for an individual.
     public var holderType: Open<HolderType>?
 
     package init() {}
@@ -49,7 +49,7 @@ public struct RefundAccount: WireObject, Hashable {
         "an account",
         mustBe: #"The body must be an account, an object such as {"holder":"…","iban":"…"}"#,
         .keyword("required", #"["holder"]"#),
-        // No anyOf of required: generators make an untyped body of it.
+        // No `anyOf` of `required`: generators turn it into an untyped body.
         .keyword(
             "description",
             #""An account to refund to: iban, or account_number with routing_number.""#
@@ -63,21 +63,21 @@ public struct RefundAccount: WireObject, Hashable {
     }
 }
 
-/// What came of a code that was handed in.
+/// The result of a submitted verification.
 public struct VerificationResult: WireObject, Hashable {
-    /// What came of it in one word.
+    /// The result code.
     public enum Result: String, Word {
-        /// It is right.
+        /// The values are correct.
         case accepted
-        /// It is wrong.
+        /// The values are wrong.
         case refused
-        /// It is wrong, or another was, and no tries are left.
+        /// The values, or earlier ones, are wrong, and no attempts remain.
         case exhausted
     }
 
-    /// What came of it in one word.
+    /// The result code.
     public var result = Open(Result.refused)
-    /// Tries that are left; nil when the upstream does not say.
+    /// The remaining attempts; `nil` if the upstream does not report them.
     public var attemptsLeft: Int?
 
     package init() {}

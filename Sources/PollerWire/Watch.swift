@@ -1,6 +1,6 @@
 package import JSONText
 
-/// What sort of upstream object a source is.
+/// The kind of an upstream object.
 public enum Kind: String, Word {
     case source
     case paymentIntent = "payment_intent"
@@ -8,98 +8,100 @@ public enum Kind: String, Word {
     case charge, http
 }
 
-/// What the server knows about one watch at one moment.
+/// The current state of a watch.
 public struct Watch: WireObject, Hashable {
-    /// Whether it is still polled.
+    /// Whether the watch is polled.
     public enum State: String, Word { case open, closed }
 
-    /// Why it is polled no more.
+    /// The reason why a watch closed.
     public enum ClosedReason: String, Word { case settled, reached, expired, cancelled, gone, dead }
 
-    /// How far its source is followed.
+    /// The goal of a watch.
     public enum Goal: String, Word {
         case leftPending = "left_pending"
         case settled, final
     }
 
-    /// What is done about money that is held, before the hold ends.
+    /// The action on an authorised payment before the hold ends.
     public enum AuthorisationAct: String, Word { case capture, cancel, leave }
 
-    /// What is done about a payment that nobody has finished.
+    /// The action on a payment that the customer has not finished.
     public enum AbandonedAct: String, Word { case cancel, leave }
 
-    /// What became of a request to watch.
+    /// The outcome of a request to watch.
     ///
-    /// `refused` is an answer to one of many: it is watched, and would tell more URLs than a watch can (64) with those
-    /// of the request, of which nothing was taken.
+    /// `refused` applies to one item of a batch. Its source is already watched and would exceed the limit of 64 URLs of
+    /// a watch. Nothing of the item was applied.
     public enum Outcome: String, Word { case created, restarted, joined, refused }
 
-    /// The watch's short key in the queue.
+    /// The short key of the watch in the queue.
     public var id = ""
-    /// The upstream's id.
+    /// The ID at the upstream.
     public var source = ""
-    /// What sort of object that is.
+    /// The kind of the object.
     public var kind = Open(Kind.source)
     /// The account at the upstream.
     public var account = ""
-    /// Whether it is still polled.
+    /// Whether the watch is polled.
     public var state = Open(State.open)
-    /// Why it is polled no more; nil while it is open.
+    /// The close reason; `nil` while the watch is open.
     public var closedReason: Open<ClosedReason>?
-    /// The last status seen; nil before the first answer of the upstream.
+    /// The last observed status; `nil` before the first response of the upstream.
     public var status: String?
-    /// The status cannot change any more.
+    /// Whether the status is final.
     public var isFinal = false
-    /// Events recorded so far.
+    /// The events recorded so far.
     public var seq = 0
-    /// How often it was watched anew after a close; from 1.
+    /// The number of the run, from 1.
+    ///
+    /// Each restart after a close begins the next run.
     public var run = 1
-    /// Polls so far.
+    /// The number of polls.
     public var attempts = 0
-    /// When the run began.
+    /// The start of the run.
     public var createdAt = Time(ms: 0)
-    /// When the last look happens.
+    /// The deadline, at which the last poll happens.
     public var deadlineAt = Time(ms: 0)
-    /// When it is polled next; nil once closed, and during a poll.
+    /// The time of the next poll; `nil` once the watch is closed, and during a poll.
     public var nextPollAt: Time?
-    /// When it was polled last.
+    /// The time of the last poll.
     public var lastPolledAt: Time?
-    /// Why the last poll failed; nil after one that was answered.
+    /// The error of the last poll; `nil` after a success.
     public var lastError: String?
-    /// The policy's name.
+    /// The name of the policy.
     public var policy = ""
-    /// How far it is followed.
+    /// The goal.
     public var until = Open(Goal.settled)
-    /// Where it is told.
+    /// The recipients of the watch.
     public var notify: [String] = []
-    /// The order that is paid by it; nil where nobody has said.
+    /// The shop's order ID, if given.
     public var order: String?
-    /// What was given to enqueue.
+    /// The metadata of the enqueue request.
     public var metadata: Texts = [:]
     /// The upstream's object at the last change.
     package var object: RawJSON?
-    /// How far its charge has come; nil when it is not to be charged.
+    /// The progress of the charge; `nil` if the source is not to be charged.
     public var charge: ChargeProgress?
-    /// What is done about money that is held, before the hold ends; nil where nobody has said.
+    /// The action on an authorised payment before the hold ends; `nil` if not specified.
     public var authorisation: Open<AuthorisationAct>?
-    /// What is done if nobody pays; nil where nobody has said.
+    /// The action on a payment that is not finished; `nil` if not specified.
     public var abandoned: Open<AbandonedAct>?
-    /// What is true of the money; nil where nobody knows of any.
+    /// The payment; `nil` if none is known.
     public var payment: Payment?
-    /// What the customer must do next; nil when there is nothing.
+    /// The customer's next action; `nil` if there is none.
     public var nextStep: NextStep?
-    /// What allows its account to be debited; nil where nothing has to.
+    /// The mandate of a direct debit; `nil` if none is needed.
     public var mandate: Mandate?
-    /// What takes the place of its API; nil where the upstream has not deprecated that.
+    /// The replacement of the source's API; `nil` if the upstream has not deprecated it.
     public var deprecation: Deprecation?
-    /// What the server needs besides to restore it; only where it is asked for.
+    /// Further data that the server needs to restore the watch, only present on request.
     package var memory: String?
-    /// Only in the answer to enqueue.
+    /// The outcome of the request, only in the response to enqueue.
     public var outcome: Open<Outcome>?
 
     package init() {}
 
-    /// Whether it is still polled.
+    /// Whether the watch is polled.
     public var isOpen: Bool { state == Open(.open) }
 
     package static let shape = Shape<Watch>("Watch") {
@@ -156,14 +158,14 @@ public struct Watch: WireObject, Hashable {
     }
 }
 
-/// How far the charge of a source has come.
+/// The progress of the charge of a source.
 public struct ChargeProgress: WireObject, Hashable {
-    /// What is known of it.
+    /// The state of a charge.
     public enum State: String, Word { case none, doubtful, pending, succeeded, failed }
 
-    /// What is known of it.
+    /// The state.
     public var state = Open(State.none)
-    /// `ch_…` or `py_…`; nil before Stripe has named one.
+    /// `ch_…` or `py_…`; `nil` before Stripe has assigned an ID.
     public var id: String?
 
     package init() {}
@@ -174,32 +176,34 @@ public struct ChargeProgress: WireObject, Hashable {
     }
 }
 
-/// What became of many requests to watch.
+/// The result of a batch of requests to watch.
 public struct BatchResult: WireObject, Hashable {
-    /// Sources nobody watched before.
+    /// Sources that had no watch before.
     public var created = 0
-    /// Sources whose watch was closed and starts again.
+    /// Sources whose closed watch was restarted.
     public var restarted = 0
-    /// Sources that are watched already; the request was merged.
+    /// Sources that are watched already.
+    ///
+    /// The request was merged.
     public var joined = 0
     /// Requests left out because an equal one came before.
     public var duplicates = 0
-    /// What takes the place of their API, where one of them is of a deprecated one.
+    /// The replacement of a deprecated API, if one of the sources belongs to it.
     public var deprecation: Deprecation?
-    /// One for each request that was not left out, in order.
+    /// One result for each request that was not left out, in order.
     public var results: [Result] = []
 
-    /// What became of one request.
+    /// The result of one request.
     public struct Result: WireObject, Hashable {
-        /// The upstream's id.
+        /// The ID at the upstream.
         public var source = ""
         /// The account at the upstream.
         public var account = ""
-        /// What became of it.
+        /// The outcome.
         public var outcome = Open(Watch.Outcome.created)
-        /// How often it was watched anew after a close; from 1.
+        /// The number of the run, from 1.
         public var run = 1
-        /// Events recorded so far.
+        /// The events recorded so far.
         public var seq = 0
 
         package init() {}

@@ -3,54 +3,59 @@ import SafeNumbers
 
 /// A request to watch a source.
 public struct WatchRequest: WireObject, Hashable {
-    /// How often a source is looked at.
+    /// How often a source is polled.
     public enum Policy: String, Word { case auto, interactive, standard, patient }
 
-    /// The id to watch; with a ``url`` it may be left out.
+    /// The ID to watch.
+    ///
+    /// May be left out if ``url`` is set.
     public var source: String?
-    /// The account at the upstream; nil is the default one.
+    /// The account at the upstream; `nil` for the default account.
     public var account: String?
-    /// Where the source of a configured upstream is, in place of its id.
+    /// The URL of a source at a configured upstream, in place of its ID.
     public var url: String?
-    /// Needed when the id has none of Stripe's prefixes.
+    /// The kind, required when the ID has none of Stripe's prefixes.
     public var kind: Open<Kind>?
-    /// The source's own secret, where the server polls with a publishable key.
+    /// The source's client secret, if the server polls with a publishable key.
     public var clientSecret: String?
-    /// How often it is looked at; nil is `auto`.
+    /// How often to poll; `nil` for `auto`.
     public var policy: Open<Policy>?
-    /// How far to follow; nil is `settled`.
+    /// The goal; `nil` for `settled`.
     public var until: Open<Watch.Goal>?
-    /// The span to the deadline, 1 s to 90 days; nil is what its kind lives for.
+    /// The span to the deadline, 1 s to 90 days; `nil` for the lifetime of its kind.
     public var timeout: Span?
-    /// Where to tell: `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
+    /// The recipients, at most 16: `https://…`, `mailto:…` or `redis+stream:NAME`.
     public var notify: [String]?
-    /// What to charge, exactly once, when the source becomes chargeable; nil charges nothing but what the
-    /// account's standing order says.
+    /// The charge to make, exactly once, when the source becomes chargeable.
+    ///
+    /// `nil` applies the account's standing order.
     public var charge: WatchCharge?
-    /// What is done about money that is held for you, before the hold ends; payment intents only.
+    /// The action on an authorised payment before the hold ends, for payment intents only.
     public var authorisation: Open<Watch.AuthorisationAct>?
-    /// What is done about a payment that nobody has finished, at the end of its watch; intents only.
+    /// The action on a payment that is not finished at the end of its watch, for intents only.
     public var abandoned: Open<Watch.AbandonedAct>?
-    /// What you call the order that is paid by it, repeated in each of its events; nil names none.
+    /// The shop's order ID, repeated in every event; `nil` for none.
     public var order: String?
-    /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
+    /// Custom names and values, stored with the watch.
+    ///
+    /// At most 4,096 bytes as JSON.
     public var metadata: Texts?
 
-    /// Watches what is at a URL, which must be one of an upstream that the server is configured with.
+    /// Creates a request to watch a URL, which must belong to an upstream that the server is configured with.
     public init(url: String, account: String? = nil) {
         self.url = url
         self.account = account
         kind = Open(.http)
     }
 
-    /// Names nothing yet.
+    /// Creates an empty request.
     package init() {}
 
     package static let shape = Shape<WatchRequest>(
         request: "NewWatch",
         "a watch",
         mustBe: "A watch must be an object such as {\"source\":\"src_…\"}",
-        // No anyOf of required: generators make an untyped body of it.
+        // No `anyOf` of `required`: generators turn it into an untyped body.
         .keyword("description", #""What to watch: source or url is required.""#)
     ) {
         Field(
@@ -155,59 +160,59 @@ public struct WatchRequest: WireObject, Hashable {
 }
 
 extension Facet {
-    /// The id of a source at its upstream.
+    /// The ID of a source at its upstream.
     package static let sourceID = pattern("^[A-Za-z0-9_.-]{1,255}$")
     /// The name of an account.
     package static let accountID = pattern("^[A-Za-z0-9_.-]{1,64}$")
-    /// A connected account of a platform's.
+    /// A connected account of a platform.
     package static let connectedAccount = pattern("^acct_[A-Za-z0-9_.-]{1,59}$")
-    /// What somebody calls an order.
+    /// The shop's order ID.
     package static let orderID = pattern(OrderNames.pattern)
-    /// How long the names and texts of metadata may be.
+    /// The length limits of metadata names and values.
     package static let entries = Facet { schema in
         Facet.names(.length(1...Texts.nameBytesMax)).apply(&schema)
         Facet.each(.length(0...Texts.valueBytesMax)).apply(&schema)
     }
 }
 
-/// What to charge when a watched source becomes chargeable, exactly once.
+/// A charge to make, exactly once, when a watched source becomes chargeable.
 ///
-/// *Shape*: `true` for all of it, `false` for nothing, whatever the account charges otherwise, or an
-/// object. *Units*: the amount in the currency's smallest unit. *Errors*: the server refuses it for
-/// anything but a Stripe Source, and for amounts that are not positive.
+/// *Shape*: `true` for the whole amount, `false` for no charge regardless of the account's standing order, or an
+/// object. *Units*: the amount in the currency's smallest unit. *Errors*: the server rejects a charge for anything but
+/// a Stripe Source, and amounts that are not positive.
 public struct WatchCharge: WireObject, Hashable {
-    /// At most the source's own amount, which nil stands for.
+    /// The amount, at most that of the source; `nil` for the whole amount.
     public var amount: Int?
-    /// Three letters, lower case; the source's own when nil.
+    /// The currency, in three lowercase letters; `nil` for the currency of the source.
     public var currency: String?
-    /// The charge's `description`: for people.
+    /// The charge's `description`, for people.
     public var note: String?
     /// The text on the customer's statement, at most 35 bytes.
     public var statementDescriptor: String?
-    /// Kept with the charge, at most 49 entries.
+    /// The metadata of the charge, at most 49 entries.
     public var metadata: Texts?
-    /// The platform's share of what a connected account gets.
+    /// The platform's fee on a connected account's charge.
     public var feeAmount: Int?
-    /// The connected account that it is made for, `acct_…`.
+    /// The connected account of the charge, `acct_…`.
     public var onBehalfOf: String?
-    /// Where the money is sent on to.
+    /// The transfer of the money to a connected account.
     public var transfer: Transfer?
-    /// Nothing is to be charged, whatever the account charges otherwise.
+    /// Whether the source is not charged, regardless of the account's standing order.
     package private(set) var isNothing = false
 
-    /// Not to be charged, whatever the account charges otherwise.
+    /// No charge, regardless of the account's standing order.
     public static let nothing: WatchCharge = {
         var charge = WatchCharge()
         charge.isNothing = true
         return charge
     }()
 
-    /// The source's whole amount.
+    /// A charge of the source's whole amount.
     public static let whole = WatchCharge()
 
     package init() {}
 
-    /// Describes a charge.
+    /// Creates a charge.
     public init(
         amount: Int? = nil,
         currency: String? = nil,
@@ -248,16 +253,16 @@ public struct WatchCharge: WireObject, Hashable {
         Field("transfer_data", \.transfer, note: "Where the money is sent on to.")
     }
 
-    /// Where the money of a charge is sent on to, and how much of it.
+    /// The destination and the amount of a transfer.
     public struct Transfer: WireObject, Hashable {
-        /// A connected account, `acct_…`.
+        /// The connected account, `acct_…`.
         public var destination = ""
-        /// All of it when nil.
+        /// The amount; `nil` for all of it.
         public var amount: Int?
 
         package init() {}
 
-        /// Describes a transfer.
+        /// Creates a transfer.
         public init(destination: String, amount: Int? = nil) {
             self.destination = destination
             self.amount = amount

@@ -1,15 +1,15 @@
-/// The number of payments that a filter finds, and their sums.
+/// The number of payments that match a filter, and their sums.
 public struct WatchSummary: WireObject, Hashable {
     /// The sum of the payments in one currency.
     public struct Sum: WireObject, Hashable {
-        /// Three letters, lower case.
+        /// The currency, in three lowercase letters.
         public var currency = ""
         /// The sum of the amounts to pay, in the currency's smallest unit.
         public var amount = 0
 
         package init() {}
 
-        /// A sum.
+        /// Creates a sum.
         package init(currency: String, amount: Int) {
             (self.currency, self.amount) = (currency, amount)
         }
@@ -20,11 +20,15 @@ public struct WatchSummary: WireObject, Hashable {
         }
     }
 
-    /// Payments that were counted.
+    /// The payments counted.
     public var count = 0
-    /// Whether more payments match, or may match, than were counted; then ``count`` and ``sums`` cover those counted.
+    /// Whether more payments match, or may match, than were counted.
+    ///
+    /// ``count`` and ``sums`` then cover only those counted.
     public var isCapped = false
-    /// One sum for each currency, by its name; payments without a known amount are in none.
+    /// One sum per currency, sorted by currency.
+    ///
+    /// Payments without a known amount are in none.
     public var sums: [Sum] = []
 
     package init() {}

@@ -1,23 +1,23 @@
 package import JSONText
 import SafeNumbers
 
-/// Something that has a form in JSON: the type of a field.
+/// A type with a JSON representation: the type of a field.
 package protocol WireValue: Sendable {
-    /// What the description says of any such value.
+    /// The schema of the type.
     static var schema: Schema { get }
 
-    /// Reads a value.
+    /// Decodes a value.
     ///
-    /// Errors: what is wrong, by the name of the place.
+    /// Errors: what is wrong, with the name of the place.
     static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Self
 
-    /// Writes the value.
+    /// Encodes the value.
     func write(to json: inout JSONWriter)
 }
 
-/// Where a value stands, for messages, and what its field allows.
+/// The location of a value, for messages, and the constraints of its field.
 package struct Place {
-    /// The field's name, with an index behind it inside an array: `notify[3]`.
+    /// The field's name, with an index for an array element: `notify[3]`.
     package let name: String
     let facets: [Facet]
 
@@ -26,22 +26,22 @@ package struct Place {
         self.facets = facets
     }
 
-    /// It is in an answer, where a newer server may have added to it.
+    /// Whether the value is in a response, to which a newer server may have added members.
     var mayGrow: Bool { facets.contains(where: \.isGrowing) }
 
-    /// Says what the value must be, and what it is: `name must be a string, not an array`.
+    /// Returns a type error such as `name must be a string, not an array`.
     package func mustBe(_ wanted: String, not json: RawJSON) -> WireError {
         WireError(.wrongType, "\(name) must be \(wanted), not \(json.kind.name).", field: name)
     }
 
-    /// Says what the value must be: `name must be 1 to 5`.
+    /// Returns a value error such as `name must be 1 to 5`.
     package func mustBe(_ wanted: String) -> WireError {
         WireError(.invalidValue, "\(name) must be \(wanted).", field: name)
     }
 }
 
 extension WireObject {
-    /// An object with the properties that `set` sets.
+    /// Creates an object with the properties that `set` sets.
     package init(_ set: (inout Self) -> Void) {
         self.init()
         set(&self)
@@ -50,9 +50,9 @@ extension WireObject {
     /// The object as JSON text.
     package var json: String { JSONWriter.text { write(to: &$0) } }
 
-    /// Reads an object from a text known to be JSON.
+    /// Decodes an object from valid JSON.
     ///
-    /// Errors: for a request unknown members; in any case members that are missing or of the wrong type.
+    /// Errors: in a request, unknown members; in any object, members that are missing or of the wrong type.
     package init(reading json: RawJSON) throws(WireError) {
         self = try Self.shape.read(json, into: Self())
     }
@@ -155,36 +155,38 @@ extension RawJSON: WireValue {
     package func write(to json: inout JSONWriter) { json.raw(utf8) }
 }
 
-/// A word of a list that may grow: who reads it must be ready for one that is not in the list yet.
+/// A value of an enumeration that may grow.
 ///
-/// Equal to the literal it is written as: `watch.state == "open"`.
+/// Readers must handle values they do not know.
+///
+/// It is equal to its literal: `watch.state == "open"`.
 public struct Open<Known: Word>: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral
 {
-    /// The word as it is written.
+    /// The value as written.
     public let rawValue: String
 
-    /// Any word.
+    /// Creates any value.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A word of the list.
+    /// Creates a known value.
     public init(_ known: Known) { rawValue = known.rawValue }
 
-    /// A word as written in code.
+    /// Creates a value from a literal.
     public init(stringLiteral word: String) { rawValue = word }
 
-    /// What it means; nil for a word this version does not know.
+    /// The known case; `nil` for a value that this version does not know.
     public var known: Known? { Known(rawValue: rawValue) }
 
-    /// The word.
+    /// The value as written.
     public var description: String { rawValue }
 }
 
-/// The words that are known today for something on the wire.
+/// The values of an enumeration that this version knows.
 public protocol Word: RawRepresentable, CaseIterable, Hashable, Sendable where RawValue == String {}
 
 extension Word {
-    /// One of these words.
+    /// The schema that lists the known values.
     package static var schema: Schema {
         Schema([("type", .text("string")), ("enum", .texts(allCases.map(\.rawValue)))])
     }
@@ -202,9 +204,12 @@ extension Open: WireValue {
     package func write(to json: inout JSONWriter) { json.value(rawValue) }
 }
 
-/// An object of texts, such as metadata, kept as it is written.
+/// An object of strings, such as metadata, stored as written.
 public struct Texts: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    /// More than an order needs; each is repeated in every answer about the watch.
+    /// The maximum number of entries, more than an order needs.
+    ///
+    /// Each entry is repeated in every response about the
+    /// watch.
     package static let countMax = 50
     package static let nameBytesMax = 64
     package static let valueBytesMax = 500
@@ -212,13 +217,15 @@ public struct Texts: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// The JSON text of the object.
     package let json: RawJSON
 
-    /// Wraps an object of texts that this system has written; empty stands for none.
+    /// Wraps an object of strings that this system has written.
+    ///
+    /// An empty text stands for none.
     package init(unchecked text: String) { json = RawJSON(unchecked: text.isEmpty ? "{}" : text) }
 
-    /// Texts by name, written in the order of the names.
+    /// Creates texts from a dictionary, sorted by name.
     public init(_ texts: [String: String]) { self.init(texts.sorted { $0.key < $1.key }) }
 
-    /// Texts as written in code.
+    /// Creates texts from a literal.
     public init(dictionaryLiteral texts: (String, String)...) {
         self.init(texts.map { (key: $0, value: $1) })
     }
@@ -232,16 +239,18 @@ public struct Texts: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         self.init(unchecked: text)
     }
 
-    /// The texts by name; of a name given twice the last one counts.
+    /// The texts by name.
+    ///
+    /// If a name is given twice, the last value counts.
     public var dictionary: [String: String] {
         let pairs = (json.members ?? []).map { ($0.name, $0.value.string ?? "") }
         return Dictionary(pairs) { _, last in last }
     }
 
-    /// The text of one name.
+    /// Returns the text of a name.
     public subscript(_ name: String) -> String? { json.member(name)?.string }
 
-    /// Whether there are none.
+    /// Whether there are no texts.
     public var isEmpty: Bool { json.members?.isEmpty ?? true }
 }
 
@@ -250,8 +259,9 @@ extension Texts: WireValue {
         Schema([("type", .text("object")), ("additionalProperties", .schema(String.schema))])
     }
 
-    /// Metadata ends in mails and logs, where a line break could begin something of its own: what
-    /// requests say is checked entry by entry and written anew.
+    /// Decodes texts, checking and rewriting each entry.
+    ///
+    /// Metadata appears in emails and logs, where a line break could start a forged header or entry.
     package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Texts {
         let name = place.name
         guard let entries = json.members else {
@@ -291,19 +301,19 @@ extension Texts: WireValue {
     }
 }
 
-/// What a request says of something that has a value already.
+/// The change of a property that already has a value.
 public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// It stays as it is.
+    /// The value stays unchanged.
     case keep
-    /// The standard again.
+    /// The default value is restored.
     case standard
-    /// This.
+    /// The property is set to this value.
     case set(Value)
 
-    /// Whether anything is said at all.
+    /// Whether the request changes the property.
     package var isGiven: Bool { self != .keep }
 
-    /// The value, if one is given.
+    /// The new value, if one is given.
     package var value: Value? {
         guard case .set(let value) = self else { return nil }
         return value
