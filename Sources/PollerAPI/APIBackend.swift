@@ -4,110 +4,111 @@ package import PollerNet
 package import PollerQueue
 package import PollerWords
 
-/// What the routes work on: the seams of `Poller`, whatever stands behind them.
+/// The stores and services that the routes use.
 package struct APIBackend: Sendable {
     package let watches: any WatchStore
-    /// What accounts have and may have.
+    /// The usage and limits of accounts.
     package let accounts: AccountBackend
     package let orders: any OrderStore
     package let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     package let outbox: any Outbox
     package let lanes: any LaneControl
     package let members: any Membership
-    /// What holds now for lanes without a limit of their own.
+    /// The limit for lanes without a custom one.
     package let laneLimit: @Sendable () -> LaneLimit
     package let feed: any EventFeed
-    /// Whether the store can be read now; nil where no check of the store exists.
+    /// Whether the store is reachable now; `nil` without a store check.
     package let isStoreReachable: (@Sendable () -> Bool)?
     /// The registered endpoints.
     package let endpoints: EndpointBackend
     package let checks: [any HealthCheck]
-    /// Writes and reads the cursors of `/v1/events`.
+    /// Encodes and decodes the cursors of `/v1/events`.
     package let cursors: any EventCursors
-    /// Makes the cursors of lists unreadable for those who may not see everything.
+    /// Encrypts list cursors for callers bound to accounts.
     package let sealing: SealedCursors
-    /// Signs the lines of archives, and recognises them.
+    /// Signs and verifies the lines of archives.
     package let archives: ArchiveKeys
-    /// The keys that are made and revoked here; nil where there is no store of them.
+    /// The keys that this API creates and revokes; `nil` without a key store.
     package let keys: (any KeyStore)?
-    /// What was changed by whom; nil where nobody keeps it.
+    /// The audit trail; `nil` without a store for it.
     package let trail: (any AuditTrail)?
-    /// What the cluster did; nil where nobody keeps it.
+    /// The activity of the cluster; `nil` without a store for it.
     package let activity: (any ActivityStore)?
-    /// What operators are told of; nil where nobody keeps it.
+    /// The incidents; `nil` without a store for them.
     package let incidents: (any IncidentStore)?
-    /// Entries that have ended several processes; nil where no store keeps them.
+    /// The entries set aside after ending several processes; `nil` without a store for them.
     package let setAside: (any SuspectStore)?
-    /// Which webhooks of the upstream are refused; nil where no store keeps that.
+    /// The rejected webhooks of the upstream; `nil` without a store for them.
     package let refusals: (any WebhookHealthStore)?
     /// Sets aside replays that end their processes.
     package let suspects: PoisonGuard
-    /// The requests that clients have named, and what seals their answers; nil where nobody keeps them.
+    /// The store of named requests and the encryption of their responses; `nil` without such a store.
     package let requests: (store: any NamedRequests, seals: RequestSeals)?
-    /// Takes Stripe's webhooks; nil when none are expected.
+    /// Receives Stripe's webhooks; `nil` if none are expected.
     package let webhooks: (any WebhookIntake)?
-    /// Makes tokens for the live gateway; nil when there is none.
+    /// Issues tokens for the live gateway; `nil` without a gateway.
     package let streamTokens: (any StreamTokenIssuer)?
-    /// Tells whose source a URL is; nil when sources are named by id alone.
+    /// Resolves the source of a URL; `nil` if sources are identified only by ID.
     package let locator: (any SourceLocator)?
-    /// Tells the upstream what payers have told us; nil when there is none to tell.
+    /// Submits payers' input to the upstream; `nil` for upstreams that accept none.
     package let payers: (any PayerUpstream)?
     /// Reads disputes from the upstream; `nil` for upstreams without disputes.
     package let disputes: (any DisputeBook)?
-    /// Seals API keys into the cookies of browsers.
+    /// Encrypts API keys into the cookies of browsers.
     package let sessions: ConsoleSessions
-    /// Tells what is done before deadlines pass; nil when that is nobody's to tell.
+    /// Predicts the actions before deadlines; `nil` if the process cannot predict them.
     package let deadlines: DeadlineForecast?
-    /// The suppression list of mail; nil when nobody keeps a list.
+    /// The suppression list of emails; `nil` without a list.
     package let mail: MailPreferences?
-    /// Whose return page it is now, by account; a page without a name where there is none.
+    /// The current branding of the return page by account.
+    ///
+    /// A missing entry means a page without branding.
     package let branding: @Sendable () -> [AccountID: Branding]
-    /// Which apps links to this server open now.
+    /// The apps that open links to this server.
     package let appLinks: @Sendable () -> AppLinks
-    /// What the return page says.
+    /// The texts of the return page.
     package let words: PayerLexicon
-    /// Where requests to enqueue are told to, for traces; nil where nothing is traced.
+    /// Receives enqueue spans; `nil` when tracing is disabled.
     package let tracer: (any WorkTracer)?
 
-    /// Puts a backend together.
+    /// Creates a backend.
     ///
     /// - Parameters:
     ///   - watches: the queue of watches.
-    ///   - accounts: what accounts have and may have.
-    ///   - orders: what is known of orders; in the queue of watches too.
+    ///   - accounts: the usage and limits of accounts.
+    ///   - orders: the orders, stored in the queue of watches.
     ///   - deliveries: the queue of deliveries.
     ///   - outbox: the recorded events.
     ///   - lanes: the lanes of `watches`.
-    ///   - members: who works on this cluster.
-    ///   - laneLimit: tells what holds for lanes without a limit of their own.
-    ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
-    ///   - isStoreReachable: whether the store can be read now; nil where no check of the store exists.
+    ///   - members: the processes of this cluster.
+    ///   - laneLimit: returns the limit for lanes without a custom one.
+    ///   - feed: wakes long polls. Without a running feed, they return at their timeout.
+    ///   - isStoreReachable: whether the store is reachable now; `nil` without a store check.
     ///   - endpoints: the registered endpoints.
-    ///   - checks: what the doctor looks at besides the cluster itself.
-    ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
-    ///   - sealing: makes the cursors of lists unreadable for those who may not see everything.
-    ///   - archives: signs the lines of archives, and recognises them.
-    ///   - keys: the keys that are made and revoked here.
-    ///   - trail: what was changed by whom; nil where nobody keeps it.
-    ///   - activity: what the cluster did; nil where nobody keeps it.
-    ///   - incidents: what operators are told of; nil where nobody keeps it.
-    ///   - setAside: entries that have ended several processes; nil where no store keeps them.
-    ///   - refusals: which webhooks of the upstream are refused; nil where no store keeps that.
+    ///   - checks: the doctor's checks in addition to the cluster itself.
+    ///   - cursors: the cursors of the live gateway; `nil` for cursors without a signature.
+    ///   - sealing: encrypts list cursors for callers bound to accounts.
+    ///   - archives: signs and verifies the lines of archives.
+    ///   - keys: the keys that this API creates and revokes.
+    ///   - trail: the audit trail; `nil` without a store for it.
+    ///   - activity: the activity of the cluster; `nil` without a store for it.
+    ///   - incidents: the incidents; `nil` without a store for them.
+    ///   - setAside: the entries set aside after ending several processes; `nil` without a store for them.
+    ///   - refusals: the rejected webhooks of the upstream; `nil` without a store for them.
     ///   - suspects: sets aside replays that end their processes.
-    ///   - requests: the requests that clients have named, and what seals their answers; nil where nobody
-    ///     keeps them.
-    ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
-    ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
-    ///   - mail: the suppression list of mail; nil when nobody keeps a list.
-    ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
-    ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
-    ///   - disputes: reads disputes from the upstream; nil for upstreams without disputes.
-    ///   - sessions: seals API keys into the cookies of browsers.
-    ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
-    ///   - branding: tells whose return page it is, by account.
-    ///   - appLinks: tells which apps links to this server open.
-    ///   - words: what the return page says.
-    ///   - tracer: where requests to enqueue are told to, for traces.
+    ///   - requests: the store of named requests and the encryption of their responses; `nil` without such a store.
+    ///   - webhooks: receives Stripe's webhooks; `nil` if none are expected.
+    ///   - streamTokens: issues tokens for the live gateway; `nil` without a gateway.
+    ///   - mail: the suppression list of emails; `nil` without a list.
+    ///   - locator: resolves the source of a URL; `nil` if sources are identified only by ID.
+    ///   - payers: submits payers' input to the upstream; `nil` for upstreams that accept none.
+    ///   - disputes: reads disputes from the upstream; `nil` for upstreams without disputes.
+    ///   - sessions: encrypts API keys into the cookies of browsers.
+    ///   - deadlines: predicts the actions before deadlines; `nil` if the process cannot predict them.
+    ///   - branding: returns the branding of the return page by account.
+    ///   - appLinks: returns the apps that open links to this server.
+    ///   - words: the texts of the return page.
+    ///   - tracer: receives enqueue spans.
     package init(
         watches: any WatchStore,
         accounts: AccountBackend,
@@ -183,24 +184,26 @@ package struct APIBackend: Sendable {
     }
 }
 
-/// A ``LiveFeed`` whatever its store and clock.
+/// A ``LiveFeed`` with any store and clock.
 package protocol EventFeed: Sendable {
-    /// What is recorded from now on and heard; see ``LiveFeed/listen(bufferMax:to:)``.
+    /// Subscribes to events recorded from now on; see ``LiveFeed/listen(bufferMax:to:)``.
     func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem>
 }
 
 extension LiveFeed: EventFeed {}
 
-/// What the routes know of accounts.
+/// The accounts and their limits, for the routes.
 package struct AccountBackend: Sendable {
     package let book: any AccountBook
     private let current: @Sendable () -> AccountLimits
-    /// What enqueues are held to, whoever makes them.
+    /// The limit of open watches, applied to every enqueue.
     package let openWatches: OpenWatchLimit
 
-    /// Puts it together; one limit for all who enqueue in a process, so that they know of each other.
+    /// Creates a backend.
     ///
-    /// `limits` tells them as they are now.
+    /// All enqueues of a process share `openWatches`, so that they count together.
+    ///
+    /// `limits` returns the current limits.
     package init(
         book: any AccountBook,
         limits: @escaping @Sendable () -> AccountLimits,
@@ -211,29 +214,29 @@ package struct AccountBackend: Sendable {
         self.openWatches = openWatches
     }
 
-    /// What accounts may have now.
+    /// The current limits of accounts.
     package var limits: AccountLimits { current() }
 }
 
-/// What the routes of endpoints work on.
+/// The registered endpoints and their tools, for the routes.
 package struct EndpointBackend: Sendable {
     package let store: any EndpointStore
     package let probe: EndpointProbe
-    /// What holds for endpoints without a limit of their own.
+    /// The limit for endpoints without a custom one.
     package let standardLimit: LaneLimit
-    /// What signs webhooks of inline `notify` URLs; nil where this process does not know it.
+    /// The secrets that sign webhooks of inline `notify` URLs; `nil` if this process does not have them.
     package let inline: InlineSecrets?
-    /// Tells which URLs can never be told; nil where any is taken.
+    /// Rejects URLs that deliveries may not connect to; `nil` to accept any URL.
     let guarding: AddressGuard?
 
-    /// Puts a desk together.
+    /// Creates a backend.
     ///
     /// - Parameters:
     ///   - store: the registry.
     ///   - probe: sends test events.
-    ///   - standardLimit: what holds for endpoints without a limit of their own.
-    ///   - inline: what signs webhooks of inline `notify` URLs.
-    ///   - guarding: tells which URLs can never be told.
+    ///   - standardLimit: the limit for endpoints without a custom one.
+    ///   - inline: the secrets that sign webhooks of inline `notify` URLs.
+    ///   - guarding: rejects URLs that deliveries may not connect to.
     package init(
         store: any EndpointStore,
         probe: EndpointProbe,
@@ -248,19 +251,19 @@ package struct EndpointBackend: Sendable {
         self.guarding = guarding
     }
 
-    /// Refuses a URL that can never be told, whoever asks for it: its deliveries would only fail.
+    /// Rejects a URL to which every delivery would fail, regardless of the caller.
     func check(_ url: NotifyURL, field: String) throws(InvalidInput) {
         guard let objection = guarding?.rejectionReason(for: url) else { return }
         throw InvalidInput(field: field, message: objection)
     }
 }
 
-/// The suppression list of mail, and the tokens with which customers unsubscribe.
+/// The suppression list of emails, and the tokens of unsubscribe links.
 package struct MailPreferences: Sendable {
     let suppressions: any SuppressionList
     let tokens: UnsubscribeTokens
 
-    /// The preferences of a cluster.
+    /// Creates the preferences of a cluster.
     package init(suppressions: any SuppressionList, tokens: UnsubscribeTokens) {
         self.suppressions = suppressions
         self.tokens = tokens

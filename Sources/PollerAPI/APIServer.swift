@@ -6,16 +6,15 @@ package import Poller
 package import PollerNet
 import ServiceLifecycle
 
-/// The HTTP API as a service: watches, events, lanes, quarantine, stats, the doctor and the
-/// console.
+/// The HTTP API: watches, events, lanes, quarantine, statistics, the doctor and the console.
 ///
-/// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
-/// one address unless an operator says otherwise (``PerAddressLimit``), 16 KiB of
-/// headers in 64 fields (a key, a cursor and what browsers add fit) that arrive within 15 s
-/// (``RequestDeadline``), 1,000 requests a second of a key (``RequestLimits``), 64 KiB bodies and 8 MiB
-/// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
-/// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
-/// in progress finish.
+/// Limits: 10,000 connections (one file descriptor each; further ones wait in the backlog). One address may open half
+/// of them unless an operator configures otherwise (``PerAddressLimit``). Headers are limited to 16 KiB in 64 fields,
+/// enough for a key, a cursor and browser headers, and must arrive within 15 s (``RequestDeadline``). A key may send
+/// 1,000 requests per second (``RequestLimits``). Bodies are limited to 64 KiB, batches to 8 MiB, and must arrive
+/// within 30 s. Idle connections close after 75 s, longer than the longest long poll.
+/// On graceful shutdown the server accepts no connection, waiting requests return at once, and requests in progress
+/// finish.
 package struct APIServer: Service {
     private let bind: ListenAddress
     private let backend: APIBackend
@@ -29,16 +28,16 @@ package struct APIServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
 
-    /// A server that listens once it runs.
+    /// Creates a server that listens once it runs.
     ///
-    /// - `keys`: while there are none, everybody who reaches the port may do everything, so `bind`
-    ///   must be loopback; requests for other hosts and from other origins are refused then.
-    /// - `addresses`: how many connections, and requests that wait, one address may have.
-    /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
-    /// - `publication`: below which path of its host a proxy publishes it.
-    /// - `rates`: how many requests a second one key or one address may make.
-    /// - `clock`: for long polls and slow bodies.
-    /// - `onBound`: told the address with the real port, once.
+    /// - `keys`: without any key, every client that reaches the port has full access. So `bind` must then be loopback,
+    ///   and requests for other hosts and from other origins are rejected.
+    /// - `addresses`: the maximum number of connections, and of waiting requests, per address.
+    /// - `tls`: the certificates; `nil` for plain HTTP. Runs as a separate service.
+    /// - `publication`: the path under which a proxy publishes the server.
+    /// - `rates`: the maximum requests per second of a key or an address.
+    /// - `clock`: the clock of long polls and slow bodies.
+    /// - `onBound`: receives the address with the actual port, once.
     package init(
         bind: ListenAddress,
         backend: APIBackend,
@@ -64,9 +63,9 @@ package struct APIServer: Service {
         self.onBound = onBound
     }
 
-    /// Serves until shut down.
+    /// Serves until shutdown.
     ///
-    /// Errors: ``ListenError`` when the address cannot be had.
+    /// Errors: ``ListenError`` if the address is not available.
     package func run() async throws {
         let replays = ReplayRunner(
             replayer: Replayer(
@@ -88,14 +87,14 @@ package struct APIServer: Service {
             onBound: onBound
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Runs beside the server and is cancelled with it.
+            // Runs in parallel with the server and is cancelled with it.
             group.addTask { await replays.run() }
             try await service.run(router)
             group.cancelAll()
         }
     }
 
-    /// Every route with its handler, the description of all of them included.
+    /// Returns every route with its handler, including the OpenAPI description.
     func routes(replays: ReplayRunner) -> [AnsweredRoute] {
         let reader = BodyReader(clock: clock)
         let polls = LongPolls(
@@ -191,7 +190,7 @@ package struct APIServer: Service {
             ).routes,
             ReturnPageRoutes(
                 watches: backend.watches,
-                // Their own, so that customers take no place from operators.
+                // Separate from the API's long polls, so that customers do not use up the slots of operators.
                 polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
                 submissions: submissions,
                 reader: reader,
@@ -215,7 +214,7 @@ package struct APIServer: Service {
         return routes + [OpenAPI.describing(routes, at: server)]
     }
 
-    /// The router of these routes, with what every request goes through.
+    /// Returns the router of these routes with all middleware.
     private func router(of routes: [AnsweredRoute]) -> Router<APIContext> {
         let table = RouteTable(routes.map(\.description))
         let router = Router(context: APIContext.self)
@@ -233,7 +232,7 @@ package struct APIServer: Service {
                 sessions: backend.sessions
             )
         )
-        // Behind the check of keys: who repeats a request is let in as who sends one.
+        // After the key check, so that a repeat needs the same access as the first request.
         if let (store, seals) = backend.requests {
             router.add(
                 middleware: RepeatMiddleware(

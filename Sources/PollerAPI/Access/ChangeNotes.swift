@@ -6,20 +6,21 @@ import PollerIdentity
 import PollerWire
 import Synchronization
 
-/// What a route leaves in the audit trail.
+/// The audit behaviour of a route.
 enum RouteAudit: Hashable, Sendable {
-    /// Nothing: it reads.
+    /// No entry: the route only reads.
     case look
-    /// An entry for each change.
+    /// One entry per change.
     case change
-    /// Nothing, although it writes: with the reason. A trail of people's changes that holds what
-    /// machines do thousands of times a second would soon hold nothing else.
+    /// No entry although the route writes, with the reason.
+    ///
+    /// Machines write thousands of times per second, and their entries would push people's changes out of the trail.
     case traffic(String)
 }
 
-/// What a request has changed, as its handler tells it.
+/// The changes of a request, as reported by its handler.
 ///
-/// A class, because the handler has a copy of the context in which it stands.
+/// A class, because the handler holds a copy of the context that contains it.
 final class ChangeNotes: Sendable {
     /// One change.
     struct Note: Sendable {
@@ -29,7 +30,7 @@ final class ChangeNotes: Sendable {
         let after: RawJSON?
     }
 
-    /// What people are not told of an endpoint, a key or a lane: secrets, and what changes by itself.
+    /// Fields excluded from the trail of an endpoint, a key or a lane: secrets, and values that change automatically.
     private static let hidden: Set<String> = [
         "id", "account", "secret", "key", "client_secret", "headers", "health", "created_at",
         "updated_at", "last_used_at", "disabled_at", "ordering", "origin",
@@ -37,7 +38,7 @@ final class ChangeNotes: Sendable {
 
     private let state = Mutex<(notes: [Note], isUnchanged: Bool)>(([], false))
 
-    /// Tells of something that was done, in a few words.
+    /// Records an action with short facts.
     func did(
         _ target: AuditTarget,
         of account: AccountID?,
@@ -51,11 +52,11 @@ final class ChangeNotes: Sendable {
         note(Note(target: target, account: account, before: old, after: new))
     }
 
-    /// Tells of a change by what is shown of its target before and after; nil for what is not there.
+    /// Records a change from the representations of its target before and after; `nil` if there is none.
     ///
-    /// A request that has changed nothing leaves nothing. `names`: the fields worth telling; nil for
-    /// all that are neither secret nor change by themselves. `hiddenDiffer`: fields that have changed
-    /// without anybody being told their values.
+    /// A request that changes nothing leaves no entry. `names` selects the fields to record; `nil` selects all except
+    /// secrets and values that change automatically. `hiddenDiffer` names the fields whose change is recorded without
+    /// their values.
     func changed<Shown: WireObject>(
         _ target: AuditTarget,
         of account: AccountID?,
@@ -72,15 +73,15 @@ final class ChangeNotes: Sendable {
         }
     }
 
-    /// Says that the request has found everything as it wants it.
+    /// Records that the target already was in the requested state.
     func nothing() { state.withLock { $0.isUnchanged = true } }
 
-    /// What there is to note, and whether the handler has said that nothing has changed.
+    /// The recorded changes, and whether the handler reported that nothing changed.
     var told: (notes: [Note], isUnchanged: Bool) { state.withLock { $0 } }
 
     private func note(_ note: Note) { state.withLock { $0.notes.append(note) } }
 
-    /// What differs between two states of something, as ``changed(_:of:from:to:only:hiddenDiffer:)`` tells it.
+    /// Returns the difference of two representations, as in ``changed(_:of:from:to:only:hiddenDiffer:)``.
     static func difference<Shown: WireObject>(
         from before: Shown?,
         to after: Shown?,
@@ -101,17 +102,18 @@ final class ChangeNotes: Sendable {
     }
 }
 
-/// Writes what requests have changed into the trail.
+/// Writes the changes of requests to the audit trail.
 ///
-/// Every handler is called by ``Route/answered(by:)``, which comes here afterwards: a route that changes
-/// something is audited because it is a route. What its handler tells makes the entry richer.
+/// ``Route/answered(by:)`` calls every handler and then this type. So every route that changes something is audited,
+/// and the notes of its handler add detail to the entry.
 struct RequestAudit: Sendable {
-    /// Refusals of one key at one route are noted once in that time: a loop with the wrong key must not
-    /// wash everything else out of the trail.
+    /// The minimum interval between recorded refusals of one key at one route.
+    ///
+    /// A loop with the wrong key must not push all other entries out of the trail.
     static let refusalPace = Duration.seconds(60)
 
     let recorder: AuditRecorder
-    /// When a refusal was noted last, by key and operation.
+    /// The time of the last recorded refusal, by key and operation.
     private let refusals: RefusalMemory
 
     init(recorder: AuditRecorder, clock: any Clock<Duration>) {
@@ -119,7 +121,7 @@ struct RequestAudit: Sendable {
         refusals = RefusalMemory(clock: clock)
     }
 
-    /// Notes what a request has done, once its handler has answered.
+    /// Records the changes of a request after its handler has returned.
     func record(_ route: RouteDescription, _ context: APIContext) async {
         guard route.audit == .change else { return }
         let (notes, isUnchanged) = context.changes.told
@@ -136,7 +138,7 @@ struct RequestAudit: Sendable {
         await recorder.record(change(route, context, note))
     }
 
-    /// Notes what a request has done before it failed, and that a key was not allowed to.
+    /// Records the changes of a request that failed, and the refusal of a key without the permission.
     func record(failed error: any Error, _ route: RouteDescription, _ context: APIContext) async {
         if route.audit == .change {
             for note in context.changes.told.notes {
@@ -150,7 +152,7 @@ struct RequestAudit: Sendable {
         let accounts = context.caller.accounts
         let note = ChangeNotes.Note(
             target: route.target(context),
-            // A key of one account is that account's to look after.
+            // A key of a single account is that account's responsibility.
             account: accounts.isAll || accounts.names?.count != 1 ? nil : accounts.standard,
             before: nil,
             after: nil
@@ -181,11 +183,14 @@ struct RequestAudit: Sendable {
     }
 }
 
-/// Which refusals were noted a moment ago.
+/// The refusals that were recorded recently.
 ///
-/// A class, because every request shares it.
+/// A class, because all requests share it.
 private final class RefusalMemory: Sendable {
-    /// A thousand keys at one route each; beyond that everything is forgotten, and noted once more.
+    /// The maximum number of entries, one per key and route.
+    ///
+    /// At the limit all are dropped, and refusals are recorded
+    /// again.
     private static let countMax = 1000
 
     private let clock: any Clock<Duration>
@@ -206,14 +211,14 @@ private final class RefusalMemory: Sendable {
 }
 
 extension RouteDescription {
-    /// What a request means by its path, where the handler has not said more.
+    /// Returns the target from the path, for a handler that reported none.
     fileprivate func target(_ context: APIContext) -> AuditTarget {
         let kinds: [(name: String, kind: AuditTarget.Kind)] = [
             ("source", .watch), ("endpoint", .endpoint), ("delivery", .delivery),
             ("lane", .lane), ("key", .key), ("entry", .entry),
         ]
         for (name, kind) in kinds where path.contains("{\(name)}") {
-            // Of a request that was refused nobody has read it yet. A lane may be two segments.
+            // A rejected request has not been parsed yet. A lane may be two segments.
             let segments = kind == .lane ? [name, "endpoint"] : [name]
             let text = segments.compactMap { context.parameters.get($0) }.joined(separator: "/")
             return AuditTarget(kind, String((text.removingPercentEncoding ?? text).prefix(128)))

@@ -11,9 +11,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The sessions of the console: an API key, sealed into a cookie.
+/// The sessions of the console: an encrypted API key in a cookie.
 ///
-/// With it a new tab of the same browser profile is signed in.
+/// A new tab of the same browser profile is then signed in.
 ///
 /// *Problem*: a key in the storage of a tab is not available in the next tab, so a link from a colleague asks for it
 /// again. A key in the storage of the whole origin could be read by any script there, and outlives the browser.
@@ -27,15 +27,17 @@ import Foundation
 /// preflight, and this API never allows that. A cookie is sent to every port of a host. A program that receives it
 /// there cannot read the key, but can send requests to this API with it until it ends.
 ///
-/// *Rejected*: an identifier that the store knows, because signing in would need a write, and an unavailable store
-/// would sign out every user.
+/// *Rejected*: an identifier that the store knows. Signing in would need a write, and an unavailable store would sign
+/// out every user.
 package struct ConsoleSessions: Sendable {
     /// The lifetime of a cookie: a working day.
     static let span = Duration.seconds(12 * 3600)
 
     private let keys: RootKeys
 
-    /// The sessions of a cluster; its processes share the roots.
+    /// Creates the sessions of a cluster.
+    ///
+    /// Its processes share the roots.
     package init(roots: RootRing) {
         keys = RootKeys("poller console session", from: roots, span: Self.span)
     }
@@ -47,7 +49,7 @@ package struct ConsoleSessions: Sendable {
         return ConsoleSessions(roots: RootRing(fixed: root))
     }
 
-    /// The `Set-Cookie` that signs a browser in with an API key.
+    /// Returns the `Set-Cookie` value that signs a browser in with an API key.
     func cookie(_ key: String, for request: Request, at now: Timestamp) -> String? {
         let isSecure = Self.isSecure(request)
         let name = Self.name(request, isSecure: isSecure)
@@ -61,14 +63,14 @@ package struct ConsoleSessions: Sendable {
         return "\(name)=\(Base64URL.encode(Array(sealed))); \(Self.attributes(isSecure: isSecure))"
     }
 
-    /// The `Set-Cookie`s that sign a browser out, one for each name that its cookie may have.
+    /// Returns the `Set-Cookie` values that sign a browser out, one for each possible cookie name.
     static func endings(_ request: Request) -> [String] {
         [true, false].map { isSecure in
             "\(name(request, isSecure: isSecure))=; Max-Age=0; \(attributes(isSecure: isSecure))"
         }
     }
 
-    /// The API key of a request of the console; `nil` for any other request, and for an expired cookie.
+    /// Returns the API key of a console request; `nil` for any other request, and for an expired cookie.
     func key(of request: Request, at now: Timestamp) -> String? {
         guard request.headers[.pollerConsole] != nil, Self.isOfSameOrigin(request) else {
             return nil
@@ -80,7 +82,7 @@ package struct ConsoleSessions: Sendable {
         return nil
     }
 
-    /// The API key in a cookie of this name.
+    /// Returns the API key in the cookie with this name.
     private func key(in name: String, of request: Request, at now: Timestamp) -> String? {
         let shown = request.headers[values: .cookie]
             .flatMap { $0.split(separator: ";") }
@@ -102,14 +104,15 @@ package struct ConsoleSessions: Sendable {
         return nil
     }
 
-    /// Whether a browser that sends the origin of a request names this origin.
+    /// Returns whether the request comes from the same origin, as far as the browser reports it.
     static func isOfSameOrigin(_ request: Request) -> Bool {
         request.headers[.secFetchSite].map { $0 == "same-origin" } ?? true
     }
 
-    /// The cookie's name, one for each server that a browser may know under a host: cookies ignore ports and paths.
+    /// Returns the cookie name, which includes port and path because cookies are shared across them.
     ///
-    /// `__Host-`: for this host alone, over TLS alone (RFC 6265bis §4.1.3.2); a plain name on this machine.
+    /// `__Host-` limits the cookie to this host and TLS (RFC 6265bis §4.1.3.2). On the local machine the name has no
+    /// prefix.
     private static func name(_ request: Request, isSecure: Bool) -> String {
         let port =
             (request.head.authority ?? "").split(separator: ":").last
@@ -122,10 +125,10 @@ package struct ConsoleSessions: Sendable {
         "Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
     }
 
-    /// Whether the cookie is for TLS alone: for every page except those that this machine serves to itself.
+    /// Returns whether the cookie requires TLS, as on every page that is not served by the local machine.
     ///
-    /// The `Origin`, which browsers send with every POST, is the page's own address. `Host` is not: a proxy may put the
-    /// server's address there, so that every page looks local.
+    /// Browsers send the page's own address as `Origin` with every POST. `Host` is not reliable: a proxy may set it to
+    /// the server's address, so that every page looks local.
     private static func isSecure(_ request: Request) -> Bool {
         let (origin, plain) = ((request.headers[.origin] ?? "").lowercased(), "http://")
         guard origin.hasPrefix(plain) else { return true }

@@ -8,19 +8,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The keys that an operator has written into a file: one a line, `#` begins a comment line.
+/// The API keys in a file of the operator, one per line.
 ///
-/// *Form*: the key, and what may follow it: `role=viewer|support|operator|admin` (admin when it is
-/// absent), `account=NAME,NAME` (all), `allow=SCOPE,SCOPE` and `name=NAME`, with spaces between. Only
-/// digests stay in memory (``KeyDigest``), so a core dump tells no key.
+/// A line that begins with `#` is a comment.
+///
+/// *Form*: the key, then optional words separated by spaces: `role=viewer|support|operator|admin` (default: admin),
+/// `account=NAME,NAME` (default: all), `allow=SCOPE,SCOPE` and `name=NAME`. Only digests stay in memory
+/// (``KeyDigest``), so a core dump contains no key.
 package struct KeyFile: Sendable, CustomStringConvertible {
-    /// A file with as many keys of the greatest length, and comments.
+    /// The size of a file with the maximum number of keys of the maximum length, and comments.
     private static let fileBytesMax = 1_048_576
 
-    /// What each key may do.
+    /// The caller of each key.
     package let callers: [KeyDigest: Caller]
 
-    /// No keys at all.
+    /// A file without keys.
     package static let none = KeyFile(callers: [:])
 
     private init(callers: [KeyDigest: Caller]) {
@@ -42,10 +44,10 @@ package struct KeyFile: Sendable, CustomStringConvertible {
         try self.init(text: text)
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of a key file.
     ///
-    /// A file without any key is refused: an operator who names a file wants the API closed, and
-    /// an empty one would open it.
+    /// A file without any key is rejected: an operator who configures a file intends to restrict access, and an empty
+    /// file would open the API.
     package init(text: String) throws(InvalidInput) {
         var callers: [KeyDigest: Caller] = [:]
         var names: Set<String> = []
@@ -77,12 +79,12 @@ package struct KeyFile: Sendable, CustomStringConvertible {
         self.callers = callers
     }
 
-    /// Whether there is no key.
+    /// Whether the file has no key.
     package var isEmpty: Bool { callers.isEmpty }
 
     package var description: String { "\(callers.count) keys (redacted)" }
 
-    /// Who shows a key, by the words that follow it.
+    /// Returns the caller of a key, from the words that follow it.
     private static func caller(
         _ words: ArraySlice<Substring>,
         number: Int,
@@ -129,7 +131,7 @@ package struct KeyFile: Sendable, CustomStringConvertible {
         } catch {
             throw wrong("line \(line): name \(error.message)")
         }
-        // What is counted and kept by a name is one key's alone: a second of that name is told apart.
+        // Counters and records are kept by name, so each name must belong to one key. A duplicate gets a number.
         if !names.insert(name).inserted { name += " (\(number))" }
         return Caller(
             name: name,

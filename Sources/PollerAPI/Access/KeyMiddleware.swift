@@ -7,26 +7,24 @@ import PollerNet
 
 /// Checks that a request may use the matched route; see ``RouteAccess``.
 ///
-/// What decides is the route that the router has found, never the text of the path: of that one
-/// route has many spellings. Where the router has found none, a key is wanted as well, so that a
-/// route which nobody has thought of here is closed.
+/// The router's matched route decides, never the text of the path, because a route has many spellings. A request
+/// without a matching route also needs a key, so that a forgotten route is closed.
 ///
-/// Without keys a page in the user's browser must still not reach the API: it could rebind its name
-/// to 127.0.0.1 (so the host asked for must be local) or send a simple cross-site request (so the
-/// Origin, when there is one, must be this server's own: another program on this machine may serve
-/// pages that an attacker controls). Nor must the world, through a proxy on this machine. Forms of pages
-/// for payers have the Origin `null`, because these pages tell nobody where they are: it is taken where the
-/// request needs a secret of the payer's own, which another site's page cannot bring along.
+/// Without keys, a page in the user's browser must still not reach the API. It could rebind its name to 127.0.0.1, so
+/// the requested host must be local. It could send a simple cross-site request, so the Origin, if present, must be this
+/// server's: another local program may serve pages that an attacker controls. Requests forwarded by a proxy on this
+/// machine are rejected too. Forms of payer pages send the Origin `null`, because these pages send no referrer. It is
+/// accepted for requests that need the payer's own secret, which a page of another site cannot send.
 ///
-/// Whose something is, is not checked here but where it is read (``RequestValues/caller``): what is
-/// somebody else's is answered as what is not there.
+/// Ownership is not checked here but when an object is read (``RequestValues/caller``): an object of another account
+/// gives the same response as one that does not exist.
 struct KeyMiddleware: RouterMiddleware {
     let keys: KeyRing
     let cursors: SealedCursors
     let audit: RequestAudit?
     let rates: RequestRates
     let table: RouteTable
-    /// Whether the listener speaks TLS, which its own origin names.
+    /// Whether the listener uses TLS, and so `https` in its origin.
     let isSecure: Bool
     /// Decrypts the cookies of the console.
     let sessions: ConsoleSessions
@@ -40,8 +38,8 @@ struct KeyMiddleware: RouterMiddleware {
         context.cursors = cursors
         context.audit = audit
         let route = table.matched(context.endpointPath, request.method)
-        // A webhook that is refused is news that comes late; its signature bounds it. All others are
-        // counted before a key is looked up.
+        // A rejected webhook would delay a change, and its signature limits abuse, so webhooks are exempt. All other
+        // requests are counted before the key lookup.
         if route?.access != .signed { try rates.admit(address: context.waiter.address) }
         switch route?.access {
         case .signed: return try await next(request, context)
@@ -63,8 +61,7 @@ struct KeyMiddleware: RouterMiddleware {
             }
         }
         var request = request
-        // A body may take half a minute, and so may an answer that waits for news: the key may be
-        // revoked meanwhile.
+        // A body or a long poll may take half a minute, and the key may be revoked meanwhile.
         request.body = RequestBody(
             asyncSequence: CheckedBody(body: request.body, check: context.recheck)
         )
@@ -73,7 +70,7 @@ struct KeyMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Who sends the request.
+    /// Returns the caller of the request.
     private func caller(_ request: Request) throws(Problem) -> Caller {
         switch keys.isOpen {
         case true?:
@@ -142,12 +139,12 @@ struct KeyMiddleware: RouterMiddleware {
     }
 }
 
-/// A body behind whose end a key is looked at again.
+/// A body that checks the key again at its end.
 private struct CheckedBody: AsyncSequence, Sendable {
     let body: RequestBody
     let check: @Sendable () throws(Problem) -> Void
 
-    /// Hands the body on, part by part.
+    /// Passes the body on, part by part.
     struct AsyncIterator: AsyncIteratorProtocol {
         var parts: RequestBody.AsyncIterator
         let check: @Sendable () throws(Problem) -> Void
@@ -171,7 +168,7 @@ private struct CheckedBody: AsyncSequence, Sendable {
 }
 
 extension Caller {
-    /// Refuses who may not.
+    /// Throws if the caller lacks a permission.
     func need(_ scope: Scope) throws(Problem) {
         guard may(scope) else {
             let why =
@@ -185,7 +182,7 @@ extension Caller {
         }
     }
 
-    /// Refuses an account that is not theirs, in the words for one that nobody knows.
+    /// Throws if the caller may not access an account, with the message for an unknown account.
     func need(_ account: AccountID) throws(Problem) {
         guard accounts.contains(account) else {
             throw Problem(
@@ -196,7 +193,9 @@ extension Caller {
         }
     }
 
-    /// Refuses who is bound to accounts to ask for what tells of the cluster; `field` is where they did.
+    /// Throws if a caller bound to accounts requests cluster-wide events.
+    ///
+    /// `field` names the request field.
     func needCluster(in field: String) throws(Problem) {
         guard accounts.isAll else {
             throw Problem(
@@ -208,12 +207,12 @@ extension Caller {
         }
     }
 
-    /// A client's name for a request, which another client's cannot be: the answer may hold a secret.
+    /// Returns an idempotency key scoped to the caller, because a response may hold a secret.
     func own(_ idempotencyKey: String) -> String {
         self == .local ? idempotencyKey : "\(name)\n\(idempotencyKey)"
     }
 
-    /// The account that a request means.
+    /// Returns the account of a request: the given one, or the caller's default.
     func account(named account: AccountID?) throws(Problem) -> AccountID {
         if let account {
             try need(account)

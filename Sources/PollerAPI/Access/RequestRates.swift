@@ -4,26 +4,26 @@ import PollerNet
 import SafeNumbers
 import Synchronization
 
-/// How many requests a second one key and one address may make at one process, and how many of a key may
-/// wait there.
+/// The request rates per key and per address, and the maximum number of waiting requests per key, at one process.
 ///
-/// Defaults that no honest service meets: a process answers some thousands a second, so one key may have
-/// a part of it and never all, and half of the places to wait in. A batch of 10,000 watches is one request.
+/// The defaults do not affect ordinary services. A process handles some thousands of requests per second, so one key
+/// may use a part of them, and half of the slots for long polls. A batch of 10,000 watches counts as one request.
 package struct RequestLimits: Hashable, Sendable {
-    /// What holds where nobody says otherwise.
+    /// The default limits.
     package static let standard = RequestLimits(perKey: 1000, perAddress: nil, waitsPerKey: 2048)
-    /// Of an address where nobody says otherwise; one on this machine, which is mostly a proxy that
-    /// speaks for everybody, has none then.
+    /// The default per address.
+    ///
+    /// Loopback has no default limit, since it is mostly a proxy for all clients.
     package static let perAddressStandard = 2000
 
-    /// 0 for no limit.
+    /// Requests per second per key; 0 for no limit.
     package let perKey: Int
-    /// 0 for no limit; nil for the standard of addresses elsewhere.
+    /// Requests per second per address; 0 for no limit, `nil` for the default of remote addresses.
     package let perAddress: Int?
-    /// Long polls of a key at once; 0 for no limit but that of all.
+    /// Concurrent long polls of a key; 0 for no limit except the total.
     package let waitsPerKey: Int
 
-    /// Limits of a process.
+    /// Creates the limits of a process.
     package init(perKey: Int, perAddress: Int?, waitsPerKey: Int) {
         self.perKey = perKey
         self.perAddress = perAddress
@@ -31,24 +31,26 @@ package struct RequestLimits: Hashable, Sendable {
     }
 }
 
-/// Counts requests by key and by address, each in a bucket of its own (GCRA): twice the rate may come
-/// at once, then they come at the rate.
+/// Counts requests by key and by address, each in a separate bucket (GCRA).
 ///
-/// In this process alone: *n* processes of the API let *n* times as many through. A count in the store
-/// would cost each request as much as the request. A class, because all requests share it.
+/// A burst of twice the rate is allowed. Counts are per process, so *n* API processes allow *n* times as many requests.
+/// A count in the store would cost each request as much as the request itself. A class, because all requests share it.
 final class RequestRates: Sendable {
-    /// Who may be known at once, some 100 bytes each; beyond it those that are idle are forgotten, and
-    /// when none is, whoever is new is let through: a flood from many addresses is no matter of buckets.
+    /// The maximum number of known keys and addresses, about 100 bytes each.
+    ///
+    /// At the limit, idle ones are dropped. If none is idle, new ones are admitted: buckets do not help against a flood
+    /// from many addresses.
     private static let countMax = 50_000
-    /// Records that cost as much as a request: the fifty milliseconds of Redis that two thousand take are
-    /// those of a hundred requests.
+    /// The number of examined records that count as one request.
+    ///
+    /// Two thousand records take Redis 50 ms, as much as a hundred requests.
     private static let recordsOfRequest = 20
-    /// What may come at once, as the time in which it would come at the rate.
+    /// The allowed burst, as the time it takes at the rate.
     private static let burst = Duration.seconds(2)
 
     private let limits: RequestLimits
     private let elapsed: @Sendable () -> Duration
-    /// When the last request of each would have been due, had they come at the rate.
+    /// The theoretical arrival time of each caller's last request.
     private let arrivals = Mutex<[String: Duration]>([:])
 
     init(_ limits: RequestLimits, clock: any Clock<Duration>) {
@@ -56,14 +58,14 @@ final class RequestRates: Sendable {
         elapsed = clock.stopwatch()
     }
 
-    /// Takes a request of a key in, or refuses it.
+    /// Admits a request of a key, or throws.
     func admit(key name: String) throws(Problem) {
         try admit("key \(name)", limits.perKey, "this key", "POLLER_REQUESTS_PER_KEY")
     }
 
-    /// Counts what a request has cost beyond itself: records that were looked at for it.
+    /// Charges the additional cost of a request, by the records it examined.
     ///
-    /// It is never refused, because it was done; the next ones of the key come so much later.
+    /// The request itself is never rejected, since it is done. The next requests of the key are delayed by the cost.
     func charge(key name: String, records: Int) {
         guard limits.perKey > 0, records >= Self.recordsOfRequest else { return }
         let span = Duration.seconds(1) / limits.perKey * (records / Self.recordsOfRequest)
@@ -75,9 +77,9 @@ final class RequestRates: Sendable {
         }
     }
 
-    /// Takes a request of an address in, or refuses it.
+    /// Admits a request of an address, or throws.
     func admit(address: IPAddress?) throws(Problem) {
-        // Without an address it is a Unix socket, which only this machine has.
+        // A connection without an address uses a Unix socket, which only the local machine can reach.
         guard let address else { return }
         let rate = limits.perAddress ?? (address.isLoopback ? 0 : RequestLimits.perAddressStandard)
         let holder = PerAddressLimit.holder(of: address)

@@ -8,19 +8,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes the cursors of lists unreadable for who may not see everything.
+/// Encrypts list cursors for callers bound to accounts.
 ///
-/// A list with a filter goes on behind the last thing it has looked at, and that may be somebody
-/// else's: its id stands in the cursor. Who is bound to accounts gets it sealed (AES-GCM), good for the
-/// same accounts only; who sees everything gets it as it is. The same cursor is sealed the same each time
-/// (its nonce is an HMAC of it), so that a page that has not changed has the same `ETag`.
+/// A filtered list continues after the last record it examined, which may belong to another account, and the cursor
+/// contains its ID. A caller bound to accounts gets the cursor encrypted (AES-GCM), valid only for the same accounts. A
+/// caller with access to all accounts gets it in plain text. Encryption is deterministic (the nonce is an HMAC of the
+/// cursor), so that an unchanged page has the same `ETag`.
 package struct SealedCursors: Sendable {
-    /// How long a cursor counts after the root it was made from was replaced: nobody reads a page longer.
+    /// How long a cursor stays valid after its root was replaced, longer than a client takes to read a page.
     private static let span = Duration.seconds(3600)
 
     private let keys: RootKeys
 
-    /// The cursors of a cluster; its processes share the roots.
+    /// Creates the cursors of a cluster.
+    ///
+    /// Its processes share the roots.
     package init(roots: RootRing) {
         keys = RootKeys("poller list cursor", from: roots, span: Self.span)
     }
@@ -32,7 +34,7 @@ package struct SealedCursors: Sendable {
         return SealedCursors(roots: RootRing(fixed: root))
     }
 
-    /// A cursor as somebody is told it.
+    /// Returns a cursor in the form for the caller.
     func seal(_ text: String, for caller: Caller) -> String {
         guard let names = caller.accounts.names else { return text }
         let (key, scope) = (keys.making, names.joined(separator: ","))
@@ -46,11 +48,11 @@ package struct SealedCursors: Sendable {
             nonce: AES.GCM.Nonce(data: Array(code.prefix(12))),
             authenticating: Array(scope.utf8)
         )
-        // Neither the key nor the nonce can be of a wrong size.
+        // The key and the nonce always have a valid size.
         return Base64URL.encode(Array(box?.combined ?? Data()))
     }
 
-    /// A cursor that somebody was told; nil for anything else.
+    /// Returns the cursor from the caller's form; `nil` if it is invalid.
     func open(_ text: String, for caller: Caller) -> String? {
         guard let names = caller.accounts.names else { return text }
         guard let bytes = Base64URL.decode(text),

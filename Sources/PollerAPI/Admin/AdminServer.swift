@@ -4,15 +4,15 @@ package import Logging
 package import PollerNet
 import ServiceLifecycle
 
-/// The listener for orchestrators and Prometheus, apart from the API so that it can stay private.
+/// The listener for orchestrators and Prometheus, separate from the API so that it can stay private.
 ///
-/// | path | answers |
+/// | path | response |
 /// |---|---|
-/// | `/livez` | 200 while the process serves at all; nothing else is looked at, so that a broken Redis does not make an orchestrator restart every process |
-/// | `/readyz` | 200 when this process can do its work, else 503 with the reasons, one a line; behind `ok` what is not well with that |
+/// | `/livez` | 200 while the process serves requests. Nothing else is checked, so that a Redis outage does not make an orchestrator restart every process |
+/// | `/readyz` | 200 if this process can do its work, otherwise 503 with one reason per line. After `ok`, one line for each problem that does not stop the work |
 /// | `/metrics` | Prometheus text format 0.0.4 |
 ///
-/// It has no keys and says nothing secret; bind it to loopback or a private network.
+/// The listener has no keys and returns no secrets. Bind it to loopback or a private network.
 package struct AdminServer: Service {
     private let bind: ListenAddress
     private let addresses: PerAddressLimit
@@ -23,15 +23,15 @@ package struct AdminServer: Service {
     private let metrics: @Sendable () -> String
     private let onBound: @Sendable (ListenAddress) -> Void
 
-    /// A listener that serves once it runs.
+    /// Creates a listener that serves once it runs.
     ///
-    /// - `addresses`: how many connections one address may have.
-    /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
-    /// - `notReady`: why this process cannot do its work now, a sentence each; empty when it
-    ///   can. Must answer within a second: probes are impatient.
-    /// - `notices`: what is not well though this process can do its work, a sentence each.
+    /// - `addresses`: the maximum number of connections per address.
+    /// - `tls`: the certificates; `nil` for plain HTTP. Runs as a separate service.
+    /// - `notReady`: the reasons why this process cannot do its work now, one sentence each; empty if it can. Must
+    ///   return within a second, since probes have short timeouts.
+    /// - `notices`: problems that do not stop the work, one sentence each.
     /// - `metrics`: the metrics in Prometheus text format.
-    /// - `onBound`: told the address with the real port, once.
+    /// - `onBound`: receives the address with the actual port, once.
     package init(
         bind: ListenAddress,
         addresses: PerAddressLimit = .half,
@@ -52,14 +52,14 @@ package struct AdminServer: Service {
         self.onBound = onBound
     }
 
-    /// Serves until shut down.
+    /// Serves until shutdown.
     ///
-    /// Errors: ``ListenError`` when the address cannot be had.
+    /// Errors: ``ListenError`` if the address is not available.
     package func run() async throws {
         let router = Router(context: APIContext.self)
         router.add(middleware: BodyMiddleware())
-        // Who can be reached by this machine alone is asked for by this machine's names alone: another
-        // one is a page in a browser that has been led here (DNS rebinding).
+        // A loopback listener is requested by local names only. Any other name is a page in a browser after DNS
+        // rebinding.
         if tls == nil, bind.isLoopback { router.add(middleware: LocalHostMiddleware()) }
         router.get("livez") { _, _ in Self.text("ok\n") }
         router.get("readyz") { [notReady, notices] _, _ in
@@ -94,7 +94,9 @@ package struct AdminServer: Service {
     }
 }
 
-/// Refuses requests for a name that is not this machine's; who names none is no browser.
+/// Rejects requests whose host is not local.
+///
+/// A request without a host does not come from a browser.
 private struct LocalHostMiddleware: RouterMiddleware {
     func handle(
         _ request: Request,

@@ -1,18 +1,18 @@
-/// A metric as the table of all of them has it.
+/// A metric in the table of all metrics.
 package struct Metric: Hashable, Sendable {
-    /// What Prometheus takes it for.
+    /// The Prometheus type of a metric.
     package enum Kind: String, Sendable {
         case counter
         case gauge
         case histogram
     }
 
-    /// As Prometheus reads it.
+    /// The Prometheus name.
     package let name: String
     package let kind: Kind
-    /// The names of its labels.
+    /// The label names.
     package let labels: [String]
-    /// One sentence, for `# HELP` and the reference.
+    /// One sentence for `# HELP` and the reference.
     package let help: String
 
     private init(_ kind: Kind, _ name: String, _ labels: [String], _ help: String) {
@@ -22,18 +22,20 @@ package struct Metric: Hashable, Sendable {
         self.help = help
     }
 
-    /// Every metric that a process of ours may have, by name.
+    /// Every metric that a process of this project may export, by name.
     package static let byName: [String: Metric] = Dictionary(
         uniqueKeysWithValues: all.map { ($0.name, $0) }
     )
 
-    /// Every metric that a process of ours may have; a new one is a row here.
+    /// Every metric that a process of this project may export.
     ///
-    /// Gauges are told by each process that knows them, those of the cluster by all that run an API:
-    /// take their maximum. The others are about the process alone: take their sum.
+    /// To add one, add a row.
+    ///
+    /// Each process that knows a gauge exports it, and every API process exports those of the cluster: take their
+    /// maximum. All other metrics are per process: take their sum.
     package static let all: [Metric] = sections.flatMap(\.metrics)
 
-    /// The parts of the table, as the reference and the board have them.
+    /// The sections of the table, as in the reference and the dashboard.
     package static let sections: [(title: String, metrics: [Metric])] = [
         ("Polls", workers), ("Deliveries", deliveries), ("Servers", servers),
         ("The cluster", cluster),
@@ -310,6 +312,6 @@ package struct Metric: Hashable, Sendable {
         ),
     ]
 
-    /// The gauges of the cluster but for the one that says whether they could be read.
+    /// The cluster gauges, except the one that reports whether they could be read.
     static let ofCluster = cluster.map(\.name).filter { $0 != "poller_store_up" }
 }

@@ -9,12 +9,12 @@ import Glibc
 import Darwin
 #endif
 
-/// What every exporter tells of its process, by the names that Prometheus' own libraries use.
+/// The standard process metrics, with the names of Prometheus' own client libraries.
 ///
-/// Read when somebody scrapes, so none is older than that. By hand, because swift-system-metrics keeps
-/// gauges that it sets now and then. Where there is no `/proc` the lines that need it are left out.
+/// The values are read at each scrape, so they are current. Custom code, because swift-system-metrics sets its gauges
+/// only periodically. Without `/proc`, the metrics that need it are left out.
 package enum ProcessMetrics {
-    /// The lines, with their types.
+    /// The metrics in text format, with their types.
     package static var text: String {
         var text = ""
         func add(_ name: String, _ kind: Metric.Kind, _ help: String, _ value: Double?) {
@@ -69,7 +69,7 @@ package enum ProcessMetrics {
 
     private static var openFiles: Double? {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map {
-            // Less the one that the list itself is read from.
+            // Excludes the descriptor that the listing itself uses.
             Double(max($0.count - 1, 0))
         }
     }
@@ -95,9 +95,9 @@ package enum ProcessMetrics {
         return (pages, resident)
     }
 
-    /// When the machine started, and how long after that this process did.
+    /// The boot time of the machine plus the start of this process after it.
     private static let startTime: Double? = {
-        // Behind the name in parentheses, which may hold anything: the 20th field, clock ticks.
+        // The fields after the name in parentheses, which may contain anything. The 20th is in clock ticks.
         guard let stat = contents("/proc/self/stat"), let end = stat.lastIndex(of: ")"),
             let boot = contents("/proc/stat")?.split(separator: "\n")
                 .first(where: { $0.hasPrefix("btime ") }).flatMap({ Double($0.dropFirst(6)) })
@@ -108,7 +108,7 @@ package enum ProcessMetrics {
     }()
 
     private static func contents(_ path: String) -> String? {
-        // What cannot be read is not told.
+        // A file that cannot be read leaves its metrics out.
         (try? Data(contentsOf: URL(fileURLWithPath: path))).map {
             String(decoding: $0, as: UTF8.self)
         }

@@ -3,19 +3,19 @@ import Poller
 import SafeNumbers
 import Synchronization
 
-/// Keeps this process's metrics and renders them for Prometheus (text format 0.0.4).
+/// Stores this process's metrics and renders them for Prometheus (text format 0.0.4).
 ///
-/// What each metric says is in ``Metric``, whose text goes before its lines.
+/// The description of each metric is in ``Metric``, and precedes its lines.
 ///
-/// Counters only grow, recorders without aggregation and meters are gauges, timers and other
-/// recorders are histograms over fixed buckets; a timer's unit is the second.
+/// Counters only grow. Recorders without aggregation and meters are gauges. Timers and other recorders are histograms
+/// over fixed buckets, with timers in seconds.
 ///
-/// *Limits*: 500 names and 200 label sets a name. Labels are meant to be enumerations; a value
-/// that comes from outside must not eat the memory of this process and of Prometheus. What is
-/// beyond goes into one set labelled `overflow="true"`, so sums stay right.
+/// *Limits*: 500 names and 200 label sets per name. Labels are meant to be enumerations, and a value from outside must
+/// not exhaust the memory of this process or of Prometheus. Further label sets share one labelled `overflow="true"`, so
+/// sums stay correct.
 ///
-/// Handlers are made anew at every use of a metric, so the registry hands out the same one for
-/// the same name and labels. A class: the process and its metrics system share it.
+/// swift-metrics creates a handler at every use of a metric, so the registry returns the same one for the same name and
+/// labels. A class, because the process and its metrics system share it.
 package final class PrometheusRegistry: MetricsFactory {
     static let namesMax = 500
     static let seriesMax = 200
@@ -23,7 +23,7 @@ package final class PrometheusRegistry: MetricsFactory {
     private let families = Mutex<[String: PrometheusFamily]>([:])
     private static let refusals = "poller_metrics_refused_total"
 
-    /// An empty registry; hand it to `MetricsSystem.bootstrap` once.
+    /// Creates an empty registry, to be passed to `MetricsSystem.bootstrap` once.
     package init() {}
 
     package func makeCounter(
@@ -56,14 +56,14 @@ package final class PrometheusRegistry: MetricsFactory {
         histogram(label, dimensions)
     }
 
-    // A metric's series lives as long as the process: a counter that vanishes looks like a reset.
+    // A series lives as long as the process, because a counter that disappears looks like a reset.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Everything in Prometheus text format 0.0.4, names in order.
+    /// All metrics in Prometheus text format 0.0.4, sorted by name.
     package var text: String {
         let families = families.withLock { $0 }
         var text = ""
@@ -73,26 +73,26 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    /// Tells 0 of each counter that has no labels.
+    /// Initialises each counter without labels to 0.
     ///
-    /// One that appears with its first count has not grown in Prometheus' eyes, and an alert on its
-    /// increase would miss what happens once.
+    /// Prometheus sees no increase in a counter that first appears with a value, so an alert would miss a single
+    /// occurrence.
     package func beginCounters() {
         for metric in Metric.all where metric.kind == .counter && metric.labels.isEmpty {
             _ = value(metric.name, .counter, [])
         }
     }
 
-    /// Tells no more of some metrics until they are set again: what is not known is better left out.
+    /// Removes metrics until they are set again, because an unknown value is better left out.
     package func forget(_ names: [String]) {
         families.withLock { families in
             for name in names { families[name] = nil }
         }
     }
 
-    /// The sum of a counter over its labels; 0 of one that nobody has counted yet.
+    /// Returns the sum of a counter over its labels; 0 if it was never incremented.
     ///
-    /// `matching`: of those labels alone, as Prometheus writes them: `result="failed"`.
+    /// `matching` selects labels in Prometheus syntax, such as `result="failed"`.
     package func total(
         _ name: String,
         matching: (String) -> Bool = { _ in true }
@@ -104,7 +104,7 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// How often a timer fell into each of ``LatencyBuckets``, over all its labels.
+    /// Returns a timer's counts in each of ``LatencyBuckets``, over all its labels.
     package func buckets(_ name: String) -> [Int] {
         let all = families.withLock { $0[name]?.all ?? [:] }
         return all.values.reduce(into: Array(repeating: 0, count: LatencyBuckets.count)) {
@@ -134,7 +134,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return histogram
     }
 
-    /// The series of a name and labels; nil when the name is one of another kind or one too many.
+    /// Returns the series of a name and labels; `nil` if the name has another type or exceeds the limit.
     private func series(
         _ label: String,
         _ kind: Metric.Kind,
@@ -155,7 +155,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private func countRefusal() {
         families.withLock { families in
-            // Past the bound on names, so that this one is told in any case.
+            // Exempt from the limit on names, so that this counter is always exported.
             let new = PrometheusFamily(kind: .counter)
             let series = families[Self.refusals, default: new].series("", max: 1)
             if case .value(let count) = series { count.increment(by: 1.0) }
@@ -165,24 +165,24 @@ package final class PrometheusRegistry: MetricsFactory {
 
 /// The series of one metric name.
 struct PrometheusFamily: Sendable {
-    /// What one set of labels has.
+    /// The value of one label set.
     enum Series: Sendable {
         case value(PrometheusValue)
         case histogram(PrometheusHistogram)
     }
 
     let kind: Metric.Kind
-    /// By the labels as they are rendered, without braces.
+    /// The series by rendered labels, without braces.
     private var series: [String: Series] = [:]
 
-    /// Every series, by its labels.
+    /// Every series by its labels.
     var all: [String: Series] { series }
 
     init(kind: Metric.Kind) {
         self.kind = kind
     }
 
-    /// The series of a set of labels; the one for all that is too much when there are `max`.
+    /// Returns the series of a label set, or the overflow series once there are `max`.
     mutating func series(_ labels: String, max: Int) -> Series {
         if let known = series[labels] { return known }
         let labels = series.count < max ? labels : "overflow=\"true\""
@@ -207,15 +207,17 @@ struct PrometheusFamily: Sendable {
     }
 }
 
-/// A number that is counted up or set: counter and gauge.
+/// A counter or gauge value.
 ///
-/// A class, as the metrics API asks.
+/// A class, as the metrics API requires.
 final class PrometheusValue: CounterHandler, FloatingPointCounterHandler, MeterHandler,
     RecorderHandler
 {
     private let value = Mutex(0.0)
 
-    /// The number now; integers are exact up to 2^53.
+    /// The current value.
+    ///
+    /// Integers are exact up to 2^53.
     var current: Double { value.withLock { $0 } }
 
     func increment(by amount: Int64) {
@@ -251,13 +253,13 @@ final class PrometheusValue: CounterHandler, FloatingPointCounterHandler, MeterH
     }
 }
 
-/// How often values fell into fixed buckets.
+/// A histogram over fixed buckets.
 ///
-/// A class, as the metrics API asks.
+/// A class, as the metrics API requires.
 ///
-/// Those of ``LatencyBuckets``, so a series costs 19 lines at most.
+/// The buckets are ``LatencyBuckets``, so a series has at most 19 lines.
 final class PrometheusHistogram: TimerHandler, RecorderHandler {
-    /// What the lock guards: a count for each bucket, and the sum.
+    /// The state that the lock protects: a count for each bucket, and the sum.
     private struct State: Sendable {
         var counts = Array(repeating: 0, count: LatencyBuckets.count)
         var sum = 0.0
@@ -281,7 +283,7 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
         }
     }
 
-    /// How often values fell into each bucket.
+    /// The counts of each bucket.
     var counts: [Int] { state.withLock { $0.counts } }
 
     /// Appends the series' lines: cumulative buckets, sum and count.
@@ -300,15 +302,17 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
     }
 }
 
-/// The spelling rules of Prometheus' text format 0.0.4.
+/// The syntax of Prometheus' text format 0.0.4.
 enum PrometheusText {
-    /// What stands before the lines of a metric.
+    /// Returns the lines before the samples of a metric.
     static func head(_ name: String, _ kind: Metric.Kind) -> String {
         let help = Metric.byName[name].map { "# HELP \(name) \($0.help)\n" } ?? ""
         return "\(help)# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// A metric or label name: other characters than `a–z A–Z 0–9 _` become `_`.
+    /// Returns a valid metric or label name.
+    ///
+    /// Characters other than `a–z A–Z 0–9 _` become `_`.
     static func name(_ text: String) -> String {
         var name = String(
             text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") ? $0 : "_" }
@@ -317,14 +321,16 @@ enum PrometheusText {
         return name
     }
 
-    /// Labels in order of their names, without braces: `a="1",b="2"`.
+    /// Returns labels sorted by name, without braces: `a="1",b="2"`.
     static func labels(_ dimensions: [(String, String)]) -> String {
         dimensions.sorted { $0.0 < $1.0 }
             .map { "\(name($0.0))=\"\(escaped($0.1))\"" }
             .joined(separator: ",")
     }
 
-    /// A number: whole ones without a fraction.
+    /// Returns a number as text.
+    ///
+    /// Whole numbers have no fraction.
     static func number(_ value: Double) -> String {
         if value == .infinity { return "+Inf" }
         if value == -.infinity { return "-Inf" }

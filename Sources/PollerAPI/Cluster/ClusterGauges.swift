@@ -5,16 +5,15 @@ package import PollerIdentity
 import PollerQueue
 import ServiceLifecycle
 
-/// Keeps gauges of the whole cluster in this process's metrics.
+/// Updates the gauges of the whole cluster in this process's metrics.
 ///
-/// Which, and what they say, is in ``Metric``. While the store cannot be read there are none of them but
-/// `poller_store_up`: a figure of an hour ago would keep an alarm silent.
+/// The gauges are listed in ``Metric``. While the store cannot be read, only `poller_store_up` is exported: an outdated
+/// value would keep an alert silent.
 ///
-/// The store is looked at every 15 s, however often somebody scrapes, and never by a scrape: a
-/// slow store must not make `/metrics` slow. Every process that runs this tells the same, so
-/// take the maximum over processes.
+/// The store is read every 15 s, independently of scrapes, because a slow store must not make `/metrics` slow. Every
+/// process that runs this service exports the same values, so take the maximum over processes.
 package struct ClusterGauges: Service {
-    /// A scrape's usual interval.
+    /// The refresh interval, a usual scrape interval.
     package static let period = Duration.seconds(15)
 
     private let statusCache: ClusterStatusCache
@@ -26,7 +25,9 @@ package struct ClusterGauges: Service {
     private let registry: PrometheusRegistry
     private let logger: Logger
 
-    /// Gauges that are kept while this runs; `registry` is where they go.
+    /// Creates the service.
+    ///
+    /// `registry` receives the gauges.
     package init(
         backend: APIBackend,
         clock: any Clock<Duration>,
@@ -44,7 +45,7 @@ package struct ClusterGauges: Service {
         self.registry = registry
     }
 
-    /// Looks again and again until shut down.
+    /// Refreshes the gauges until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
@@ -63,7 +64,7 @@ package struct ClusterGauges: Service {
             if let refusals { record(try await refusals.refusedWebhooks()) }
             set("poller_store_up", 1)
         } catch {
-            // Who scrapes sees it; requests and workers have their own say about a broken store.
+            // Scrapes show the failure. Requests and workers report an unavailable store themselves.
             logger.debug("cluster gauges not refreshed", metadata: ["error": "\(error)"])
             set("poller_store_up", 0)
             registry.forget(Metric.ofCluster)
@@ -107,7 +108,7 @@ package struct ClusterGauges: Service {
     }
 
     private func record(_ refused: [RefusedWebhooks]) {
-        // An account that has one accepted is in the list no more.
+        // An account with an accepted webhook is no longer in the list.
         registry.forget(["poller_webhooks_refused"])
         let now = wallClock()
         for account in refused where account.isTrouble && account.isRecent(at: now) {

@@ -3,27 +3,33 @@ import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-/// What the doctor makes of a look at the cluster; each answer says what to do.
+/// The doctor's results for a cluster status.
+///
+/// Each problem has a recommended action.
 struct ClusterHealth {
-    /// Beyond a lease and a second (13 s by default) nothing waits while a worker lives, unless
-    /// its lane makes it wait.
+    /// The warning threshold of overdue watches.
+    ///
+    /// While a worker lives, no watch waits longer than a lease and a second (13 s by default), unless its lane holds
+    /// it.
     private static let overdueCareful = Duration.seconds(15)
-    /// A customer who stands at a counter has gone by then.
+    /// The failure threshold: a customer at a counter has left by then.
     private static let overdueBad = Duration.seconds(60)
-    /// Events that wait in a burst; a notifier marks thousands a second.
+    /// The maximum number of waiting events in a burst.
+    ///
+    /// A notifier marks thousands per second.
     private static let undeliveredMax = 1000
-    /// Lanes named in one answer.
+    /// The maximum number of lanes named in one result.
     private static let namedMax = 3
 
     let status: ClusterStatus
-    /// What the lists of deliveries tell; nil when there are too many to read them for this.
+    /// The failures in the delivery lists; `nil` if there are too many deliveries to read for a check.
     var failures: DeliveryFailures?
-    /// The endpoints that take no events, by their lanes, those that were found; with why.
+    /// The endpoints with an open circuit, as far as found, each with the reason.
     var down: [String] = []
-    /// Watches of which the upstream tells us nothing because it refuses our credentials.
+    /// The watches that cannot be read because the upstream rejects the credentials.
     var refused = RefusedWatches()
 
-    /// Every answer by its name, in the order an operator wants to read them.
+    /// Every result by name, in the order that is useful to an operator.
     var results: [(name: String, result: HealthResult)] {
         [
             ("workers", workers), ("notifiers", notifiers), ("backlog", backlog), ("lanes", lanes),
@@ -48,7 +54,9 @@ struct ClusterHealth {
             : HealthResult(.warning, "none is alive", action: action)
     }
 
-    /// Workers without a notifier are a failure: nobody is told what they see.
+    /// The notifiers.
+    ///
+    /// Workers without a notifier are a failure, because no event is delivered.
     var notifiers: HealthResult {
         let open = status.deliveries.pending + status.deliveries.leased
         guard status.notifiers == 0 else {
@@ -69,7 +77,9 @@ struct ClusterHealth {
         )
     }
 
-    /// Paused lanes are left out: a person wants them to wait.
+    /// The overdue watches.
+    ///
+    /// Paused lanes are left out, because an operator paused them on purpose.
     var backlog: HealthResult {
         let moving = status.lanes.filter { $0.state != .paused }
         let oldest = moving.map(\.overdueFor).max() ?? .zero
@@ -186,10 +196,10 @@ struct ClusterHealth {
         return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
     }
 
-    /// What is said of lanes whose attempts fail, with what the last of them met; nil of none.
+    /// Returns the result for lanes with failing attempts, grouped by failure; `nil` if there are none.
     static func stopped(_ lanes: [LaneReport]) -> HealthResult? {
         guard !lanes.isEmpty else { return nil }
-        // What a person must act on first.
+        // The failures that an operator must fix come first.
         let seen = [LaneFailure.revoked, .denied, .erring, .silent, nil].compactMap { failure in
             names(of: lanes.filter { $0.lastFailure == failure }).map { names in
                 "the upstream \(failure.shown) for \(names)"
@@ -203,12 +213,12 @@ struct ClusterHealth {
         )
     }
 
-    /// The lanes in a state by name; nil when there is none.
+    /// Returns the names of the lanes in a state; `nil` if there are none.
     private func named(_ state: LaneState) -> String? {
         Self.names(of: status.lanes.filter { $0.state == state })
     }
 
-    /// Some lanes by name, the rest by their number; nil of none.
+    /// Returns the first lane names and the number of the others; `nil` if there are none.
     private static func names(of lanes: [LaneReport]) -> String? {
         guard !lanes.isEmpty else { return nil }
         let names = lanes.prefix(namedMax).map(\.lane.description)
@@ -216,7 +226,7 @@ struct ClusterHealth {
         return names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
 
-    /// A span for people: `350 ms`, `42 s`, `7 min`.
+    /// Returns a span for people, such as `350 ms`, `42 s` or `7 min`.
     private static func text(_ span: Duration) -> String {
         switch span.ms {
         case ..<1000: "\(span.ms) ms"
@@ -227,7 +237,7 @@ struct ClusterHealth {
 }
 
 extension LaneFailure? {
-    /// What the other side does, for people.
+    /// The failure as a phrase for people.
     var shown: String {
         switch self {
         case .denied: "refuses our credentials (401 or 403)"
@@ -239,16 +249,20 @@ extension LaneFailure? {
     }
 }
 
-/// What the lists of deliveries tell that no counter does, as `pollerctl delivery list` shows it.
+/// The failures that only the delivery lists show, as in `pollerctl delivery list`.
 struct DeliveryFailures: Hashable, Sendable {
-    /// Deliveries read for it: each is a read of its own, some tens of milliseconds in all.
+    /// The maximum number of deliveries read.
+    ///
+    /// Each is a separate read, some tens of milliseconds in all.
     private static let readMax = 500
-    /// Pages read: an empty partition is one too.
+    /// The maximum number of pages read.
+    ///
+    /// An empty partition also counts as a page.
     private static let pagesMax = 100
 
-    /// Those that failed and are tried again.
+    /// The deliveries that failed and are retried.
     let failing: Int
-    /// Those that gave something up, also when they go on with what came later.
+    /// The deliveries with dead letters, including those that continue with later events.
     let dead: Int
 
     init(failing: Int, dead: Int) {
@@ -256,7 +270,7 @@ struct DeliveryFailures: Hashable, Sendable {
         self.dead = dead
     }
 
-    /// Reads the lists; nil when there are too many deliveries to read them for a check.
+    /// Reads the lists; `nil` if there are too many deliveries to read for a check.
     init?(_ book: any DeliveryBook, stats: StoreStats) async throws(StoreError) {
         guard stats.pending + stats.leased + stats.quarantined <= Self.readMax,
             let failing = try await Self.count(.failing, book),

@@ -2,19 +2,19 @@ package import Poller
 import PollerIdentity
 package import PollerQueue
 
-/// What a look at the whole cluster saw.
+/// A snapshot of the whole cluster.
 struct ClusterStatus: Sendable {
     let watches: StoreStats
     let deliveries: StoreStats
-    /// What holds things up first; see ``LaneRank``.
+    /// The lanes, the most restricted first; see ``LaneRank``.
     let lanes: [LaneReport]
-    /// Where the store's list of lanes goes on when there are more than were looked at.
+    /// The cursor of the store's list of lanes if there are more than were read.
     let more: String?
-    /// In order of role, host and start.
+    /// The processes, sorted by role, host and start.
     let members: [Member]
-    /// What holds for lanes without a limit of their own.
+    /// The limit for lanes without a custom one.
     let laneLimit: LaneLimit
-    /// How many workers could be used; see ``WorkersWanted``.
+    /// The number of workers the cluster could use; see ``WorkersWanted``.
     let workersWanted: Int
 
     init(
@@ -44,14 +44,14 @@ struct ClusterStatus: Sendable {
         }
     }
 
-    /// Lanes looked at: 40 reads, a few MB.
+    /// The maximum number of lanes read: 40 reads, a few MB.
     ///
-    /// Of a cluster with more the rest is listed in the store's own order.
+    /// In a larger cluster, the remaining lanes are listed in the store's own order.
     static let lanesMax = 10_000
-    /// Lanes read at a time, so that other operations get their turn between.
+    /// The lanes per read, so that other operations can run in between.
     private static let lanesAtOnce = 250
 
-    /// Looks at the cluster.
+    /// Reads the status of the cluster.
     static func read(_ seams: ClusterSeams) async throws(StoreError) -> ClusterStatus {
         var lanes: [LaneReport] = []
         var cursor: String?
@@ -76,35 +76,34 @@ struct ClusterStatus: Sendable {
     /// Processes that deliver.
     var notifiers: Int { count(role: "notifier") }
 
-    /// How long the longest overdue watch has been due; zero when none is.
+    /// The delay of the most overdue watch; zero if none is overdue.
     ///
-    /// The store's clock comes with any lane, and a watch that is overdue is in one.
+    /// Each lane report has the store's time, and an overdue watch is in a lane.
     var oldestOverdue: Duration {
         guard watches.overdue > 0, let now = lanes.map(\.now).max() else { return .zero }
         let oldest = ([watches.oldestDue] + lanes.map(\.oldestDue)).compactMap(\.self).min()
         return oldest.map { max(.zero, now - $0) } ?? .zero
     }
 
-    /// How many lanes are in a state.
+    /// Returns the number of lanes in a state.
     func count(_ state: LaneState) -> Int { lanes.count { $0.state == state } }
 
-    /// How many processes have a role.
+    /// Returns the number of processes with a role.
     func count(role: String) -> Int {
         members.count { $0.roleNames.contains(role) }
     }
 }
 
-/// What a look at the cluster reads.
+/// The stores that a cluster status is read from.
 package struct ClusterSeams: Sendable {
     let watches: any WatchStore
     let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     let lanes: any LaneControl
     let members: any Membership
-    /// What holds now for lanes without a limit of their own.
+    /// The limit for lanes without a custom one.
     let laneLimit: @Sendable () -> LaneLimit
 
-    /// The queues of a cluster, the lanes of its watches with what holds for those without a limit of
-    /// their own, and who works on it.
+    /// Creates the seams from the queues, the lanes of watches with their default limit, and the processes.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
@@ -121,7 +120,7 @@ package struct ClusterSeams: Sendable {
 }
 
 extension APIBackend {
-    /// What a look at the cluster reads.
+    /// The stores that a cluster status is read from.
     var cluster: ClusterSeams {
         ClusterSeams(
             watches: watches,
@@ -134,33 +133,32 @@ extension APIBackend {
 }
 
 extension Member {
-    /// The roles one by one: `worker`, `notifier`, `api`.
+    /// The roles as a list: `worker`, `notifier`, `api`.
     var roleNames: [String] { roles.split(separator: ",").map(String.init) }
 }
 
-/// Looks at the whole cluster for those who only want to know how it stands, at a bounded cost.
+/// Caches the status of the whole cluster, which limits the cost of reading it.
 ///
-/// A look walks over the lanes, so of a cluster with many it costs the store more than an
-/// ordinary request. A look at many lanes is therefore kept, for twenty times as long as it
-/// took, and for as long again while somebody takes the next one: however many people look,
-/// looking takes about a twentieth of the store's time.
+/// Reading the status walks over all lanes, so in a large cluster it costs the store more than an ordinary request.
+/// With many lanes, a status is therefore cached for twenty times as long as the read took, and twice that while the
+/// next read is in progress. So reading takes about a twentieth of the store's time, however many clients request it.
 ///
-/// An actor, because all requests share the look that is kept.
+/// An actor, because all requests share the cached status.
 actor ClusterStatusCache {
-    /// A look at no more lanes is as cheap as any request, and everybody gets a fresh one.
+    /// The number of lanes up to which a read is as cheap as any request, so the status is not cached.
     static let fewLanes = 500
     private static let keptPerLook = 20
-    /// However long a look took: an operator wants to see today's trouble.
+    /// The maximum cache time, however long the read took, so that an operator sees current problems.
     private static let keptAtMost = Duration.seconds(60)
 
     private let backend: APIBackend
     private let clock: any Clock<Duration>
     private var latest: Look?
     private var looking = 0
-    /// Counts the changes that made older looks wrong.
+    /// The number of changes that invalidated earlier reads.
     private var changes = 0
 
-    /// The last look, its age, and how long it may be shown.
+    /// The last status, its age, and its cache time.
     private struct Look {
         let status: ClusterStatus
         let age: @Sendable () -> Duration
@@ -172,7 +170,7 @@ actor ClusterStatusCache {
         self.clock = clock
     }
 
-    /// How the cluster stands, now or a moment ago.
+    /// Returns the current or a recently cached status.
     func current() async throws(StoreError) -> ClusterStatus {
         if let latest, latest.age() < latest.keep * (looking > 0 ? 2 : 1) {
             return latest.status
@@ -190,8 +188,7 @@ actor ClusterStatusCache {
         return status
     }
 
-    /// Looks anew at the next call: something was changed on purpose, and who did it wants to
-    /// see it.
+    /// Discards the cached status after an intentional change, so that its author sees the effect.
     func forget() {
         changes += 1
         latest = nil

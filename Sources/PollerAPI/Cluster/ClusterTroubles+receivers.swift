@@ -3,23 +3,25 @@ import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-// Receivers that are not notified: dead letters, and receivers that accept nothing.
+// Recipients that receive no events: those with dead letters, and those that accept nothing.
 
 extension ClusterTroubles {
-    /// Deliveries in quarantine that are read, of each partition: a millisecond of Redis.
+    /// The maximum number of deliveries read from each partition's quarantine, about a millisecond of Redis time.
     private static let deadMax = 256
-    /// Pages of a list read to find a delivery that continues but has dead letters.
+    /// The maximum number of list pages read to find a delivery that continues but has dead letters.
     private static let pagesMax = 10
-    /// Lanes of receivers read at a time, so that other operations run between.
+    /// The lanes of recipients per read, so that other operations can run in between.
     private static let lanesAtOnce = 250
-    /// Failing receivers that one check classifies as payers' addresses or not; the next check continues.
+    /// The failing recipients that one check classifies as payers' addresses or not.
+    ///
+    /// The next check continues.
     private static let unknownMax = 500
 
-    /// Endpoints whose deliveries have dead letters.
+    /// Returns the endpoints whose deliveries have dead letters.
     ///
-    /// A delivery that resumes leaves the quarantine, and waits for as long as its endpoint is disabled or fails. Its
-    /// letters stay dead. Finding such a delivery costs a read of the list. So it is done only for reported endpoints
-    /// that are no longer in quarantine.
+    /// A resumed delivery leaves the quarantine, and may wait as long as its endpoint is disabled or fails. Its dead
+    /// letters remain. Finding such a delivery costs a read of the list. So the check does it only for reported
+    /// endpoints that are no longer in quarantine.
     func deadLetters(
         _ stats: StoreStats,
         _ open: [Incident]
@@ -27,7 +29,7 @@ extension ClusterTroubles {
         let told = open.filter { $0.kind == .deadLetters }
         guard stats.quarantined > 0 || !told.isEmpty else { return Sighting() }
         let dead = try await seams.deliveries.deadLetters(limit: Self.deadMax)
-        // So many are reported one by one; a summary of more shows no reasons.
+        // Up to this number, endpoints are reported individually. The summary of more has no reasons.
         let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
         var troubles: [Sighting.Trouble] = []
         for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
@@ -49,7 +51,7 @@ extension ClusterTroubles {
         let found = Set(troubles.compactMap(\.subject))
         let named = Set(told.compactMap(\.subject))
         for incident in told where incident.subject.map(found.contains) != true {
-            // The summary incident covers all endpoints without an incident of their own.
+            // The summary incident covers all endpoints without a separate incident.
             guard incident.subject != nil || found.isSubset(of: named) else { continue }
             switch try await lingering(incident, besides: found.union(named)) {
             case .found(let endpoint):
@@ -101,12 +103,12 @@ extension ClusterTroubles {
         return .unknown
     }
 
-    /// Receivers that have accepted nothing for a while although deliveries wait for them.
+    /// Returns the recipients that have accepted nothing for a while although deliveries are waiting.
     ///
-    /// The start time is in their lane; the first accepted delivery clears it. Some receivers are left out. A disabled
-    /// receiver is a separate incident, or a person's choice. A receiver without waiting deliveries is covered by the
-    /// dead letters. A payer's mail address is never an incident: operators can do nothing about a relay that does not
-    /// know the domain, or that defers mail. A relay that refuses every mail is an incident of the relay.
+    /// The start time is stored in their lane, and the first accepted delivery clears it. Some recipients are left out.
+    /// A disabled one is a separate incident, or an operator's choice. One without waiting deliveries is covered by the
+    /// dead letters. A payer's email address is never an incident: operators cannot fix a relay that does not know the
+    /// domain, or that defers mail. A relay that rejects every email is an incident of the relay.
     func failingReceivers(at now: Timestamp) async throws(StoreError) -> Sighting {
         let standing = try await registryStanding()
         var failing: [(lane: LaneReport, since: Timestamp)] = []
@@ -147,10 +149,10 @@ extension ClusterTroubles {
         )
     }
 
-    /// Removes payers' mail addresses from failing lanes; false when some lanes could not be classified.
+    /// Removes payers' email addresses from failing lanes; `false` if some lanes could not be classified.
     ///
-    /// A lane does not contain its URL, but its deliveries do. One of them is read once per lane: the ID of an inline
-    /// receiver is derived from its URL, so the answer does not change.
+    /// A lane does not contain its URL, but its deliveries do. One of them is read once per lane. The result does not
+    /// change, because the ID of an inline endpoint is derived from its URL.
     private func leaveOutPayers(
         of failing: inout [(lane: LaneReport, since: Timestamp)]
     ) async throws(StoreError) -> Bool {
@@ -173,7 +175,7 @@ extension ClusterTroubles {
         return isWhole
     }
 
-    /// Whether an endpoint is a mail address from a watch; nil if neither a delivery nor a record of it exists.
+    /// Returns whether an endpoint is an email address of a watch; `nil` if neither a delivery nor a record exists.
     private func isPayersAddress(_ endpoint: EndpointID) async throws(StoreError) -> Bool? {
         let query = DeliveryQuery(endpoint: endpoint, limit: 1)
         if let found = try await seams.deliveries.deliveries(query).items.first?.delivery {
@@ -198,7 +200,7 @@ extension ClusterTroubles {
         return (known?.name, "\(title) accepts nothing since \(since)\(last)")
     }
 
-    /// The title of an endpoint in a sentence, and its name if it has one; nil for a deleted endpoint.
+    /// Returns the title of an endpoint for a sentence, and its name if it has one; `nil` for a deleted endpoint.
     private func called(
         _ endpoint: EndpointID,
         _ delivery: DeliverySnapshot?
@@ -208,7 +210,7 @@ extension ClusterTroubles {
         return (registered.title, registered.name)
     }
 
-    /// Accounts whose key the upstream refuses for every request.
+    /// Returns the accounts whose key the upstream rejects for every request.
     static func credentials(_ status: ClusterStatus) -> Sighting {
         var lanes: [AccountID: [LaneReport]] = [:]
         for lane in status.lanes where !lane.isPaused && lane.lastFailure == .revoked {

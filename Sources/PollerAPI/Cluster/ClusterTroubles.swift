@@ -3,55 +3,57 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// Looks at a cluster for what operators are to be told.
+/// Checks the cluster for incidents.
 ///
-/// It is the look that the doctor and the dashboards take, and what is told of it are the doctor's words;
-/// what follows from another trouble is not told beside it: watches wait because no worker lives, or
-/// because their lane is stopped, and not because workers do not keep up.
+/// The check uses the same status as the doctor and the dashboards, and the doctor's messages. A consequence of another
+/// problem is not reported separately: overdue watches are not a backlog if no worker lives or if their lane is
+/// stopped.
 ///
-/// *Cost*: that of one look at the lanes; the registry and the keys are read again only when they have
-/// changed, and the deliveries in quarantine only when there are some.
+/// *Cost*: one read of the lanes. The registry and the keys are read again only after a change, and the deliveries in
+/// quarantine only if there are any.
 ///
-/// An actor, because it keeps what it has read of the registry and the keys.
+/// An actor, because it caches the registry and the keys.
 package actor ClusterTroubles: IncidentLooker {
-    /// A lane that has to wait for less is slowed, not stopped: an ordinary 429 says some seconds.
+    /// The minimum wait of a stopped lane.
+    ///
+    /// A shorter one is only slow: an ordinary 429 asks for some seconds.
     private static let heldLong = Duration.seconds(60)
-    /// So long before its end a key is told of, and only one that was made for longer: who makes one for a
-    /// day knows that.
+    /// How long before its expiry a key is reported.
+    ///
+    /// Only keys with a longer lifetime are reported: the creator of a key for one day knows that it expires.
     private static let keyNotice = Duration.seconds(7 * 86_400)
-    /// The share of its memory beyond which a store is nearly full.
+    /// The fraction of memory above which a store counts as nearly full.
     private static let memoryMax = 0.9
 
     let seams: ClusterSeams
     let endpoints: any EndpointStore
     private let keys: any KeyStore
-    /// The share of its memory that the fullest server of the store uses; nil where that has no bound, or
-    /// cannot be asked.
+    /// Returns the memory fraction of the fullest store server; `nil` if it has no limit or cannot be read.
     private let memoryUsed: @Sendable () async -> Double?
-    /// What is set aside; `nil` where no store keeps it.
+    /// The entries set aside; `nil` without a store for them.
     private let setAside: (any SuspectStore)?
-    /// Which webhooks of the upstream are refused; `nil` where no store keeps that.
+    /// The rejected webhooks of the upstream; `nil` without a store for them.
     private let webhooks: (any WebhookHealthStore)?
-    /// What the mail relay refuses; `nil` where no store keeps that.
+    /// The rejections of the mail relay; `nil` without a store for them.
     private let relay: (any RelayTroubleStore)?
     private let suspects: PoisonGuard
-    /// How long a receiver accepts nothing before that is an incident.
+    /// How long a recipient accepts nothing before it is an incident.
     let failingAfter: Duration
     private var registry: (version: Int64, standing: RegistryStanding)?
     private var register: KeyRegister?
-    /// For receivers that failed at the last check: whether each is a payer's mail address.
+    /// For each recipient that failed at the last check, whether it is a payer's email address.
     var payersAddresses: [EndpointID: Bool] = [:]
 
     /// The disabled endpoints of the registry.
     struct RegistryStanding {
         var disabled: Set<EndpointID> = []
-        /// Those that no person has disabled.
+        /// The endpoints that were disabled automatically.
         var troubles: [Sighting.Trouble] = []
     }
 
-    /// A looker at a cluster.
+    /// Creates a check of a cluster.
     ///
-    /// A receiver that accepts nothing for `failingAfter` is an incident.
+    /// A recipient that accepts nothing for `failingAfter` is an incident.
     package init(
         _ seams: ClusterSeams,
         endpoints: any EndpointStore,
@@ -116,9 +118,9 @@ package actor ClusterTroubles: IncidentLooker {
         return seen
     }
 
-    /// Reads one part of the cluster; `nil` when that has ended several processes and is set aside.
+    /// Reads one part of the cluster; `nil` if the read has ended several processes and is set aside.
     ///
-    /// Each part by itself, so that a record which cannot be read hides nothing but its own kind.
+    /// Each part is separate, so that a record that cannot be read hides only its own kind of incident.
     private func part<Part: Sendable>(
         _ name: String,
         _ read: () async throws(StoreError) -> Part
@@ -133,7 +135,7 @@ package actor ClusterTroubles: IncidentLooker {
         }
     }
 
-    /// Accounts whose webhooks are refused, all of them.
+    /// Returns the accounts whose webhooks are all rejected.
     static func sighting(of refused: [RefusedWebhooks], at now: Timestamp) -> Sighting {
         let troubles = refused.filter { $0.isTrouble && $0.isRecent(at: now) }
         return Sighting(
@@ -142,7 +144,7 @@ package actor ClusterTroubles: IncidentLooker {
         )
     }
 
-    /// A mail relay that does not accept what it should.
+    /// Returns the incident of a mail relay that rejects emails it should accept.
     static func sighting(of trouble: RelayTrouble?, at now: Timestamp) -> Sighting {
         guard let trouble, trouble.isTrouble(at: now) else { return Sighting() }
         return Sighting(
@@ -153,7 +155,7 @@ package actor ClusterTroubles: IncidentLooker {
         )
     }
 
-    /// Entries that have ended several processes.
+    /// Returns the entries that have ended several processes.
     static func sighting(ofSetAside entries: [SetAsideEntry]) -> Sighting {
         Sighting(
             entries.map { entry in
@@ -167,7 +169,7 @@ package actor ClusterTroubles: IncidentLooker {
         )
     }
 
-    /// What processes do not do.
+    /// Returns the incidents of missing or overloaded processes.
     static func processes(_ status: ClusterStatus) -> [IncidentKind: Sighting] {
         let moving = ClusterStatus(
             watches: status.watches,
@@ -205,9 +207,9 @@ package actor ClusterTroubles: IncidentLooker {
         ]
     }
 
-    /// Lanes that nothing goes out from, and no person wanted that.
+    /// Returns the lanes that are stopped without an operator's request.
     static func stopped(_ status: ClusterStatus) -> Sighting {
-        // A lane that is stopped because its account's key is refused is reported with the account.
+        // A lane stopped because its account's key is rejected is reported with the account.
         let lanes = status.lanes.filter { $0.isStopped(atLeast: heldLong) && !$0.isRevoked }
         return Sighting(
             lanes.map { lane in
@@ -217,12 +219,12 @@ package actor ClusterTroubles: IncidentLooker {
                 return Sighting.Trouble(name, failing?.message ?? held ?? "")
             },
             action: ClusterHealth.stopped(lanes)?.action,
-            // Of more lanes than are looked at, the circuits of all are counted.
+            // If there are more lanes than were read, the store's count of open circuits covers all.
             isWhole: status.more == nil || status.watches.circuitsOpen == 0
         )
     }
 
-    /// The registry as it is, read again when its version has changed.
+    /// Returns the state of the registry, read again if its version has changed.
     func registryStanding() async throws(StoreError) -> RegistryStanding {
         let version = try await endpoints.version()
         if let registry, registry.version == version { return registry.standing }
@@ -240,13 +242,13 @@ package actor ClusterTroubles: IncidentLooker {
         return standing
     }
 
-    /// Registered endpoints that were disabled, and by no person.
+    /// Returns the registered endpoints that were disabled automatically.
     private func disabledEndpoints() async throws(StoreError) -> Sighting {
         let standing = try await registryStanding()
         return Sighting(standing.troubles, action: Remedy.disabledEndpoints)
     }
 
-    /// Keys that end soon, and were made for longer.
+    /// Returns the keys that expire soon and were created for longer.
     private func expiringKeys(at now: Timestamp) async throws(StoreError) -> Sighting {
         let version = try await keys.version()
         if register?.version != version { register = try await keys.register() }
@@ -276,10 +278,10 @@ package actor ClusterTroubles: IncidentLooker {
 }
 
 extension LaneReport {
-    /// Whether its polls fail because the upstream refuses the key of its account.
+    /// Whether polls fail because the upstream rejects the account's key.
     fileprivate var isRevoked: Bool { !isPaused && lastFailure == .revoked }
 
-    /// Whether nothing goes out, for so long at least, and no person wanted that.
+    /// Returns whether the lane is stopped for at least this span without an operator's request.
     fileprivate func isStopped(atLeast span: Duration) -> Bool {
         guard !isPaused else { return false }
         return circuit != .closed || heldUntil.map { $0 - now >= span } ?? false
@@ -287,7 +289,7 @@ extension LaneReport {
 }
 
 extension Poller.Endpoint {
-    /// What is told of it when it was disabled, and by no person; nil otherwise.
+    /// The trouble of an endpoint that was disabled automatically; `nil` otherwise.
     fileprivate var disabledByUs: Sighting.Trouble? {
         guard case .disabled(let reason, _, .ourselves) = state else { return nil }
         return Sighting.Trouble(
@@ -299,7 +301,7 @@ extension Poller.Endpoint {
 }
 
 extension HealthResult {
-    /// What operators are told of a check of this name, when it is as bad as that.
+    /// Returns the incident of a check with this name if its status is bad enough.
     fileprivate func sighting(
         _ name: String,
         _ count: Int,

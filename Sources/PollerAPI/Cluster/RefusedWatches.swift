@@ -2,23 +2,22 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Open watches whose last poll was refused for our credentials, by their lanes.
+/// Open watches whose last poll was rejected because of the credentials, by lane.
 ///
-/// A lane stops only for refusals of ten different objects in a row, since one key may well see some
-/// objects and others not (<doc:0005-rate-limits-and-circuits>). So a lane may flow, and nothing of it be seen: that is
-/// found here, by looking at what is open.
+/// A lane stops only after rejections of ten different objects in a row, since a key may have access to some objects
+/// and not to others (<doc:0005-rate-limits-and-circuits>). So a lane may run although none of its watches can be read.
+/// This check finds such lanes by reading the open watches.
 ///
-/// *Cost*: some pages of open watches, so no more than the first 2,000; of more, what is told is told of
-/// those.
+/// *Cost*: some pages of open watches, at most the first 2,000. In a larger cluster, the result covers only those.
 struct RefusedWatches: Hashable, Sendable {
-    /// Pages of 500 that are looked at.
+    /// The maximum number of pages, of 500 watches each.
     private static let pagesMax = 4
-    /// Lanes named in one answer.
+    /// The maximum number of lanes named in one result.
     private static let namedMax = 3
-    /// What a watch's last error begins with then, as ``PollDecider`` words it.
+    /// The prefix of the last error of such a watch, as in ``PollDecider``.
     static let beginning = "credentials refused"
 
-    /// What was looked at of one lane.
+    /// The watches counted in one lane.
     private struct Seen: Hashable, Sendable {
         var refused = 0
         var all = 0
@@ -28,10 +27,10 @@ struct RefusedWatches: Hashable, Sendable {
 
     private var lanes: [LaneID: Seen] = [:]
 
-    /// None.
+    /// Creates an empty result.
     init() {}
 
-    /// Looks at the open watches of a store.
+    /// Reads the open watches of a store.
     init(_ store: any WatchStore) async throws(StoreError) {
         var cursor: String?
         for _ in 0..<Self.pagesMax {
@@ -42,7 +41,7 @@ struct RefusedWatches: Hashable, Sendable {
         }
     }
 
-    /// Takes in one watch.
+    /// Counts one watch.
     mutating func add(_ snapshot: WatchSnapshot) {
         var seen = lanes[snapshot.watch.key.lane] ?? Seen()
         seen.all += 1
@@ -53,7 +52,7 @@ struct RefusedWatches: Hashable, Sendable {
         lanes[snapshot.watch.key.lane] = seen
     }
 
-    /// What the doctor says of them.
+    /// The doctor's result.
     var result: HealthResult {
         let refused = lanes.filter { $0.value.refused > 0 }
             .sorted { ($1.value.refused, "\($0.key)") < ($0.value.refused, "\($1.key)") }

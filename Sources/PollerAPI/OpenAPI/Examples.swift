@@ -1,20 +1,20 @@
 import JSONText
 import PollerWire
 
-/// Examples of requests and answers for the API's description.
+/// Examples of requests and responses for the API description.
 ///
-/// All examples show one payment: order A77, €49.90, paid by iDEAL. Answers have the same types as real ones, so an
+/// All examples show one payment: order A77, €49.90, paid by iDEAL. Responses have the same types as real ones, so an
 /// example has every required field. Requests are written as a client writes them. A test validates all examples
 /// against their schemas.
 enum Examples {
-    /// An example of a component as JSON; nil where there is none.
+    /// Returns an example of a component as JSON; `nil` if there is none.
     static func json(of component: String) -> String? {
         if let request = requests[component] { return request }
         if let answer = answers[component] { return answer.json }
         guard component.hasSuffix("Page"), let item = answers[String(component.dropLast(4))] else {
             return nil
         }
-        // Earlier events may no longer be kept, so a page of events has a gap flag; other pages have none.
+        // Only a page of events has a gap flag, since earlier events may have been dropped.
         let gap = component == "EventPage" ? #","gap":false"# : ""
         return #"{"data":[\#(item.json)],"has_more":false,"next":null\#(gap)}"#
     }

@@ -5,12 +5,12 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// `/openapi.json`: the routes as OpenAPI 3.1 describes them.
+/// `/openapi.json`: the OpenAPI 3.1 description of the routes.
 ///
-/// Made once, from the routes that have a handler: a route that is added is described, and one that
-/// is described is there. Bodies and answers refer to their shapes among the components. The server in it is the
-/// address of the request (``OpenAPIServer``). Pages for people are left out, so that generators make no methods of
-/// them; `?pages=true` adds them, for tests that try every route.
+/// The document is built once, from the routes that have a handler, so routes and description cannot differ. Bodies and
+/// responses refer to shapes among the components. The server in the document is the address of the request
+/// (``OpenAPIServer``). Pages for people are left out, so that generators create no methods for them. `?pages=true`
+/// adds them, for tests that try every route.
 /// *Source*: <https://spec.openapis.org/oas/v3.1.0>.
 struct OpenAPI {
     static let route = Route(
@@ -34,7 +34,7 @@ struct OpenAPI {
         problems: [400]
     )
 
-    /// The description of these routes and of itself, with what answers it.
+    /// Returns the route that serves the description of these routes and of itself.
     static func describing(_ routes: [AnsweredRoute], at server: OpenAPIServer) -> AnsweredRoute {
         let all = routes.map(\.description) + [route.description]
         let (document, whole) = (
@@ -46,7 +46,7 @@ struct OpenAPI {
         }
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     static func document(of routes: [RouteDescription], withPages: Bool = false) -> SchemaNode {
         var paths: [(name: String, methods: [(String, SchemaNode)])] = []
         let described = routes.filter { withPages || !$0.isPage }
@@ -125,8 +125,7 @@ struct OpenAPI {
             ("tags", [.text(OpenAPITag.name(of: route))]),
         ]
         if let details = route.details { members.append(("description", .text(details))) }
-        // Without a word of its own an operation has the document's: a key, or none where there
-        // are no keys.
+        // An operation without a `security` member has that of the document: a key, or none on a server without keys.
         if let scope = route.access.scope {
             members.append(("x-scope", .text(scope.rawValue)))
         } else {
@@ -178,7 +177,7 @@ struct OpenAPI {
         return .object(members)
     }
 
-    /// A schema with an example of it, where there is one.
+    /// Returns a schema with its example, if there is one.
     private static func media(_ schema: SchemaNode) -> SchemaNode {
         let example = schema.componentName.flatMap { Examples.json(of: $0) }
         return .object(
@@ -187,10 +186,9 @@ struct OpenAPI {
     }
 }
 
-/// A part of the description: JSON, written down in Swift as it stands in the document.
+/// A part of the description: a JSON value written in Swift.
 ///
-/// A tree and not types for each keyword: JSON Schema has some sixty of them, and all that is done with
-/// a schema here is to print it.
+/// A tree instead of a type per keyword: JSON Schema has some sixty keywords, and this code only prints schemas.
 indirect enum SchemaNode: Sendable {
     case null
     case flag(Bool)
@@ -198,9 +196,9 @@ indirect enum SchemaNode: Sendable {
     case decimal(Double)
     case text(String)
     case list([SchemaNode])
-    /// Members in the order they are written.
+    /// Members in output order.
     case object([(String, SchemaNode)])
-    /// What is JSON already.
+    /// A value that is already JSON.
     case json(String)
 
     /// The node as JSON text.
@@ -218,13 +216,13 @@ indirect enum SchemaNode: Sendable {
         }
     }
 
-    /// A part that stands below `components`.
+    /// Returns a reference below `components`.
     static func reference(_ path: String) -> Self { ["$ref": .text("#/components/\(path)")] }
 
-    /// A shape, by its name among the components.
+    /// Returns a reference to a shape by its component name.
     static func shape(_ name: String) -> Self { reference("schemas/\(name)") }
 
-    /// The name of the referenced shape; nil for any other schema.
+    /// The name of the referenced shape; `nil` for any other schema.
     var componentName: String? {
         guard case .object(let members) = self, members.count == 1,
             case ("$ref", .text(let path))? = members.first
@@ -232,17 +230,17 @@ indirect enum SchemaNode: Sendable {
         return path.split(separator: "/").last.map(String.init)
     }
 
-    /// One of some words, as a reference to an enumeration with these words if there is one.
+    /// Returns an enumeration of words, as a reference to the component with these words if there is one.
     static func choice(_ words: [String]) -> Self {
         Components.name(ofWords: words).map(shape) ?? .words(words)
     }
 
-    /// One of some words.
+    /// Returns an inline enumeration of words.
     static func words(_ words: [String]) -> Self {
         ["type": "string", "enum": .list(words.map { .text($0) })]
     }
 
-    /// A whole number, with what holds when there is none.
+    /// Returns the schema of a whole number with its default value.
     static func integer(_ range: ClosedRange<Int>, standard: Int? = nil) -> Self {
         let range: [(String, SchemaNode)] = [
             ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound)),
@@ -251,28 +249,28 @@ indirect enum SchemaNode: Sendable {
         return .object([("type", "integer")] + range + standard)
     }
 
-    /// Any text of at least one character.
+    /// A text of at least one character.
     static let notEmpty: Self = ["type": "string", "minLength": 1]
 
-    /// Text that matches a regular expression.
+    /// Returns the schema of a text that matches a regular expression.
     static func matching(_ pattern: String) -> Self {
         ["type": "string", "pattern": .text(pattern)]
     }
 
-    /// A name of the characters that ids have.
+    /// Returns the schema of a name with the characters of IDs.
     static func name(_ lengthMax: Int) -> Self {
         matching("^[A-Za-z0-9_.-]{1,\(lengthMax)}$")
     }
 
-    /// A line of so many printable characters, without blanks at its ends.
+    /// Returns the schema of a line of printable characters, without a space at either end.
     static func line(_ lengthMax: Int) -> Self {
         matching(LineText.pattern(lengthMax))
     }
 
-    /// The id of an endpoint.
+    /// The ID of an endpoint.
     static let endpointID: Self = matching("^ep_[A-Za-z0-9_.-]{1,61}$")
 
-    /// A mail address as `MailAddress` takes it.
+    /// An email address as accepted by `MailAddress`.
     static let mailAddress: Self = [
         "type": "string",
         "maxLength": 254,

@@ -5,16 +5,16 @@ import Poller
 import PollerIdentity
 import PollerNet
 
-/// The address of the API as the client that asks for the description knows it.
+/// The address of the API as seen by the client that requests the description.
 ///
 /// The host is that of the request, so a description read through a proxy names the proxy. The scheme is `https` if
 /// this server has certificates, or if a trusted proxy sends that in `X-Forwarded-Proto`.
 struct OpenAPIServer: Sendable {
-    /// Whether clients connect to this server itself by TLS.
+    /// Whether clients connect directly to this server by TLS.
     let isTLS: Bool
     let publication: Publication
 
-    /// The address, without a slash at its end; the document's own directory if the request names no host.
+    /// Returns the address without a trailing slash, or the document's own directory if the request names no host.
     func url(of request: Request, _ context: APIContext) -> String {
         let host = request.head.authority ?? ""
         let isPlain = host.utf8.allSatisfy { byte in
@@ -33,13 +33,13 @@ struct OpenAPIServer: Sendable {
         guard let name = HTTPField.Name("X-Forwarded-Proto"), let said = request.headers[name],
             !publication.proxies.isEmpty, context.comes(from: publication.proxies)
         else { return isTLS ? "https" : "http" }
-        // Several proxies append theirs after a comma, so the outermost is first.
+        // Each proxy appends its value after a comma, so the outermost proxy is first.
         let outermost = said.split(separator: ",").first.map { $0.filter { $0 != " " } }
         return outermost == "https" ? "https" : "http"
     }
 }
 
-/// The description as text, made once, with a placeholder for the server's address.
+/// The description as text, built once, with a placeholder for the server's address.
 struct OpenAPIText: Sendable {
     /// The placeholder for the address in the document.
     static let placeholder = "@server@"
@@ -56,6 +56,6 @@ struct OpenAPIText: Sendable {
         tail = String(text[range.upperBound...])
     }
 
-    /// The document with this address.
+    /// Returns the document with this address.
     func text(for url: String) -> String { head + JSONWriter.literal(url) + tail }
 }

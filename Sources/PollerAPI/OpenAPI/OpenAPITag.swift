@@ -1,9 +1,11 @@
 import Poller
 import PollerIdentity
 
-/// The resource that an operation belongs to: generators make a class or a module of each tag.
+/// The resource of an operation.
+///
+/// Generators create a class or a module per tag.
 enum OpenAPITag {
-    /// The tags, in the order in which documents show them, with the first segments of the paths below `/v1`.
+    /// The tags in document order, with the first path segments below `/v1`.
     private static let tags: [(name: String, description: String, segments: [String])] = [
         ("watches", "Payments and other sources that are watched.", ["watches"]),
         ("orders", "What is paid by one or several watches.", ["orders"]),
@@ -28,7 +30,7 @@ enum OpenAPITag {
         ("pages", "Pages for people.", []),
     ]
 
-    /// The tag of an operation: that of its path.
+    /// Returns the tag of an operation, which depends on its path.
     static func name(of route: RouteDescription) -> String {
         let segments = route.path.split(separator: "/").map(String.init)
         let segment = segments.first == "v1" ? segments.dropFirst().first : segments.first
@@ -36,7 +38,7 @@ enum OpenAPITag {
         return found?.name ?? (route.isPage ? "pages" : "cluster")
     }
 
-    /// The tags of some operations, with their descriptions.
+    /// Returns the tags of some operations, with their descriptions.
     static func all(of routes: [RouteDescription]) -> [SchemaNode] {
         let used = Set(routes.map { name(of: $0) })
         return tags.filter { used.contains($0.name) }.map { tag in
@@ -46,6 +48,6 @@ enum OpenAPITag {
 }
 
 extension RouteDescription {
-    /// Whether it is a page for people or a file of one, which a client does not use.
+    /// Whether the route is a page for people or a file of one, which API clients do not use.
     var isPage: Bool { !path.hasPrefix("/v1/") && path != OpenAPI.route.description.path }
 }

@@ -3,14 +3,13 @@ import PollerWire
 
 /// The schemas that the description refers to by name.
 ///
-/// They come from the dictionary of the wire (``Components``): the table of fields that writes an
-/// answer and reads a request also says what they look like, so a field that is added there is
-/// described. Two are of the API alone.
+/// They come from the shapes of the API (``Components``). The table of fields that encodes and decodes an object also
+/// defines its schema, so an added field is described automatically. Two schemas exist only in the API.
 enum Schemas {
-    /// Schemas of pages, which clients do not use.
+    /// Schemas of pages, which API clients do not use.
     private static let ofPages: Set = ["ReturnUpdate", "ReturnUpdateState"]
 
-    /// Every schema, by its name among the components; those of pages only if these are described.
+    /// Returns every schema by its component name; those of pages only if pages are described.
     static func all(withPages: Bool) -> SchemaNode {
         var members: [(String, SchemaNode)] = []
         for (name, schema) in Components.all where withPages || !ofPages.contains(name) {
@@ -19,10 +18,12 @@ enum Schemas {
         return .object(members + [("ProblemCode", codes), ("Wait", wait)])
     }
 
-    /// The codes by which a client decides.
+    /// The problem codes, on which clients decide.
     private static var codes: SchemaNode { .words(ProblemCode.allCases.map(\.rawValue)) }
 
-    /// A problem with the codes of this server: the dictionary leaves them open for clients.
+    /// The problem schema with the codes of this server.
+    ///
+    /// The shape leaves them open for clients.
     private static var problem: Schema {
         var problem = ProblemReport.shape.schema
         guard case .members(var members) = problem["properties"],
@@ -33,7 +34,7 @@ enum Schemas {
         return problem
     }
 
-    /// Seconds, milliseconds or minutes up to a minute, with as many zeros before as somebody likes.
+    /// Seconds, milliseconds or minutes up to one minute, with any number of leading zeros.
     private static let wait: SchemaNode = [
         "description": "0s to 60s.", "type": "string",
         "pattern": """

@@ -1,7 +1,7 @@
 import Poller
 
 extension NextStep {
-    /// What a code for this step says, which a phone can read off the page; nil where there is none.
+    /// The content of a QR code for this step; `nil` if there is none.
     var codeText: String? {
         switch self {
         case .transfer(let transfer): transfer.creditTransferText
@@ -12,13 +12,12 @@ extension NextStep {
 }
 
 extension NextStep.Transfer {
-    /// The sums of such a code, `EUR0.01` to `EUR999999999.99`: EPC069-12.
+    /// The amounts allowed in such a code, `EUR0.01` to `EUR999999999.99` (EPC069-12).
     private static let sums: ClosedRange<Amount> = 1...99_999_999_999
 
-    /// A SEPA transfer as apps of banks read it from a QR code; nil unless it is one in euro to a named
-    /// payee.
+    /// The content of a SEPA credit transfer QR code; `nil` unless the transfer is in euro to a named payee.
     ///
-    /// *Shape*: lines, of which the last ones that are empty are left out:
+    /// *Shape*: lines, without trailing empty ones:
     /// ```
     /// BCD
     /// 002

@@ -1,14 +1,14 @@
-/// The squares of a QR code while it is drawn: what every code has, then the bits, then a mask.
+/// The modules of a QR code during drawing: fixed patterns, then data bits, then a mask.
 ///
 /// *Source*: ISO/IEC 18004:2015, by the number of each section below.
 struct QRCanvas {
     let size: Int
     private(set) var dark: [Bool]
-    /// Squares that are the same whatever the code says, which no mask may change.
+    /// Modules that do not depend on the content, which no mask may change.
     private var fixed: [Bool]
     private let version: Int
 
-    /// Draws the patterns of a version, and the bits.
+    /// Draws the patterns of a version, and the data bits.
     init(version: Int, codewords: [UInt8]) {
         self.version = version
         size = version * 4 + 17
@@ -18,7 +18,7 @@ struct QRCanvas {
         place(codewords)
     }
 
-    /// Codewords of data and correction that a version has room for (table 1).
+    /// Returns the number of data and correction codewords of a version (table 1).
     static func codewordCount(_ version: Int) -> Int {
         var squares = (16 * version + 128) * version + 64
         if version >= 2 {
@@ -29,7 +29,7 @@ struct QRCanvas {
         return squares / 8
     }
 
-    /// The code with one of the eight masks (§7.8.2), and the word that names it.
+    /// Returns the code with one of the eight masks (§7.8.2), and the format bits that name it.
     func masked(_ mask: Int) -> QRCanvas {
         var canvas = self
         for y in 0..<size {
@@ -52,13 +52,13 @@ struct QRCanvas {
         return canvas
     }
 
-    /// How hard a code is to read (§7.8.3): long runs, blocks, what looks like a corner, too much of
-    /// one shade.
+    /// The penalty of a code (§7.8.3): long runs, blocks, patterns that look like a corner, and an uneven balance of
+    /// shades.
     var penalty: Int {
         var penalty = 0
         for line in 0..<size {
             for squares in [row(line), column(line)] {
-                // The last eleven squares, as a number.
+                // The last eleven modules, as a number.
                 var window = 0
                 var run = 0
                 for (index, isDark) in squares.enumerated() {
@@ -92,7 +92,7 @@ struct QRCanvas {
         fixed[y * size + x] = true
     }
 
-    // MARK: - What every code has
+    // MARK: - Fixed patterns
 
     private mutating func drawPatterns() {
         for index in 0..<size {
@@ -106,13 +106,13 @@ struct QRCanvas {
         let places = alignments
         for y in places {
             for x in places {
-                // Not where the corners are.
+                // Not at the corners.
                 let isCorner =
                     (x == 6 && (y == 6 || y == size - 7)) || (x == size - 7 && y == 6)
                 if !isCorner { square(around: x, y, reach: 2) { $0 != 1 } }
             }
         }
-        // Kept free; drawn with the mask.
+        // Reserves the area, which the mask draws later.
         drawFormat(0)
         drawVersion()
     }
@@ -132,7 +132,7 @@ struct QRCanvas {
         }
     }
 
-    /// Where alignment patterns are, in both directions (annex E).
+    /// The positions of alignment patterns, in both directions (annex E).
     private var alignments: [Int] {
         guard version > 1 else { return [] }
         let count = version / 7 + 2
@@ -140,7 +140,7 @@ struct QRCanvas {
         return [6] + (0..<count - 1).reversed().map { size - 7 - $0 * step }
     }
 
-    /// Level M, which is 00, and the mask (§7.9).
+    /// Draws the format: level M, which is 00, and the mask (§7.9).
     private mutating func drawFormat(_ mask: Int) {
         var rest = mask
         for _ in 0..<10 { rest = rest << 1 ^ (rest >> 9) * 0x537 }
@@ -156,7 +156,7 @@ struct QRCanvas {
         set(8, size - 8, true)
     }
 
-    /// The version's number, from version 7 on (§7.10).
+    /// Draws the version number, from version 7 on (§7.10).
     private mutating func drawVersion() {
         guard version >= 7 else { return }
         var rest = version
@@ -171,12 +171,14 @@ struct QRCanvas {
 
     // MARK: - Bits
 
-    /// Up and down in columns of two, from the right (§7.7.3); what is left stays light.
+    /// Places the codewords up and down in columns of two, from the right (§7.7.3).
+    ///
+    /// Remaining modules stay light.
     private mutating func place(_ codewords: [UInt8]) {
         var index = 0
         var right = size - 1
         while right >= 1 {
-            // The column of the timing pattern is passed over.
+            // The column of the timing pattern is skipped.
             if right == 6 { right = 5 }
             let isUpward = (right + 1) & 2 == 0
             for step in 0..<size {

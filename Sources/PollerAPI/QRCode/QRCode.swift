@@ -1,23 +1,23 @@
 import PollerWords
 
-/// A QR code of a text: the dark and the light squares.
+/// A QR code of a text: its dark and light modules.
 ///
-/// *Approach*: one mode (bytes, as UTF-8) and one level of correction (M, a seventh of the code may be
-/// lost), in the smallest of the versions that holds the text. That is what banks ask for in codes for
-/// transfers, and every reader reads it; other modes would save a few squares for digits alone.
-/// ``QRCanvas`` places the bits, ``ReedSolomon`` makes the correction.
+/// *Approach*: one mode (bytes, as UTF-8) and one error correction level (M, a seventh of the code may be lost), in the
+/// smallest version that holds the text. Banks require that for transfer codes, and every reader supports it. Other
+/// modes would save a few modules for digits only. ``QRCanvas`` places the bits, and ``ReedSolomon`` computes the
+/// correction.
 /// *Source*: ISO/IEC 18004:2015, by the number of each table or section below.
 struct QRCode: Hashable, Sendable {
-    /// The longest that is drawn: version 20, 97 squares wide, which a phone still reads from a phone.
+    /// The maximum text length: version 20, 97 modules wide, which a phone can still read from another phone's screen.
     static let bytesMax = capacity(20)
 
-    /// Squares on a side, without the quiet zone around.
+    /// The modules per side, without the quiet zone.
     let size: Int
     private let dark: [Bool]
 
-    /// Draws a text; nil when it is too long.
+    /// Creates the code of a text; `nil` if the text is too long.
     ///
-    /// `mask`: one of the eight patterns that break up large areas; nil for the one that reads best.
+    /// `mask` is one of the eight mask patterns; `nil` selects the one with the lowest penalty.
     init?(_ text: String, mask: Int? = nil) {
         let bytes = Array(text.utf8)
         guard let version = (1...20).first(where: { bytes.count <= Self.capacity($0) }) else {
@@ -31,11 +31,12 @@ struct QRCode: Hashable, Sendable {
         dark = best.dark
     }
 
-    /// Whether the square of a column and a row is dark.
+    /// Returns whether the module at a column and a row is dark.
     subscript(_ x: Int, _ y: Int) -> Bool { dark[y * size + x] }
 
-    /// The code as a picture in a page, with the four squares of quiet around it that §5.3.8 asks for;
-    /// always dark on light, which is what readers look for.
+    /// Returns the code as an image for a page, with the quiet zone of four modules that §5.3.8 requires.
+    ///
+    /// It is always dark on light, as readers expect.
     func svg(label: String) -> String {
         var path = ""
         for y in 0..<size {
@@ -59,13 +60,13 @@ struct QRCode: Hashable, Sendable {
 
     // MARK: - Bits
 
-    /// Codewords of correction in each block, and blocks, of level M by version (table 9).
+    /// The correction codewords per block, and below the number of blocks, of level M by version (table 9).
     private static let correction = [
         10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26,
     ]
     private static let blocks = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10, 10, 11, 13, 14, 16]
 
-    /// Bytes of text that a version holds: its data less the mode and the count (§7.4.1).
+    /// Returns the text bytes that a version holds: its data without mode and count (§7.4.1).
     private static func capacity(_ version: Int) -> Int {
         dataCount(version) - (version < 10 ? 2 : 3)
     }
@@ -74,9 +75,9 @@ struct QRCode: Hashable, Sendable {
         QRCanvas.codewordCount(version) - correction[version - 1] * blocks[version - 1]
     }
 
-    /// The text with what corrects it, in the order it is placed in (§7.4 to §7.6).
+    /// Returns the text with its correction, in placement order (§7.4 to §7.6).
     private static func codewords(_ bytes: [UInt8], version: Int) -> [UInt8] {
-        // Mode 0100, then how many bytes follow: half bytes throughout, so nibbles are enough.
+        // Mode 0100, then the byte count. Each part is a multiple of four bits, so nibbles are enough.
         var nibbles: [UInt8] = [4]
         let count = version < 10 ? [bytes.count] : [bytes.count >> 8, bytes.count & 255]
         for byte in count.map({ UInt8(truncatingIfNeeded: $0) }) + bytes {
@@ -105,7 +106,7 @@ struct QRCode: Hashable, Sendable {
             parts.append((part, code.remainder(of: part)))
             start = end
         }
-        // The first of each block, then the second of each; long blocks have one more.
+        // The first codeword of each block, then the second of each. Long blocks have one more.
         var placed: [UInt8] = []
         for index in 0...short {
             for part in parts where index < part.data.count { placed.append(part.data[index]) }
@@ -117,14 +118,14 @@ struct QRCode: Hashable, Sendable {
     }
 }
 
-/// Makes the codewords that let a reader mend a code of which part is lost.
+/// Computes the Reed–Solomon codewords that let a reader restore a damaged code.
 ///
 /// *Source*: ISO/IEC 18004:2015, §7.5.2 and annex A: the field GF(2⁸) modulo x⁸+x⁴+x³+x²+1.
 struct ReedSolomon {
-    /// Coefficients of (x−α⁰)(x−α¹)…, from the highest power but the leading 1.
+    /// The coefficients of (x−α⁰)(x−α¹)…, from the highest power, without the leading 1.
     private let divisor: [UInt8]
 
-    /// A code with so many codewords of correction.
+    /// Creates a code with a number of correction codewords.
     init(degree: Int) {
         var divisor = [UInt8](repeating: 0, count: degree)
         divisor[degree - 1] = 1
@@ -139,7 +140,7 @@ struct ReedSolomon {
         self.divisor = divisor
     }
 
-    /// What is left of the data, divided: its correction.
+    /// Returns the remainder of the data, which is its correction.
     func remainder(of data: [UInt8]) -> [UInt8] {
         var rest = [UInt8](repeating: 0, count: divisor.count)
         for byte in data {

@@ -7,29 +7,29 @@ import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-/// Answers the repeat of a request that its client has named, instead of carrying it out again.
+/// Returns the stored response to the repeat of a named request, instead of executing it again.
 ///
-/// It stands behind the check of keys: who repeats a request must be let in as who sends one. What follows
-/// is the same for each route whose ``RouteRepeats`` are kept, and for those alone:
+/// The middleware follows the key check: a repeat needs the same access as the first request. It handles the routes
+/// whose ``RouteRepeats`` are kept, and no others:
 ///
-/// 1. The name is claimed (``NamedRequests``). Somebody else has it: 409 `idempotency_key_in_use`, with when to
-///    ask again. It stands for something else: 409 `idempotency_key_reused`. It was answered: the same
-///    status and body, with `Idempotent-Replayed: true`; nothing is done, and nothing audited.
-/// 2. The request is carried out.
-/// 3. What succeeded is kept, and only then told: what a client has read, its repeat cannot deny. What was
-///    refused is forgotten, because nothing was done. What failed in between (5xx) is free for a repeat at
-///    once, under the same seed.
+/// 1. The name is claimed (``NamedRequests``). If another request holds it: 409 `idempotency_key_in_use`, with the time
+///    to retry. If it belongs to a different request: 409 `idempotency_key_reused`. If a response is stored: the same
+///    status and body, with `Idempotent-Replayed: true`. Nothing is executed or audited.
+/// 2. The request is executed.
+/// 3. A successful response is stored before it is sent, so that a repeat always gets what the client has read. A
+///    rejected request is forgotten, because nothing was done. After a failure (5xx), a repeat is possible at once,
+///    with the same seed.
 ///
-/// *A crash* between 1 and 3 leaves a claim that ends by itself. The repeat then carries the request out
-/// again, so a route that is kept must bear that: what it makes is known by the seed or by the request
-/// (`createKey`, `createEndpoint`, `rotateEndpoint`), or it finds done what it wants (all others).
+/// *A crash* between 1 and 3 leaves a claim that expires automatically. The repeat then executes the request again, so
+/// a kept route must tolerate that. Either the object it creates is identified by the seed or the request (`createKey`,
+/// `createEndpoint`, `rotateEndpoint`), or it finds the work already done (all others).
 ///
-/// *Bounds.* An answer beyond ``bytesMax`` is not kept, and its repeat carried out: only that of a batch is
-/// so large, and what was enqueued is joined. Nothing is kept of an answer that nobody could ask for again,
-/// such as the first key of a server that had none. A client has as many names as requests a
-/// second (``RequestLimits``), each for a day.
+/// *Bounds.* A response beyond ``bytesMax`` is not stored, and its repeat is executed. Only a batch has such a
+/// response, and its sources are joined. A response is not stored if no client could request it again, such as the
+/// first key of a server without keys. A client may use as many names as requests per second (``RequestLimits``), each
+/// for a day.
 struct RepeatMiddleware: RouterMiddleware {
-    /// More than a watch with its object of 64 KiB, or an endpoint with all it can have.
+    /// More than a watch with its object of 64 KiB, or an endpoint with all settings.
     static let bytesMax = 131_072
 
     let requests: any NamedRequests
@@ -77,7 +77,7 @@ struct RepeatMiddleware: RouterMiddleware {
         return try await kept(response, named, owner, seal, context)
     }
 
-    /// Keeps an answer, and tells it.
+    /// Stores a response and returns it.
     private func kept(
         _ response: Response,
         _ named: NamedRequest,
@@ -97,13 +97,15 @@ struct RepeatMiddleware: RouterMiddleware {
         let type = response.headers[.contentType] ?? "application/json"
         let answer = seal.seal(response.status.code, type, Array(body.readableBytesView))
         guard try await requests.keep(answer, of: named.name, owner: owner) else {
-            // It took so long that a repeat was let in: what that is told counts.
+            // The request took so long that a repeat was admitted. The response to the repeat counts.
             throw Self.inUse(for: .seconds(1))
         }
         return response
     }
 
-    /// Ends a claim, if it can be: otherwise its lease does.
+    /// Releases a claim if possible.
+    ///
+    /// Otherwise its lease expires.
     private func release(
         _ named: NamedRequest,
         _ owner: String,
@@ -117,7 +119,7 @@ struct RepeatMiddleware: RouterMiddleware {
         }
     }
 
-    /// Whether an error says that the request was refused: all that is neither our fault nor the store's.
+    /// Returns whether an error is a rejection, caused neither by the server nor by the store.
     private static func hasDoneNothing(_ error: any Error) -> Bool {
         switch error {
         case let problem as Problem: problem.code.status.kind == .clientError
@@ -171,22 +173,22 @@ struct RepeatMiddleware: RouterMiddleware {
     )
 }
 
-/// What a client's `Idempotency-Key` does.
+/// The effect of a client's `Idempotency-Key`.
 enum RouteRepeats: Hashable, Sendable {
-    /// Nothing: the header is not looked at.
+    /// No effect: the header is ignored.
     case unknown
-    /// It is checked and not kept: the same request again does no more than the first, and why.
+    /// The header is checked and not stored, because repeating the request is harmless; with the reason.
     case byNature(String)
-    /// A repeat with the same key is told what the first request was answered.
+    /// A repeat with the same key gets the response to the first request.
     ///
-    /// `whenFull`: also while the store is full. What enqueues needs not: it is refused then anyway, and each
-    /// try would need more memory.
+    /// `whenFull`: also while the store is full. Enqueue requests do not need this: a full store rejects them anyway,
+    /// and each attempt would need more memory.
     case kept(whenFull: Bool)
 
-    /// A repeat is told what the first was answered, also while the store is full.
+    /// A repeat gets the response to the first request, also while the store is full.
     static let kept = Self.kept(whenFull: true)
 
-    /// The header as it is described.
+    /// The header parameter in the description.
     var parameters: [RouteParameter] {
         let description: String
         switch self {
@@ -212,12 +214,12 @@ enum RouteRepeats: Hashable, Sendable {
         ]
     }
 
-    /// The statuses of its problems.
+    /// The problem statuses.
     var problems: [Int] {
         if case .kept = self { [409] } else { [] }
     }
 
-    /// The headers of an answer that may be a repeat's.
+    /// The headers of a response that may be replayed.
     var headers: [String: SchemaNode] {
         guard case .kept = self else { return [:] }
         return [

@@ -11,27 +11,28 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Gives requests that clients have named their names in the store, and seals what they were answered.
+/// Derives the store names of named requests, and encrypts their responses.
 ///
-/// *Problem.* An answer may hold a secret: the key that was made, the secret of an endpoint. It must be
-/// told again to whoever asked for it, and to nobody who reads the store.
+/// *Problem.* A response may hold a secret: a created key, or the secret of an endpoint. The same client must get it
+/// again, and a reader of the store must not.
 ///
-/// *Approach.* Everything is made of the API key that the client shows and of the name it gives, of
-/// which the store has a digest of the first and nothing of the second, and of a root of the cluster's:
-/// an HMAC of all of them names the request and seals its answer (AES-256-GCM). So another key cannot even
-/// name another's request, who reads the store opens nothing, and there is nothing to seal anew when
-/// master keys change. With a master key the root is sealed in the store as well, which matters where a
-/// server has no keys, or some that can be guessed.
+/// *Approach.* Name and encryption key are HMACs of the client's API key, its chosen name and a root of the cluster.
+/// The store has only a digest of the API key, and never the name. The response is encrypted with AES-256-GCM. So
+/// another key cannot name the request, a reader of the store can decrypt nothing, and a change of master keys requires
+/// no re-encryption. With a master key the root is encrypted in the store as well. That matters for a server with no
+/// keys or with guessable ones.
 ///
-/// *Rejected*: sealing by the master key alone, which leaves answers in the clear where there is none.
+/// *Rejected*: encryption with the master key alone, which leaves responses unencrypted on a server without one.
 package struct RequestSeals: Sendable {
-    /// For all that a request or an answer is known by, 96 bits: nobody chooses both of a pair.
+    /// The length of fingerprints, 96 bits: no client can choose both values of a colliding pair.
     private static let printBytes = 12
     private static let nameBytes = 18
 
     private let root: SymmetricKey
 
-    /// The seals of a cluster; `root` is its own and never changes, at least 16 random bytes.
+    /// Creates the seals of a cluster.
+    ///
+    /// `root` belongs to it, never changes, and has at least 16 random bytes.
     package init(root: [UInt8]) {
         precondition(root.count >= 16, "fewer bytes can be guessed")
         let purpose = Array("poller named request 1".utf8)
@@ -46,16 +47,16 @@ package struct RequestSeals: Sendable {
         return RequestSeals(root: (0..<32).map { _ in .random(in: .min ... .max, using: &chance) })
     }
 
-    /// A request as the store knows it, with what seals its answer.
+    /// Returns a request's identity in the store, with the encryption of its response.
     ///
     /// - Parameters:
-    ///   - request: with its `Idempotency-Key`, which is the name.
-    ///   - body: what it asks for.
-    ///   - route: what it is a request for: the same name may stand for one thing each.
-    ///   - isTakenWhenFull: whether it is claimed in a store that is full.
-    ///   - caller: who sends it. What they see is part of what is asked: a key of the file that was bound
-    ///     meanwhile must not be told what it saw before.
-    /// - Returns: both are the same for each repeat.
+    ///   - request: the request with its `Idempotency-Key`, which is the name.
+    ///   - body: the body of the request.
+    ///   - route: the route. A name is separate for each route.
+    ///   - isTakenWhenFull: whether the name is claimed in a full store.
+    ///   - caller: the caller. Its accounts are part of the identity: a key of the file that was bound to accounts
+    /// meanwhile must not get an earlier response.
+    /// - Returns: values that are the same for each repeat.
     func named(
         _ request: Request,
         body: [UInt8],
@@ -63,7 +64,7 @@ package struct RequestSeals: Sendable {
         isTakenWhenFull: Bool,
         by caller: Caller
     ) -> (request: NamedRequest, seal: RequestSeal) {
-        // No part has a NUL: headers and paths cannot.
+        // No part contains a NUL: headers and paths cannot.
         let shown = request.headers[.authorization]?.split(separator: " ", maxSplits: 1).last
         let whose = caller == .local ? "" : String(shown ?? "")
         let parts = [whose, route.operation, request.headers[.idempotencyKey] ?? ""]
@@ -88,24 +89,23 @@ package struct RequestSeals: Sendable {
     }
 }
 
-/// Seals and opens what one named request was answered.
+/// Encrypts and decrypts the response to one named request.
 ///
-/// *Shape*, sealed: `nonce (12) | sealed | tag (16)` of `<status> <content type>`, a line feed, and the
-/// body.
+/// *Shape* when encrypted: `nonce (12) | sealed | tag (16)` of `<status> <content type>`, a line feed, and the body.
 struct RequestSeal {
     fileprivate let key: SymmetricKey
 
-    /// An answer as it is kept.
+    /// Returns a response in stored form.
     func seal(_ status: Int, _ type: String, _ body: [UInt8]) -> [UInt8] {
         let text = Array("\(status) \(type)\n".utf8) + body
-        // The nonce is chosen here and cannot be of a wrong size; nor can the key.
+        // The nonce is generated, so it has the right size, as does the key.
         guard let sealed = try? AES.GCM.seal(text, using: key).combined else {
             preconditionFailure("AES-GCM takes 32 bytes")
         }
         return Array(sealed)
     }
 
-    /// An answer that was kept; nil for what was not kept here.
+    /// Returns a stored response; `nil` if it was not stored with this key.
     func open(_ kept: [UInt8]) -> (status: Int, type: String, body: [UInt8])? {
         guard let box = try? AES.GCM.SealedBox(combined: Data(kept)),
             let text = try? AES.GCM.open(box, using: key)

@@ -3,10 +3,10 @@ import Hummingbird
 import NIOCore
 import Poller
 
-/// The files by which phones learn that `/r` of this server may open an app.
+/// The files by which phones learn that an app may open `/r` of this server.
 ///
-/// Apple and Google fetch them without a key, follow no redirect, and take only `application/json`. They are
-/// what an operator has configured, byte for byte; without it there is nothing here.
+/// Apple and Google fetch them without a key, follow no redirect, and accept only `application/json`. The content is
+/// the operator's configuration, byte for byte. Without it, the response is 404.
 struct AppLinkRoutes {
     private static let apple = Route(
         .get,
@@ -27,7 +27,7 @@ struct AppLinkRoutes {
         problems: [404]
     )
 
-    /// What is configured now.
+    /// The current configuration.
     let links: @Sendable () -> AppLinks
 
     var routes: [AnsweredRoute] {
@@ -51,7 +51,7 @@ struct AppLinkRoutes {
         }
         return Response(
             status: .ok,
-            // Apple's and Google's own caches ask again after a day at most.
+            // The caches of Apple and Google refresh after a day at most.
             headers: [.contentType: "application/json", .cacheControl: "public, max-age=3600"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text))
         )

@@ -5,16 +5,15 @@ import PollerQueue
 import PollerWords
 import Synchronization
 
-/// Where payers, and services that have asked them, hand in what the upstream wants to know.
+/// Submissions of payers, and of services on their behalf, to the upstream.
 ///
-/// What may reach the upstream is bounded: a payment has one request there at a time and one in two
-/// seconds, and this process 32 at a time. What came of a code is read by the watch's own poll, which is
-/// due at once and keeps within the limits all polls share; it is waited for where the upstream's answer
-/// left something open.
+/// The requests to the upstream are limited: one at a time and one per two seconds for each payment, and 32 at a time
+/// for this process. The watch's next poll reads the result of a code. The poll is due at once and obeys the limits of
+/// all polls. The submission waits for it if the upstream's response was inconclusive.
 struct PayerSubmissions {
-    /// For the upstream's answer; somebody waits in front of a page.
+    /// The timeout of the upstream's response, while a person waits in front of a page.
     private static let timeout = Duration.seconds(10)
-    /// For the poll after it, which comes within a second unless its lane is full.
+    /// The wait for the next poll, which comes within a second unless its lane is full.
     private static let pollWait = Duration.seconds(5)
 
     private let upstream: (any PayerUpstream)?
@@ -34,18 +33,20 @@ struct PayerSubmissions {
         limits = PayerLimits(elapsed: clock.stopwatch())
     }
 
-    /// What a payer can fill in here; nil when that is nothing.
+    /// Returns the form for a payer; `nil` if there is nothing to fill in.
     func form(of snapshot: WatchSnapshot) -> PayerForm? {
         guard upstream != nil, snapshot.watch.key.kind == .source, let event = snapshot.lastEvent
         else { return nil }
         if event.nextStep.asksForAccount {
-            // Money goes back also when nobody looks any more.
+            // A refund also needs an account after the watch has closed.
             return RefundAccount.Sort(paidBy: Self.method(of: event)).map { .account($0) }
         }
         return snapshot.closed == nil ? PayerForm(event.nextStep) : nil
     }
 
-    /// Hands in a code; the watch is looked at as soon as the upstream has said anything to it.
+    /// Submits a code.
+    ///
+    /// The watch is polled as soon as the upstream has responded.
     func verify(
         _ snapshot: WatchSnapshot,
         with values: VerificationValues
@@ -63,7 +64,9 @@ struct PayerSubmissions {
         }
     }
 
-    /// Hands in where money goes back to; the watch is looked at for its money, also where it has ended.
+    /// Submits a refund account.
+    ///
+    /// The watch is polled for its money, even if it is closed.
     func give(
         _ account: RefundAccount,
         for snapshot: WatchSnapshot
@@ -79,7 +82,7 @@ struct PayerSubmissions {
         return result
     }
 
-    /// How a payment is paid, as far as was seen.
+    /// Returns the payment method, if observed.
     private static func method(of event: Event) -> PaymentMethod? {
         UpstreamObject(event).method ?? event.payment?.method
     }
@@ -90,7 +93,7 @@ struct PayerSubmissions {
         retryAfterSeconds: 2
     )
 
-    /// What the next poll has seen of the code; nil when it has seen nothing new.
+    /// Returns the result of a code from the next poll; `nil` if the poll found no change.
     private func seen(after snapshot: WatchSnapshot) async throws -> VerificationResult? {
         let (key, seq) = (snapshot.watch.key, snapshot.watch.seq)
         let found = try await polls.first(
@@ -111,7 +114,7 @@ struct PayerSubmissions {
         }
     }
 
-    /// Whether a payment asks for a code, or has asked for one.
+    /// Returns whether a payment asks for a code, or has asked for one.
     private static func hasVerification(_ snapshot: WatchSnapshot) -> Bool {
         guard snapshot.watch.key.kind == .source, let event = snapshot.lastEvent else {
             return false
@@ -124,16 +127,16 @@ struct PayerSubmissions {
     }
 }
 
-/// What a payer fills in.
+/// The form that a payer fills in.
 enum PayerForm: Hashable {
     /// One code.
     case code
     /// The amounts of two deposits.
     case amounts
-    /// The account that money goes back to.
+    /// The refund account.
     case account(RefundAccount.Sort)
 
-    /// What a step asks to verify here; nil for one that is done elsewhere.
+    /// Creates the verification form of a step; `nil` for a step that is done elsewhere.
     init?(_ step: NextStep) {
         switch step {
         case .enterCode: self = .code
@@ -143,14 +146,18 @@ enum PayerForm: Hashable {
         }
     }
 
-    /// Reads what a payer typed: an amount with decimals, as banks print it, is one in the smallest unit.
+    /// Parses the payer's input.
+    ///
+    /// A decimal amount, as banks print it, becomes one in the smallest unit.
     func values(of texts: [String]) throws(InvalidInput) -> VerificationValues {
         let plain = texts.map { $0.filter { !$0.isWhitespace } }
         guard self == .amounts else { return try VerificationValues(plain) }
         return try VerificationValues(plain.map(Self.smallest))
     }
 
-    /// `0.32` and `0,32` are 32; what is no amount stays as it is, and is judged by the upstream.
+    /// Returns the smallest unit of a decimal amount, and any other text unchanged.
+    ///
+    /// `0.32` and `0,32` become 32. The upstream validates other text.
     private static func smallest(_ text: String) -> String {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
             .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
@@ -160,13 +167,13 @@ enum PayerForm: Hashable {
     }
 }
 
-/// How often payers may ask the upstream something.
+/// The limits of payers' requests to the upstream.
 ///
 /// A class, because all requests share its counts.
 final class PayerLimits: Sendable {
-    /// Requests of payers that may be at the upstream at once; a cluster polls with hundreds.
+    /// The maximum concurrent requests of payers at the upstream, low next to the hundreds of polls of a cluster.
     static let countMax = 32
-    /// A person types no faster.
+    /// The minimum pause between submissions, as a person types no faster.
     static let pause = Duration.seconds(2)
 
     private let last: HintThrottle
@@ -176,7 +183,7 @@ final class PayerLimits: Sendable {
         last = HintThrottle(elapsed: elapsed)
     }
 
-    /// Takes a place; false when there is none, or the payment had one a moment ago.
+    /// Takes a slot; `false` if none is free, or if the payment had one within the pause.
     func enter(_ id: ItemID) -> Bool {
         inside.withLock { inside in
             guard inside.count < Self.countMax, !inside.contains(id),
@@ -187,7 +194,7 @@ final class PayerLimits: Sendable {
         }
     }
 
-    /// Gives the place back.
+    /// Releases the slot.
     func leave(_ id: ItemID) {
         inside.withLock { _ = $0.remove(id) }
     }

@@ -4,25 +4,26 @@ import Poller
 import PollerIdentity
 import PollerWords
 
-// The account that money goes back to, as a payer names it on the return page.
+// The refund account that a payer enters on the return page.
 //
-// What opens the page opens the form: the payment's cookie, which a page of another site cannot bring
-// along. What was typed is checked, handed to the upstream and forgotten: it is in no event, no log and
-// no watch. A slip is shown again in the form, to whoever made it and to nobody else, since numbers of
-// twenty digits are not typed twice on a phone.
+// The form needs the same access as the page: the payment's cookie, which a page of another site cannot send. The input
+// is checked, submitted to the upstream and then dropped: no event, log or watch contains it. After a mistake, the form
+// shows the input again, only to the payer who entered it, because typing twenty digits twice on a phone is tedious.
 
-/// What a payer has typed of an account; describes itself as redacted.
+/// The payer's input of an account.
+///
+/// Its description is redacted.
 struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
-    /// Why it was not handed in.
+    /// The reason why the account was not accepted.
     enum Problem: String, CaseIterable {
         case holder, iban, number
-        /// The upstream does not take it.
+        /// The upstream rejected the account.
         case refused
-        /// Nobody knows whether it was taken.
+        /// It is unknown whether the upstream accepted the account.
         case unclear
     }
 
-    /// The longest name that is taken, as Stripe has no longer one.
+    /// The maximum name length, that of Stripe.
     static let holderLengthMax = 255
 
     let sort: RefundAccount.Sort
@@ -45,7 +46,9 @@ struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
         isCompany = !fields["company"].isEmpty
     }
 
-    /// The account; the problem says which field is wrong.
+    /// Returns the account.
+    ///
+    /// The error names the invalid field.
     func account() throws(InvalidInput) -> RefundAccount {
         let place: RefundAccount.Place =
             switch sort {
@@ -60,7 +63,7 @@ struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
 }
 
 extension TypedAccount.Problem {
-    /// What is told of a field.
+    /// Creates the problem of an invalid field.
     init(_ error: InvalidInput) {
         switch error.field {
         case "holder": self = .holder
@@ -71,7 +74,7 @@ extension TypedAccount.Problem {
 }
 
 extension ReturnRows {
-    /// The fields of an account, with what was typed before.
+    /// Returns the account fields, with the earlier input.
     func account(
         _ sort: RefundAccount.Sort,
         _ words: PayerWords,
@@ -148,7 +151,7 @@ extension ReturnPageRoutes {
         answers: pages
     )
 
-    /// Hands in the account that a customer typed, and shows what came of it.
+    /// Submits the account that a customer entered, and shows the result.
     @Sendable
     func give(
         _ visit: ReturnVisit,

@@ -9,40 +9,40 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A customer's proof of having shown a payment's client secret, kept in a cookie.
+/// A cookie that proves that a customer has presented a payment's client secret.
 ///
-/// The proof is a MAC made with that secret, so every process that knows the watch can check it
-/// and none has to remember anything: pages stay open while servers come and go. The secret itself
-/// leaves the address at once, and is in no cookie.
+/// The proof is a MAC with that secret as the key. So every process that knows the watch can check it, and no process
+/// stores anything: pages stay open while servers start and stop. The secret itself leaves the URL at once, and no
+/// cookie contains it.
 struct ReturnCookie {
-    /// How long a customer may keep looking.
+    /// The lifetime of the cookie.
     private static let spanSeconds = 1800
 
     let key: WatchKey
     let isLocal: Bool
 
-    /// One cookie for each payment, so that two tabs do not show each other's.
+    /// The cookie name, one per payment, so that two tabs do not mix up their payments.
     ///
-    /// `__Host-`: for this host alone, over TLS alone (RFC 6265bis §4.1.3.2); a plain name where
-    /// there is no TLS, on this machine.
+    /// `__Host-` limits the cookie to this host and TLS (RFC 6265bis §4.1.3.2). On the local machine, which has no TLS,
+    /// the name has no prefix.
     private var name: String { "\(isLocal ? "" : "__Host-")return-\(key.id)" }
 
-    /// Whether a secret from an address is the payment's.
+    /// Returns whether a secret from a URL belongs to the payment.
     static func isSecret(_ shown: String, of watch: Watch?) -> Bool {
-        // Compared even when there is nothing to compare with: both answers take the same time.
+        // Compared even without a known secret, so that both cases take the same time.
         let known = watch?.clientSecret?.reveal ?? ""
         let isSame = proof(shown, "same") == proof(known, "same")
         return isSame && !known.isEmpty
     }
 
-    /// The `Set-Cookie` after a secret was shown.
+    /// Returns the `Set-Cookie` value after a secret was presented.
     func cookie(_ secret: String) -> String {
         let safe = isLocal ? "" : "; Secure"
         return "\(name)=\(Self.text(Self.proof(secret, key.id.description))); Path=/; "
             + "Max-Age=\(Self.spanSeconds); HttpOnly; SameSite=Lax\(safe)"
     }
 
-    /// Whether a `Cookie` header proves that the payment's secret was shown.
+    /// Returns whether a `Cookie` header proves that the payment's secret was presented.
     func isProven(by header: String?, of watch: Watch?) -> Bool {
         let known = watch?.clientSecret?.reveal ?? ""
         let prefix = name + "="
@@ -50,7 +50,7 @@ struct ReturnCookie {
             .map { $0.drop { $0 == " " } }
             .first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)
         guard let shown, !known.isEmpty else { return false }
-        // The comparison of two MACs takes the same time wherever they differ.
+        // The comparison of two MACs takes constant time.
         let key = SymmetricKey(data: Array(known.utf8))
         let wanted = Self.text(Self.proof(known, self.key.id.description))
         return HMAC<SHA256>.authenticationCode(for: Array(shown.utf8), using: key)

@@ -7,26 +7,26 @@ import PollerIdentity
 import PollerQueue
 import PollerWords
 
-/// What a payer is told at once of what they filled in on the return page.
+/// The immediate result of a form on the return page.
 ///
-/// The form works without the page's script: it posts, and the answer is the page with a sentence more. A
-/// page loaded again posts the same values, which are the same try. Whoever posts must have the cookie,
-/// which a page of another site cannot bring along (`SameSite`).
+/// The form works without the page's script: the response to the post is the page with this notice. Reloading the page
+/// posts the same values, which count as the same attempt. A post needs the cookie, which a page of another site cannot
+/// send (`SameSite`).
 enum PayerNotice: Hashable {
     case right
     case wrong(attemptsLeft: Int?)
-    /// No tries are left.
+    /// No attempts remain.
     case exhausted
-    /// Nobody knows whether it was right.
+    /// It is unknown whether the code was correct.
     case unclear
-    /// It was no code.
+    /// The input was not a code.
     case unreadable
-    /// The account is handed in.
+    /// The account was submitted.
     case accountTaken
-    /// The account is not handed in, or nobody knows; what was typed is shown again.
+    /// The account was not submitted, or the result is unknown. The input is shown again.
     case account(TypedAccount.Problem, TypedAccount)
 
-    /// The sentence.
+    /// Returns the notice as a sentence.
     func text(_ words: PayerWords) -> String {
         switch self {
         case .right: words("page.form.right")
@@ -39,7 +39,7 @@ enum PayerNotice: Hashable {
         }
     }
 
-    /// What it says of the payment, before anybody has looked at that again.
+    /// Returns the payment and the step after the notice, before the next poll.
     func applied(to payment: Payment, _ step: NextStep) -> (Payment, NextStep) {
         switch self {
         case .right, .accountTaken: (payment, .none)
@@ -51,7 +51,7 @@ enum PayerNotice: Hashable {
 }
 
 extension NextStep {
-    /// The same step with so many tries left.
+    /// Returns the same step with the remaining attempts.
     fileprivate func leaving(_ attemptsLeft: Int?) -> NextStep {
         switch self {
         case .enterCode: return .enterCode(attemptsLeft: attemptsLeft)
@@ -64,7 +64,7 @@ extension NextStep {
 }
 
 extension Payment {
-    /// The same sums, for which the right code was not given.
+    /// The payment after the last wrong code, with the same amounts.
     fileprivate var withoutTries: Payment {
         Payment(
             state: .failed,
@@ -78,7 +78,7 @@ extension Payment {
 }
 
 extension ReturnRows {
-    /// What is told at once; nothing where nobody has filled anything in.
+    /// Returns the notice; empty if no form was submitted.
     func notice(_ notice: PayerNotice?, _ words: PayerWords) -> String {
         guard let notice else { return "" }
         let isGood = notice == .right || notice == .accountTaken
@@ -86,9 +86,9 @@ extension ReturnRows {
             + "\(HTMLText.escaped(notice.text(words)))</p>"
     }
 
-    /// The form, as the page shows it.
+    /// Returns the form of the page.
     ///
-    /// `notice` is what was told of what they have filled in just now.
+    /// `notice` is the result of the last submission.
     func form(
         _ form: PayerForm,
         to path: String,
@@ -118,7 +118,7 @@ extension ReturnRows {
 }
 
 extension ReturnPageRoutes {
-    /// Two values of 32 characters, or an account, in the encoding of forms, with room.
+    /// The size limit of a form: two values of 32 characters or an account, form-encoded, with a margin.
     private static let formBytesMax = 4096
 
     static let verification = Route(
@@ -148,7 +148,7 @@ extension ReturnPageRoutes {
         answers: pages
     )
 
-    /// Leads to the page.
+    /// Redirects to the page.
     @Sendable
     func leadBack(
         _ visit: ReturnVisit,
@@ -161,7 +161,7 @@ extension ReturnPageRoutes {
         return Response(status: .seeOther, headers: [.location: Self.path(key)])
     }
 
-    /// Hands in what a customer typed, and shows what came of it.
+    /// Submits the customer's input and shows the result.
     @Sendable
     func verify(
         _ visit: ReturnVisit,
@@ -175,9 +175,9 @@ extension ReturnPageRoutes {
         }
     }
 
-    /// Answers a form of the page, to somebody who has shown the payment's secret.
+    /// Responds to a form of the page, for a customer who has presented the payment's secret.
     ///
-    /// `tell` hands in what was typed; nil for a form that is not asked for, whose answer is the page.
+    /// `tell` submits the input. It returns `nil` for a form that is not requested, which redirects to the page.
     func answer(
         _ visit: ReturnVisit,
         _ request: Request,
@@ -243,7 +243,9 @@ extension ReturnPageRoutes {
     }
 }
 
-/// The fields of a form as a browser posts them; what is no text is empty.
+/// The fields of a form post.
+///
+/// A field without valid text is empty.
 ///
 /// *Source*: <https://url.spec.whatwg.org/#application/x-www-form-urlencoded>.
 struct FormFields {
@@ -257,10 +259,10 @@ struct FormFields {
         }
     }
 
-    /// The first value of a name; empty when there is none.
+    /// Returns the first value of a name; empty if there is none.
     subscript(_ name: String) -> String { pairs.first { $0.name == name }?.value ?? "" }
 
-    /// The values of a name, at most so many.
+    /// Returns the values of a name, up to a maximum number.
     func all(_ name: String, max: Int) -> [String] {
         pairs.lazy.filter { $0.name == name }.prefix(max).map(\.value)
     }

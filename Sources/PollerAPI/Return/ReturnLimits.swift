@@ -2,18 +2,20 @@ import Poller
 import PollerQueue
 import Synchronization
 
-/// What customers' pages may cost: the holder of one secret must not use up the API.
+/// The limits of customers' pages, so that the holder of one secret cannot exhaust the API.
 ///
 /// A class, because all requests share its counts.
 final class ReturnLimits: Sendable {
-    /// Pages of one payment that may wait at once: tabs of one customer, with room.
+    /// The maximum number of waiting pages per payment, enough for the tabs of one customer.
     static let waitersMax = 10
-    /// A customer's return is a hint; loading the page again within this span is none.
+    /// The minimum interval between hints.
+    ///
+    /// A reload within it is not a hint.
     static let hintPause = Duration.seconds(10)
 
     private let waiters = Mutex<[ItemID: Int]>([:])
 
-    /// Takes a place to wait in; false when a payment has too many.
+    /// Takes a waiting slot; `false` if the payment has too many.
     func enter(_ id: ItemID) -> Bool {
         waiters.withLock { waiters in
             guard waiters[id, default: 0] < Self.waitersMax else { return false }
@@ -22,7 +24,7 @@ final class ReturnLimits: Sendable {
         }
     }
 
-    /// Gives the place back.
+    /// Releases the slot.
     func leave(_ id: ItemID) {
         waiters.withLock { waiters in
             let left = waiters[id, default: 1] - 1
@@ -31,12 +33,12 @@ final class ReturnLimits: Sendable {
     }
 }
 
-/// When payments were last hinted by their customers' returns.
+/// The time of the last hint from the customer's return, by payment.
 ///
-/// A class, because all requests share it. It forgets everything beyond a bound: the worst that
-/// comes of it is one hint more.
+/// A class, because all requests share it. At its limit it drops all entries, which causes at most an additional hint
+/// per payment.
 final class HintThrottle: Sendable {
-    /// Payments remembered: some 1 MiB.
+    /// The maximum number of payments, about 1 MiB.
     private static let countMax = 10_000
 
     private let elapsed: @Sendable () -> Duration
@@ -46,7 +48,7 @@ final class HintThrottle: Sendable {
         self.elapsed = elapsed
     }
 
-    /// Whether the last hint is longer ago than this; then it is now.
+    /// Returns whether the last hint is older than the pause, and then records one now.
     func isDue(_ id: ItemID, after pause: Duration) -> Bool {
         let now = elapsed()
         return times.withLock { times in

@@ -6,21 +6,20 @@ import PollerIdentity
 import PollerQueue
 import PollerWords
 
-/// The way on to a bank for a customer who left off there.
+/// The link that leads a customer back to the bank.
 ///
-/// *Problem*: the address carries the payment's own client secret, as the upstream makes it; it is in no
-/// event, and has no place in a page, where whoever looks over a shoulder or at the page's source finds it.
-/// *Approach*: the page leads to an address of ours, which needs the cookie of somebody who has shown the
-/// secret, and that leads on. The secret is put back into the address where recording it had taken it out.
-/// An intent's address has the secret of another object in it, which nobody here knows: its customer goes
-/// on from the shop.
+/// *Problem*: the bank's URL contains the payment's client secret. No event contains it, and a page must not either,
+/// because a bystander or anyone with the page's source could read it.
+/// *Approach*: the page links to this server. The route requires the cookie of a customer who has presented the secret,
+/// and redirects to the bank. The secret replaces the redaction that recording put into the URL. The URL of an intent
+/// contains the secret of another object, which this server does not know. Its customer continues from the shop.
 struct ReturnLink: Hashable {
-    /// Our address that leads on.
+    /// The path on this server.
     let path: String
-    /// Where it leads.
+    /// The target of the redirect.
     let target: String
 
-    /// The way on from a watch; nil when there is none that we know.
+    /// Creates the link of a watch; `nil` if no target is known.
     init?(_ snapshot: WatchSnapshot, path: String) {
         guard snapshot.closed == nil, let event = snapshot.lastEvent,
             case .followLink(let link) = event.nextStep
@@ -36,10 +35,10 @@ struct ReturnLink: Hashable {
         self.target = target
     }
 
-    /// The step with our address in place of the upstream's.
+    /// The step with this server's path in place of the upstream's URL.
     var step: NextStep { .followLink(.init(url: path)) }
 
-    /// The answer that leads on, and tells nobody where from.
+    /// The redirect, which sends no referrer.
     var response: Response {
         Response(
             status: .seeOther,
@@ -59,7 +58,7 @@ extension ReturnPageRoutes {
         answers: pages
     )
 
-    /// Leads a customer on who has shown the secret; to the page where there is nowhere to go by now.
+    /// Redirects a customer who has presented the secret to the bank, or to the page if there is no target any more.
     @Sendable
     func lead(
         _ visit: ReturnVisit,
@@ -74,7 +73,7 @@ extension ReturnPageRoutes {
             let snapshot = try await watches.snapshot(of: key)
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
             let secret = snapshot?.watch.clientSecret
-            // An address that was told with the payment leads on too, from another page or device.
+            // A granted URL, published with the payment, also redirects from another page or device.
             let isGranted = visit["grant"].map { secret?.grants($0, for: key) ?? false } ?? false
             let isProven = proof.isProven(by: request.headers[.cookie], of: snapshot?.watch)
             guard isProven || isGranted, let snapshot else { return page.neutral(in: words) }

@@ -4,22 +4,22 @@ import Poller
 import PollerIdentity
 import PollerWords
 
-/// The page a customer comes back to, made of the files in `ReturnPage`; one for each shop, because the
-/// shop's colour and logo are part of what its policy allows.
+/// The return page, built from the files in `ReturnPage`; one per shop, because its policy depends on the shop's colour
+/// and logo.
 ///
-/// Complete without its script, which only keeps it up to date: until a final state the page asks
-/// to be loaded again. Whatever the page shows goes in as escaped text.
+/// The page is complete without its script, which only keeps it up to date. Without the script, the page reloads until
+/// a final state. All values are inserted as escaped text.
 struct ReturnPage {
-    /// How often a page without a script is loaded again, and how often at most: then it says so.
+    /// The reload interval of a page without a script, and the maximum number of reloads, after which the page says so.
     private static let refreshSeconds = 4
     private static let refreshesMax = 150
 
     private let page: HTMLPage
     private let branding: Branding?
-    /// What the page may do beside its own style and script.
+    /// The permissions of the page beyond its style and script.
     let policy: String
 
-    /// The page of a shop; nil for one that has not said who it is.
+    /// Creates the page of a shop; `nil` for a page without branding.
     init(_ branding: Branding? = nil) {
         self.branding = branding
         var style = PackageResources.return_css
@@ -39,7 +39,7 @@ struct ReturnPage {
         )
     }
 
-    /// Where a logo is, as a policy names it: without a query; nil for what would end the directive.
+    /// Returns the logo URL as a policy source, without a query; `nil` for a URL that would end the directive.
     ///
     /// *Source*: CSP level 3, §2.3.1: `;` and `,` end a source, and a path has no query.
     static func place(_ url: String) -> String? {
@@ -47,10 +47,10 @@ struct ReturnPage {
         return place.contains { ";,*".contains($0) } ? nil : place
     }
 
-    /// The page of a payment.
+    /// Returns the response with the page of a payment.
     ///
-    /// `path` has the page's own clean address, `loads` is how often it was loaded without a script, and
-    /// `notice` what is told at once of what was filled in.
+    /// `path` has the page's URL without secrets, `loads` is the number of loads without a script, and `notice` is the
+    /// result of a form.
     func response(
         _ update: ReturnUpdate,
         in words: PayerWords,
@@ -74,7 +74,7 @@ struct ReturnPage {
         )
     }
 
-    /// The page of a payment, as text.
+    /// Returns the page of a payment as text.
     func text(
         _ update: ReturnUpdate,
         in words: PayerWords,
@@ -85,7 +85,7 @@ struct ReturnPage {
         notice: PayerNotice? = nil
     ) -> String {
         var refresh = ""
-        // Nobody's typing is thrown away.
+        // A page with a form does not reload, which would lose the customer's input.
         if !update.state.isFinal, update.form == nil, loads < Self.refreshesMax {
             let next = path.page + (path.page.contains("?") ? "&" : "?") + "n=\(loads + 1)"
             refresh =
@@ -111,7 +111,7 @@ struct ReturnPage {
                 "notice": rows.notice(notice, words),
                 "form": update.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
                 "details": rows.details(update.said.details),
-                // What is filled in here needs no way to here.
+                // A page with a form needs no link to the form.
                 "links": update.form == nil
                     ? rows.links(onward.map { [$0] } ?? update.said.links) : "",
                 "facts": rows.facts(update.said.facts),
@@ -121,7 +121,7 @@ struct ReturnPage {
         )
     }
 
-    /// What everybody sees who has not shown a payment's secret, whether there is one or not.
+    /// Returns the page for a visitor without a payment's secret, whether or not the payment exists.
     func neutral(in words: PayerWords) -> Response {
         let html = text(
             [
@@ -134,7 +134,7 @@ struct ReturnPage {
         return page.response(html, status: .notFound)
     }
 
-    /// What a customer sees while we cannot know.
+    /// Returns the page for a customer while the state is unknown.
     func unavailable(in words: PayerWords) -> Response {
         let html = text(
             [
@@ -158,7 +158,7 @@ struct ReturnPage {
             "logo": logo, "footer": footer(words),
         ]
         var html = ""
-        // In one pass, so that no value is taken for a place of another.
+        // In one pass, so that a value is never treated as a placeholder.
         var rest = page.text[...]
         while let open = rest.firstRange(of: "{{"), let close = rest.firstRange(of: "}}") {
             html += rest[..<open.lowerBound]
@@ -182,7 +182,7 @@ struct ReturnPage {
         return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
     }
 
-    /// The link to the shop as a button, for a page without further steps: paid, failed, expired.
+    /// Returns the link to the shop as a button, for a page without further steps: paid, failed, expired.
     ///
     /// On earlier pages a button would lead the payer away from the next step, so the link is in the footer.
     private func onward(_ update: ReturnUpdate, _ words: PayerWords) -> PayerLink? {
@@ -192,7 +192,9 @@ struct ReturnPage {
         return wayBack(words, update.returnLink)
     }
 
-    /// The link to the shop; `returnLink` is this payment's own.
+    /// Returns the link to the shop.
+    ///
+    /// `returnLink` is specific to this payment.
     private func wayBack(_ words: PayerWords, _ returnLink: ShopReturnLink?) -> PayerLink? {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         return (returnLink?.url ?? branding?.homeURL).map {
@@ -200,7 +202,7 @@ struct ReturnPage {
         }
     }
 
-    /// The footer: the link to the shop unless the page has a button for it, and the support address.
+    /// Returns the footer: the link to the shop unless the page has a button for it, and the support address.
     ///
     /// `returnLink` is the return link of this payment.
     private func footer(
@@ -225,7 +227,7 @@ struct ReturnPage {
     }
 }
 
-/// Tables and buttons of the page; every value is escaped here.
+/// The tables and buttons of the page, with every value escaped.
 struct ReturnRows {
     private let copy: String
     private let copied: String
@@ -235,7 +237,7 @@ struct ReturnRows {
         copied = HTMLText.escaped(words("action.copied"))
     }
 
-    /// What the customer needs, each with a button to copy it, which the script brings to life.
+    /// Returns the details that the customer needs, each with a copy button, which the script enables.
     func details(_ facts: [PayerFact]) -> String {
         table("details", facts) { fact in
             guard let text = fact.copied else { return "" }
@@ -244,10 +246,10 @@ struct ReturnRows {
         }
     }
 
-    /// What is paid, and for what.
+    /// Returns the amount and purpose of the payment.
     func facts(_ facts: [PayerFact]) -> String { table("facts", facts) { _ in "" } }
 
-    /// Where the customer goes on; the first is what to press.
+    /// Returns the links to continue, the first one as the main button.
     func links(_ links: [PayerLink]) -> String {
         guard !links.isEmpty else { return "" }
         let list = links.map { link in

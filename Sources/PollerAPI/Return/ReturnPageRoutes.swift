@@ -9,7 +9,7 @@ import PollerWire
 import PollerWords
 import SafeNumbers
 
-/// Where customers come back to from their bank, and see what really became of their payment.
+/// The return page, where customers see the actual state of their payment after the bank.
 ///
 /// ```
 /// GET /r?source=src_…&client_secret=…&redirect_status=…   what Stripe adds to the return URL
@@ -20,9 +20,9 @@ import SafeNumbers
 ///                                           └─ POST /r/src_…/refund_account   and the account
 /// ```
 ///
-/// `redirect_status` is never believed. A wrong secret, an unknown payment and one whose
-/// secret was neither handed in nor seen by a poll yet look the same. Nothing here is behind an API key: the client secret
-/// is the key, to the public view of one payment alone.
+/// `redirect_status` is never trusted. A wrong secret, an unknown payment, and a payment whose secret is not yet known
+/// give the same response. These routes need no API key: the client secret authorises access to the public view of one
+/// payment.
 /// *Source*: <https://docs.stripe.com/sources/best-practices>.
 struct ReturnPageRoutes {
     private static let landing = Route(
@@ -105,7 +105,7 @@ struct ReturnPageRoutes {
         hinted = HintThrottle(elapsed: clock.stopwatch())
     }
 
-    /// The page of nobody in particular.
+    /// The page without branding.
     var page: ReturnPage { pages.plain }
 
     var routes: [AnsweredRoute] {
@@ -149,7 +149,7 @@ struct ReturnPageRoutes {
             guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
                 Self.isSameMode(visit["livemode"], snapshot)
             else { return page.neutral(in: spoken(to: request)) }
-            // The return is a hint: the bank has an answer by now.
+            // The customer's return is a hint, since the bank has a result by now.
             if snapshot.opensOnHint, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
                 _ = try await watches.hint(key)
             }
@@ -168,9 +168,9 @@ struct ReturnPageRoutes {
         return shown(snapshot, loads: max(0, loads), to: request)
     }
 
-    /// The page for a customer while the store cannot be read: it has the shop's brand, and the browser loads it again.
+    /// Returns the page for a customer while the store is unavailable, with the shop's branding and a reload.
     ///
-    /// The page needs no secret: the address contains the account, and the page shows nothing of a payment.
+    /// The page needs no secret: the URL contains the account, and the page shows nothing of a payment.
     func unavailable(of account: AccountID, to request: Request) -> Response {
         let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
         return pages[account].unavailable(
@@ -178,13 +178,14 @@ struct ReturnPageRoutes {
         )
     }
 
-    /// Keeps what a customer has done beside the watch, for whoever looks into it.
+    /// Records the customer's action as a note of the watch, for its timeline.
     func note(_ visit: PayerAct, of key: WatchKey) async {
         await watches.tryToNote(WatchNote(.visit, visit.rawValue), of: key)
     }
 
-    /// The page of a payment, for somebody who may see it; `loads` is how often it was loaded without a
-    /// script, and `notice` what became of what they have just filled in.
+    /// Returns the page of a payment for an authorised customer.
+    ///
+    /// `loads` is the number of loads without a script, and `notice` is the result of a form submitted just now.
     func shown(
         _ snapshot: WatchSnapshot,
         loads: Int = 0,
@@ -194,7 +195,7 @@ struct ReturnPageRoutes {
         let key = snapshot.watch.key
         let words = spoken(to: request, about: snapshot)
         return pages[key.account].response(
-            // Three loads without a script are ten seconds and more.
+            // Three loads without a script take at least ten seconds.
             update(of: snapshot, isFirst: loads < 3, after: notice, in: words),
             in: words,
             seq: snapshot.watch.seq,
@@ -223,7 +224,7 @@ struct ReturnPageRoutes {
         )
     }
 
-    /// What is recorded, as soon as it is more than the page has.
+    /// Returns the recorded state as soon as it is newer than the page.
     @Sendable
     private func state(
         _ input: (id: String, account: String?, afterSeq: Int, wait: Duration),
@@ -266,10 +267,9 @@ struct ReturnPageRoutes {
         return Response(answer)
     }
 
-    /// The words for somebody: what the shop said of its customer, what their browser asks for, what the
-    /// shop speaks.
+    /// Returns the texts in the customer's language: as given by the shop, else of the browser, else of the shop.
     ///
-    /// Before they have shown the secret of a payment, nothing of it may show, and so not its language.
+    /// Before the secret is presented, nothing of the payment may show, including its language.
     func spoken(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
         let told = snapshot.flatMap { snapshot in
             Purchase.language(
@@ -284,10 +284,10 @@ struct ReturnPageRoutes {
 
     private static let notFound = Problem(.notFound, "Nothing to show here.")
 
-    /// The payment that a request names; nil when it names none we could know.
+    /// Returns the payment of a request; `nil` if it names none that this server could know.
     static func key(_ id: String?, _ account: String?) -> WatchKey? {
         let account = account.flatMap { $0.isEmpty ? nil : $0 }
-        // What is not an id cannot be a payment.
+        // Text that is not an ID cannot name a payment.
         guard let id, let source = try? SourceID(id), let kind = SourceKind(inferredFrom: source),
             [.source, .paymentIntent, .setupIntent].contains(kind)
         else { return nil }
@@ -298,7 +298,7 @@ struct ReturnPageRoutes {
 
     static func path(_ key: WatchKey) -> String { ReturnPaths(key).page }
 
-    /// Whether an address's `livemode` agrees with the object seen; it must when both are known.
+    /// Returns whether the URL's `livemode` matches the observed object, if both are known.
     private static func isSameMode(_ livemode: String?, _ snapshot: WatchSnapshot) -> Bool {
         guard let livemode, let isLive = UpstreamObject(snapshot.lastEvent).isLive else {
             return true

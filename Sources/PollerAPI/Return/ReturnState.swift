@@ -4,36 +4,36 @@ import Poller
 import PollerIdentity
 import PollerWords
 
-/// How a payment stands, as the return page draws it: a colour, a sign, and whether more will come.
+/// The state of a payment on the return page: its colour, its icon, and whether more updates follow.
 ///
-/// *Source*: shared wording of <https://docs.stripe.com/sources/best-practices>: a chargeable or
-/// pending source means "received, awaiting payment", never "paid".
+/// *Source*: shared wording of <https://docs.stripe.com/sources/best-practices>: a chargeable or pending source means
+/// "received, awaiting payment", never "paid".
 enum ReturnState: String, CaseIterable {
-    /// The first seconds.
+    /// The first seconds after the return.
     case confirming
-    /// Nothing final yet.
+    /// No final state yet.
     case waiting
-    /// The customer has something to do.
+    /// The customer has an action left.
     case action
-    /// The customer has done their part; the money is not taken yet.
+    /// The customer has approved the payment, and the money is not collected yet.
     case authorised
-    /// The bank carries it out and may still refuse it.
+    /// The bank is processing the payment and may still reject it.
     case processing
     /// A charge or an intent has succeeded, or a source that settles at once is consumed.
     case confirmed
     case failed
-    /// Time ran out, or it was given up.
+    /// The time limit passed, or the payment was cancelled.
     case expired
-    /// The money, or part of it, went back.
+    /// The money was returned, in full or in part.
     case refunded
-    /// The payer's bank has asked for it back.
+    /// The payer's bank has disputed the payment.
     case disputed
-    /// The payer's bank has taken it back.
+    /// The payer's bank has reversed the payment.
     case reversed
-    /// We stopped looking without an answer.
+    /// Polling ended without a result.
     case unknown
 
-    /// How a payment is drawn.
+    /// Creates the state of a payment and its next step.
     init(_ payment: Payment, _ step: NextStep, isSetup: Bool, isFirst: Bool) {
         if step.asksForAccount {
             self = .action
@@ -46,7 +46,7 @@ enum ReturnState: String, CaseIterable {
             self = isToDo ? .action : isFirst ? .confirming : .waiting
         case .partiallyPaid: self = .action
         case .processing: self = .processing
-        // Where no money is meant, a kept way to pay is all there was to come.
+        // For a setup, a saved payment method is the final result.
         case .authorised: self = isSetup && payment.reason == .saved ? .confirmed : .authorised
         case .paid: self = .confirmed
         case .failed: self = .failed
@@ -58,7 +58,9 @@ enum ReturnState: String, CaseIterable {
         }
     }
 
-    /// Whether the page need not ask for more: what follows is told by mail.
+    /// Whether the page can stop updating.
+    ///
+    /// Later changes are sent by email.
     var isFinal: Bool {
         switch self {
         case .confirming, .waiting, .action, .authorised, .processing: false
@@ -67,25 +69,27 @@ enum ReturnState: String, CaseIterable {
     }
 }
 
-/// What a customer who comes back is told: only what was really seen, in their language.
+/// The content of the return page: only observed facts, in the customer's language.
 struct ReturnUpdate: Hashable {
     let state: ReturnState
     let payment: Payment
     let step: NextStep
     let said: PayerMessage
-    /// Changes when the page shows other rows, links or codes, and so must be loaded anew.
+    /// A digest of the rows, links and codes.
+    ///
+    /// The page reloads when it changes.
     let view: String
-    /// Whether the customer is to go on where they come from, if nothing has come after some seconds.
+    /// Whether the customer should continue at the bank if nothing changes within some seconds.
     let leadsOn: Bool
-    /// What the customer fills in on the page itself.
+    /// The form on the page.
     let form: PayerForm?
-    /// Where they go back to, where that is another place than the shop's usual one.
+    /// The shop's return link of this payment, if it differs from the usual one.
     let returnLink: ShopReturnLink?
 
-    /// What is told of a payment.
+    /// Creates the content for a payment.
     ///
-    /// `isFirst`: the customer has just come, so the bank may still be at work. `form`: what can be filled
-    /// in here, as long as it is asked for.
+    /// `isFirst`: the customer has just returned, so the bank may still be processing. `form`: the form of this page,
+    /// shown as long as it is requested.
     init(
         _ payment: Payment,
         _ step: NextStep,
@@ -109,16 +113,15 @@ struct ReturnUpdate: Hashable {
             (then.isFinal ? ["final"] : []) + (self.form.map { ["\($0)"] } ?? [])
             + (later.facts + later.details).flatMap { [$0.label, $0.value] }
             + later.links.map(\.url)
-        // No text has a line break in it, so none can be taken for two.
+        // No text contains a line break, so the joined text is unambiguous.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
         leadsOn = state == .confirming && then == .action
     }
 
-    /// What is told of a watch.
+    /// Creates the content for a watch.
     ///
-    /// `onward` is our address that leads on to the bank; `notice` what the upstream has just said to what
-    /// the customer filled in.
+    /// `onward` is this server's path to the bank. `notice` is the upstream's response to a form.
     init(
         _ snapshot: WatchSnapshot,
         isFirst: Bool,
@@ -132,10 +135,10 @@ struct ReturnUpdate: Hashable {
         var (payment, step) = Self.payment(of: snapshot, object)
         if let notice { (payment, step) = notice.applied(to: payment, step) }
         if case .followLink = step {
-            // Without a way on that we know, there is nothing to do but to wait.
+            // Without a known link, the customer can only wait.
             step = ReturnLink(snapshot, path: onward)?.step ?? .none
         }
-        // Without a form here it is the shop that asks.
+        // Without a form here, the shop asks for the account.
         if step.asksForAccount { step = .giveRefundAccount(url: form == nil ? nil : onward) }
         let purchase = Purchase(
             order: snapshot.watch.order?.description,
@@ -147,13 +150,13 @@ struct ReturnUpdate: Hashable {
         self.init(payment, step, of: purchase, isFirst: isFirst, form: form, in: words)
     }
 
-    /// The payment of a watch and its step, by its last status where nothing better was recorded.
+    /// Returns the payment and the step of a watch, derived from its last status if no payment was recorded.
     private static func payment(
         of snapshot: WatchSnapshot,
         _ object: UpstreamObject
     ) -> (Payment, NextStep) {
         if let event = snapshot.lastEvent, let payment = event.payment {
-            // Nobody looks any more, and what was seen last may have gone on.
+            // The watch is no longer polled, and the last observed state may have changed.
             let isOver = snapshot.closed.map { $0 != .settled && $0 != .reached } ?? false
             guard isOver, payment.state.isOpen else { return (payment, event.nextStep) }
             return (payment.unknown, .none)
@@ -170,7 +173,7 @@ struct ReturnUpdate: Hashable {
         return (payment, .none)
     }
 
-    /// The state and reason that follow from the last status, where its event has no payment.
+    /// Returns the state and reason derived from the last status, for an event without a payment.
     private static func inherited(
         _ snapshot: WatchSnapshot,
         _ object: UpstreamObject
@@ -190,7 +193,7 @@ struct ReturnUpdate: Hashable {
             case .pending: return (.processing, nil)
             case .none, .doubtful:
                 guard status == "consumed" else { return (.authorised, nil) }
-                // Charged by somebody else: what became of that, most methods tell only later.
+                // Charged elsewhere. Most methods settle only later.
                 let isAtOnce = Settlement(of: snapshot.lastEvent) == .atOnce
                 return (isAtOnce ? .paid : .processing, nil)
             }
@@ -200,7 +203,7 @@ struct ReturnUpdate: Hashable {
         case (_, "canceled"): return (.cancelled, nil)
         case (_, "requires_capture"): return (.authorised, nil)
         case (_, "requires_payment_method"):
-            // Both "new" and "the last try failed", told apart by the error.
+            // Either a new intent or one whose last attempt failed. The error distinguishes them.
             return object.hasFailed ? (.failed, failure) : (.awaitingCustomer, nil)
         default: return (.awaitingCustomer, nil)
         }
@@ -208,7 +211,7 @@ struct ReturnUpdate: Hashable {
 }
 
 extension PaymentState {
-    /// Whether something is still to come of it by itself.
+    /// Whether the state may still change without an action of the shop.
     fileprivate var isOpen: Bool {
         switch self {
         case .awaitingCustomer, .processing, .authorised, .partiallyPaid: true
@@ -220,7 +223,7 @@ extension PaymentState {
 }
 
 extension Payment {
-    /// The same sums, of which nobody knows what became of them.
+    /// The payment with the same amounts and an unknown state.
     fileprivate var unknown: Payment {
         Payment(
             state: .unknown,

@@ -1,8 +1,7 @@
 import Poller
 import PollerIdentity
 
-/// Where a payment's page and what belongs to it are, as the browser of the request that is answered finds them
-/// (``BasePath``).
+/// The paths of a payment's page and its routes, for the browser of the current request (``BasePath``).
 struct ReturnPaths {
     private let key: WatchKey
 
@@ -12,11 +11,11 @@ struct ReturnPaths {
 
     /// The page.
     var page: String { path() }
-    /// Its news.
+    /// The updates of the page.
     var state: String { path("/state") }
-    /// The way on to the bank.
+    /// The redirect to the bank.
     var onward: String { path("/continue") }
-    /// Where a form of it is posted to.
+    /// Returns the path to which a form is posted.
     func form(_ form: PayerForm) -> String {
         switch form {
         case .code, .amounts: path("/verify")
@@ -30,9 +29,9 @@ struct ReturnPaths {
     }
 }
 
-/// What a customer's address says.
+/// The parameters of a customer's URL.
 struct ReturnVisit: Sendable {
-    /// The id of the payment, as it is.
+    /// The ID of the payment, unchecked.
     let payment: String?
     private let query: [String: String]
 
@@ -42,22 +41,22 @@ struct ReturnVisit: Sendable {
         self.query = query
     }
 
-    /// A parameter that Stripe or we have added, the first of its name.
+    /// Returns the first parameter with a name that Stripe or this server has added.
     subscript(_ name: String) -> String? { query[name] }
 }
 
 extension RouteInput where Value == String {
-    /// The payment that the path names, whatever it is.
+    /// The payment in the path, unchecked.
     static var payment: Self {
         segment("source", "src_…, pi_… or seti_….")
     }
 }
 
 extension RouteInput where Value == ReturnVisit {
-    /// An address with what Stripe adds to a return URL, and ours.
+    /// Creates the input of a URL with the parameters that Stripe and this server add to a return URL.
     ///
-    /// A customer gets a page, whatever else somebody has put into the address; so everything else
-    /// is passed over. `path`: the payment it names; without it the query does.
+    /// A customer always gets a page, so unknown parameters are ignored. `path` is the payment in the path; without it
+    /// the query names the payment.
     static func visit(at path: RouteInput<String>?) -> Self {
         let ofIntents = [
             ("source", "src_…; or payment_intent, setup_intent with their secrets."),
@@ -80,7 +79,7 @@ extension RouteInput where Value == ReturnVisit {
                 schema: ["type": "string"]
             )
         }
-        // Ours: how often the page was loaded without a script.
+        // Added by this server: the number of loads without a script.
         let names = (ofIntents + ofAll).map(\.0) + ["n"]
         return Self((path?.parameters ?? []) + parameters) { values throws(Problem) in
             var query: [String: String] = [:]

@@ -2,20 +2,20 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// The pages of shops: each made when it is first asked for, and anew once its shop looks otherwise.
+/// The pages of shops, each built on first use, and again after the shop's branding has changed.
 ///
-/// A page costs more than an answer with it, because its style and script are digested for its policy;
-/// and what shops look like may change while we run.
+/// Building a page costs more than sending it, because its style and script are hashed for the policy. The branding may
+/// change while the process runs.
 ///
-/// A class, because all requests share what was made. It holds one page a shop of the configuration.
+/// A class, because all requests share the built pages. It holds one page per shop of the configuration.
 final class ShopPages<Page: Sendable>: Sendable {
     private let branding: @Sendable () -> [AccountID: Branding]
     private let make: @Sendable (Branding?) -> Page
     private let made = Mutex<[AccountID: (shop: Branding, page: Page)]>([:])
-    /// The page of those that have not said who they are.
+    /// The page without branding.
     let plain: Page
 
-    /// Makes pages of shops as `branding` tells them.
+    /// Creates pages with the branding of each shop.
     init(
         of branding: @escaping @Sendable () -> [AccountID: Branding],
         make: @escaping @Sendable (Branding?) -> Page
@@ -25,10 +25,10 @@ final class ShopPages<Page: Sendable>: Sendable {
         plain = make(nil)
     }
 
-    /// The shops with what they look like now.
+    /// The shops with their current branding.
     var shops: [AccountID: Branding] { branding() }
 
-    /// The page of an account.
+    /// Returns the page of an account.
     subscript(account: AccountID) -> Page {
         guard let shop = branding()[account] else { return plain }
         return made.withLock { made in

@@ -3,12 +3,12 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// The accounts: what each has, and what it may have.
+/// The accounts with their usage and limits.
 ///
-/// Nothing is counted for it: what an account has open is the size of a handful of lanes, whatever the
-/// store holds. A key that is bound to accounts is told of those.
+/// The routes count nothing themselves: the number of open watches of an account is the size of a few lanes, regardless
+/// of the size of the store. A key bound to accounts gets only those.
 struct AccountRoutes {
-    /// How long somebody who was refused a watch is to wait: payments end within minutes, not seconds.
+    /// The retry interval after a watch was rejected: payments end within minutes, not seconds.
     static let retryAfter = Duration.seconds(60)
 
     private static let list = Route(
@@ -41,7 +41,9 @@ struct AccountRoutes {
         return Response(ListPage(items: told, next: page.next).wire(for: context) { $0 })
     }
 
-    /// Those that a key is bound to are there whether or not they have had a watch; its cursors are names.
+    /// Returns a page of accounts.
+    ///
+    /// A bound key always sees all of its accounts, and its cursors are account names.
     private func page(
         _ limit: Int,
         _ cursor: String?,
@@ -60,7 +62,7 @@ struct AccountRoutes {
 }
 
 extension PollerWire.Account {
-    /// An account as readers are told of it.
+    /// Creates the API representation of an account.
     init(_ account: AccountID, _ counts: (watches: Int, endpoints: Int), _ limit: AccountLimit) {
         self.init()
         id = account.description
@@ -72,7 +74,7 @@ extension PollerWire.Account {
 }
 
 extension Problem {
-    /// An account has as many open watches as it may.
+    /// Creates the problem of an account that has reached its limit of open watches.
     init(_ refusal: TooManyWatches) {
         self.init(
             .tooManyWatches,

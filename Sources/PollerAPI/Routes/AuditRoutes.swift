@@ -3,10 +3,10 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Who changed what: the audit trail.
+/// The audit trail.
 ///
-/// Whoever is bound to accounts sees what was done to what is theirs, and of others' keys neither name
-/// nor address (``AuditEntry/told(to:)``).
+/// A caller bound to accounts sees the changes of its own objects, and neither names nor addresses of other accounts'
+/// keys (``AuditEntry/told(to:)``).
 struct AuditRoutes {
     private static let list = Route(
         .get,
@@ -56,7 +56,7 @@ struct AuditRoutes {
         var query = query
         query.accounts = context.caller.accounts
         var page = try await trail.entries(query)
-        // How much of others lies between is nobody's to count: what is kept is looked through to its end.
+        // The number of entries of other accounts in between must stay hidden, so the whole trail is searched.
         while !query.accounts.isAll, page.items.count < query.limit, let next = page.next {
             var rest = query
             (rest.cursor, rest.limit) = (next, query.limit - page.items.count)
@@ -68,7 +68,7 @@ struct AuditRoutes {
 }
 
 extension RouteInput where Value == Timestamp? {
-    /// An instant; nil when it is absent.
+    /// Reads an instant; `nil` if the parameter is absent.
     fileprivate static func time(_ name: String, _ description: String) -> Self {
         reading(name, description, .shape("Time")) { text throws(Problem) in
             guard let text else { return nil }
@@ -85,7 +85,7 @@ extension RouteInput where Value == Timestamp? {
 }
 
 extension PollerWire.AuditEntry {
-    /// An entry as it is told.
+    /// Creates the API representation of an entry.
     init(_ entry: Poller.AuditEntry) {
         self.init()
         let change = entry.change

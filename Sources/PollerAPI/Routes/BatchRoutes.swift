@@ -5,10 +5,10 @@ import PollerWire
 
 /// Many watches in one request.
 ///
-/// All are checked before any is enqueued, since half a batch would leave the client to find out which
-/// half. The store takes up to 256 watches of a partition in one call, without a transaction over all: that would stop
-/// every other request for as long, and a batch that is sent again joins what the first try has enqueued. The answer to
-/// a large one is not kept (``RepeatMiddleware``): its repeat joins likewise.
+/// All items are checked before any is enqueued, so that a client need not find out which half of a batch was accepted.
+/// The store takes up to 256 watches of a partition in one call. There is no transaction over all of them, which would
+/// block every other request for its duration. A repeated batch joins the watches of the first attempt. The response to
+/// a large batch is not stored (``RepeatMiddleware``), and its repeat joins in the same way.
 struct BatchRoutes {
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
@@ -61,10 +61,9 @@ struct BatchRoutes {
 
     var routes: [AnsweredRoute] { [Self.enqueue.answered(by: enqueue)] }
 
-    /// Checks everything first.
+    /// Checks all items first, then enqueues them.
     ///
-    /// When the store fails midway some are enqueued, and the client is told to send the batch
-    /// again: those are joined then.
+    /// If the store fails midway, some items are enqueued. The client is asked to repeat the batch, which joins them.
     @Sendable
     private func enqueue(
         _ caller: TraceContext?,
@@ -97,11 +96,11 @@ struct BatchRoutes {
         facts.add("poller.watches", batch.groups.reduce(0) { $0 + $1.count })
         let watches = batch.groups.flatMap(\.self)
         try refuseMismatches(among: watches)
-        // Half of a batch would leave the client to find out which half.
+        // A partly accepted batch would leave the client to find out which items were enqueued.
         if let refusal = try await openWatches.refusal(of: watches) { throw Problem(refusal) }
         let results = try await enqueuer.enqueue(watches)
         for (new, result) in zip(watches, results) {
-            // A watch that can have no more URLs is reported among the results.
+            // A watch that has reached its URL limit is reported among the results.
             guard case .refused(.otherOrder) = result.outcome else { continue }
             if let problem = Problem(result, of: new) { throw problem }
         }
@@ -110,13 +109,13 @@ struct BatchRoutes {
         answer.restarted = results.count { $0.outcome == .restarted }
         answer.joined = results.count { $0.outcome == .joined }
         answer.duplicates = batch.duplicates
-        // Of what was just enqueued only the kind is known.
+        // Only the kind of a newly enqueued source is known.
         answer.deprecation = results.contains { $0.key.kind == .source } ? .ofSource(nil) : nil
         answer.results = results.map { BatchResult.Result($0) }
         return Response(answer)
     }
 
-    /// Refuses the whole batch when two items name different orders for one source.
+    /// Rejects the whole batch if two items name different orders for one source.
     ///
     /// The store compares each item with the open watch of its source (``WatchStore/enqueue(_:reading:)``).
     private func refuseMismatches(among watches: [NewWatch]) throws(Problem) {

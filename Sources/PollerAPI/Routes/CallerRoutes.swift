@@ -3,14 +3,14 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Who asks, as the server knows them: for programs that leave out what their key may not do.
+/// The caller's permissions, for programs that hide actions their key does not allow.
 struct CallerRoutes {
     private static let caller = Route(
         .get,
         "/v1/caller",
         "getCaller",
         "Read what the key of this request may do",
-        // Every role may read watches, so every key may ask this.
+        // Every role may read watches, so every key may use this route.
         access: .key(.readWatches),
         answers: [.ok("The key's holder.", "Caller")],
         usesStore: false
@@ -31,7 +31,7 @@ struct CallerRoutes {
 }
 
 extension KeyHolder {
-    /// A caller's description of itself.
+    /// Creates the description of a caller.
     init(_ caller: Caller) {
         self.init()
         name = caller.name

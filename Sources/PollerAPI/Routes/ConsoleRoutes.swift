@@ -6,18 +6,18 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// The console: the cluster in a browser, made of the files in `Console`.
+/// The console: a web page built from the files in `Console`.
 ///
-/// It holds nothing secret and asks the API like everybody else, with a key when there are keys: so
-/// anybody may have the page and its scripts, and what they show is behind the same check as everything.
+/// The page contains no secrets and uses the API like any other client, with a key if the server has keys. So the page
+/// and its scripts are public, and its data is protected by the API.
 ///
-/// *Policy.* The page's only style is in it, by digest. Its scripts are modules, files of their own that
-/// name each other, so the policy names this host; that is as narrow, because nothing else that can be
-/// had here is a script: every other answer is JSON or a page and says `nosniff`. And no script of the page
-/// can make markup of text, whatever it was told (`require-trusted-types-for`).
+/// *Policy.* The page's only style is inline, allowed by digest. Its scripts are modules in separate files that import
+/// each other, so the policy allows this host. That is equally strict, because this host serves no other script: every
+/// other response is JSON or a page, with `nosniff`. No script of the page can create markup from text
+/// (`require-trusted-types-for`).
 struct ConsoleRoutes {
     private static let page = made(basedOn: "'none'")
-    /// Its addresses are those of a `<base>`, for a proxy that has told its prefix and may leave out the slash behind it.
+    /// The page with a `<base>`, for a proxy that forwards its prefix and may omit the slash after it.
     private static let basedPage = made(basedOn: "'self'")
 
     private static func made(basedOn base: String) -> HTMLPage {
@@ -85,7 +85,7 @@ struct ConsoleRoutes {
         guard let script = ConsoleScript.all[name] else {
             throw Problem(.notFound, "The console has no such script; GET / is its page.")
         }
-        // Asked about at every visit, and sent only after an update of the server.
+        // Revalidated at every visit, and sent again only after an update of the server.
         let headers: HTTPFields = [.eTag: script.tag, .cacheControl: "no-cache"]
         guard request.headers[.ifNoneMatch] != script.tag else {
             return Response(status: .notModified, headers: headers)
@@ -98,10 +98,10 @@ struct ConsoleRoutes {
     }
 }
 
-/// A module of the console as it is sent.
+/// A module of the console.
 struct ConsoleScript: Sendable {
     let text: ByteBuffer
-    /// Differs when the text does.
+    /// The `ETag`, which depends on the text.
     let tag: String
 
     private init(_ bytes: [UInt8]) {
@@ -110,7 +110,7 @@ struct ConsoleScript: Sendable {
         tag = "\"\(Base64URL.encode(Array(digest)))\""
     }
 
-    /// Every module, by the name others import it by.
+    /// Every module, by the name that others import.
     static let all: [String: ConsoleScript] = [
         "api.js": PackageResources.api_js,
         "app.js": PackageResources.app_js,

@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// What was tried, of one delivery.
+/// The attempts of a delivery.
 extension DeliveryRoutes {
     @Sendable
     func attempts(
@@ -12,7 +12,7 @@ extension DeliveryRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        // First whether it is theirs: what is somebody else's is not even read.
+        // First check access: a delivery of another account is not even read.
         if !context.caller.accounts.isAll { _ = try await snapshot(id, context.caller) }
         let attempts = try await backend.deliveries.attempts(of: id)
         if attempts.isEmpty { _ = try await snapshot(id, context.caller) }
@@ -27,7 +27,7 @@ extension DeliveryRoutes {
         )
     }
 
-    /// The events of attempts so old that only their numbers are kept.
+    /// Returns the event IDs of attempts so old that only their numbers are stored.
     private func names(
         of attempts: [AttemptRecord],
         _ id: DeliveryID

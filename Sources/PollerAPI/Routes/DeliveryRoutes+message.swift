@@ -63,7 +63,7 @@ extension DeliveryRoutes {
         return Response(answer)
     }
 
-    /// The target of a delivery, with the watch that a mail needs; `nil` when its endpoint was removed.
+    /// Returns the target of a delivery, with the watch that an email needs; `nil` if its endpoint was removed.
     private func target(of delivery: Poller.Delivery) async throws -> DeliveryTarget? {
         var target = delivery.url.map { DeliveryTarget($0) }
         if target == nil {

@@ -4,13 +4,13 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The deliveries: how they stand, what was tried, and to try again.
+/// Deliveries: their state and attempts, and retry and dismiss.
 ///
-/// A delivery's state is changed by notifiers all the time. To retry is therefore a change that holds
-/// only for the state it was made from (``DeliveryRevision``), read and tried again some rounds, and
-/// then a 409 that says "now": a lock would let a person's click hold up the sending.
+/// Notifiers change a delivery's state all the time. A retry is therefore a conditional update of the state it was
+/// computed from (``DeliveryRevision``). It is attempted for some rounds, and then fails with a 409. A lock would let
+/// an operator's request block the delivery.
 struct DeliveryRoutes {
-    /// Rounds of reading and changing a delivery that notifiers change meanwhile.
+    /// The maximum rounds of reading and updating a delivery that notifiers change concurrently.
     private static let roundsMax = 5
 
     private static let list = Route(
@@ -127,7 +127,7 @@ struct DeliveryRoutes {
         return Response(try await told(page(of: key, wanted.query), context))
     }
 
-    /// A page, with what those wait for that wait for their endpoint.
+    /// Returns a page, with the endpoint's state for deliveries that wait for their endpoint.
     private func told(
         _ page: ListPage<DeliverySnapshot>,
         _ context: APIContext
@@ -149,7 +149,7 @@ struct DeliveryRoutes {
         }
     }
 
-    /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
+    /// Returns the deliveries of one source: to its inline URLs, and to endpoints that may receive its events.
     private func page(
         of key: WatchKey,
         _ query: DeliveryQuery
@@ -177,7 +177,9 @@ struct DeliveryRoutes {
         return Response(try await shown(snapshot))
     }
 
-    /// Retrying what is due already succeeds: the answer to the first try got lost.
+    /// Retries a delivery.
+    ///
+    /// A delivery that is already due succeeds, as the first response may have been lost.
     @Sendable
     private func retry(
         _ id: DeliveryID,
@@ -212,7 +214,9 @@ struct DeliveryRoutes {
         throw Self.busy(id)
     }
 
-    /// Dismissing what has given up nothing succeeds: the answer to the first try got lost.
+    /// Dismisses dead letters.
+    ///
+    /// A delivery without any succeeds, as the first response may have been lost.
     @Sendable
     private func dismiss(
         _ id: DeliveryID,
@@ -254,7 +258,7 @@ struct DeliveryRoutes {
         )
     }
 
-    /// Nothing is sent to a disabled endpoint, so a retry would only seem to have worked.
+    /// Nothing is sent to a disabled endpoint, so a retry would have no effect.
     private func checkEnabled(_ id: EndpointID) async throws {
         guard
             case .disabled(let reason, _, _) = try await backend.endpoints.store.read(id)?
@@ -266,7 +270,7 @@ struct DeliveryRoutes {
         )
     }
 
-    /// Reads a delivery that the caller may see.
+    /// Returns a delivery that the caller may access.
     func snapshot(
         _ id: DeliveryID,
         _ caller: Caller
@@ -280,7 +284,7 @@ struct DeliveryRoutes {
         return snapshot
     }
 
-    /// A delivery with the state and the name of its endpoint.
+    /// Returns a delivery with the state and the name of its endpoint.
     private func shown(_ snapshot: DeliverySnapshot) async throws -> PollerWire.Delivery {
         let endpoint = snapshot.delivery.endpoint
         let lane = try await backend.deliveries.lane(LaneID(endpoint: endpoint))
@@ -296,7 +300,7 @@ struct DeliveryRoutes {
 }
 
 extension RouteInput where Value == DeliveryID {
-    /// The delivery that the path names.
+    /// The delivery in the path.
     static var delivery: Self {
         path(
             DeliveryID.self,
@@ -308,7 +312,7 @@ extension RouteInput where Value == DeliveryID {
 }
 
 extension RouteInput where Value == WatchKey? {
-    /// The watch that the parameters name; nil when they name none.
+    /// The watch in the query; `nil` if the query names none.
     fileprivate static var ofSource: Self {
         let named = RouteInput<(source: SourceID?, account: AccountID?, kind: String?)>.all(
             .query(

@@ -1,28 +1,28 @@
 import Poller
 import PollerIdentity
 
-/// The disputes that were read within the last minute.
+/// A cache of disputes that were read within the last minute.
 ///
-/// *Cost*: an account is read once a minute at most, and after a failure once in ten seconds. Requests that arrive
-/// during a read wait for its result. A request reads at most ``readsMax`` accounts, ``atOnce`` at a time, and begins
+/// *Cost*: each account is read at most once a minute, and after a failure once in ten seconds. Requests that arrive
+/// during a read wait for its result. A request reads at most ``readsMax`` accounts, ``atOnce`` at a time, and starts
 /// no read after ``patience``. The results are kept, and the next request continues with the remaining accounts.
 ///
 /// An actor, because requests share it.
 actor DisputeCache {
-    /// How long a result is shown.
+    /// The cache time of a result.
     private static let span = Duration.seconds(60)
-    /// How long a failure is shown.
+    /// The cache time of a failure.
     private static let failureSpan = Duration.seconds(10)
-    /// Accounts that are kept; above that the oldest are removed.
+    /// The maximum number of cached accounts, above which the oldest is removed.
     private static let accountsMax = 1000
-    /// Accounts that a request reads from the upstream.
+    /// The maximum number of accounts that a request reads from the upstream.
     static let readsMax = 200
-    /// Accounts read at a time by one request.
+    /// The number of accounts that a request reads concurrently.
     static let atOnce = 8
-    /// After this a request begins no further read: a person waits for it.
+    /// The time after which a request starts no further read, because a person waits for it.
     private static let patience = Duration.seconds(15)
 
-    /// A result, and its age.
+    /// A result and its age.
     struct Reading: Sendable {
         let result: Result<[AccountDispute], DisputeReadFailure>
         let age: Duration
@@ -59,10 +59,10 @@ actor DisputeCache {
         self.clock = clock
     }
 
-    /// The accounts with disputes that can be read.
+    /// The accounts whose disputes can be read.
     nonisolated var accounts: [AccountID] { book.disputedAccounts }
 
-    /// The disputes of some accounts; accounts that a later request will read are missing.
+    /// Returns the disputes of some accounts, without those that a later request will read.
     func disputes(of accounts: [AccountID]) async -> [AccountID: Reading] {
         var known: [AccountID: Reading] = [:]
         var left: [AccountID] = []
@@ -86,7 +86,7 @@ actor DisputeCache {
         }
     }
 
-    /// The disputes of an account.
+    /// Returns the disputes of an account.
     func disputes(of account: AccountID) async -> Reading {
         if let reading = fresh(account) { return reading }
         let read: Task<Result<[AccountDispute], DisputeReadFailure>, Never>
@@ -100,12 +100,12 @@ actor DisputeCache {
         return Reading(result: await read.value, age: .zero)
     }
 
-    /// The watch of a dispute, found since the last read of its account; nil if it was not searched for yet.
+    /// Returns the watch of a dispute, if searched since the last read of its account; `nil` otherwise.
     func place(of dispute: AccountDispute) -> Place? {
         kept[dispute.account]?.places[dispute.id]
     }
 
-    /// Keeps the watch that was found for a dispute.
+    /// Caches the watch of a dispute.
     func keep(_ place: Place, of dispute: AccountDispute) {
         kept[dispute.account]?.places[dispute.id] = place
     }

@@ -3,10 +3,10 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// The disputes of the accounts, with their deadlines, as the upstream has them now.
+/// The disputes of the accounts with their deadlines, in their current state at the upstream.
 ///
-/// *Cost*: at most one list of the upstream per account and minute, for any number of requests (``DisputeCache``). As
-/// rarely, up to three reads of the store for each dispute, to find its payment.
+/// *Cost*: at most one list request per account and minute at the upstream, for any number of requests
+/// (``DisputeCache``). Equally rarely, up to three reads of the store for each dispute, to find its payment.
 struct DisputeRoutes {
     private static let list = Route(
         .get,
@@ -66,7 +66,7 @@ struct DisputeRoutes {
                 answer.unread.append(unread)
             }
         }
-        // Those that can no longer be answered come last, the newest first.
+        // Disputes that need no response come last, the newest first.
         answer.data.sort { left, right in
             let never = Int64.max
             return (left.dueAt?.ms ?? never, right.createdAt?.ms ?? 0)
@@ -98,7 +98,7 @@ struct DisputeRoutes {
         return told
     }
 
-    /// The watch of the disputed payment, searched for once after each read of its account.
+    /// Returns the watch of the disputed payment, searched once after each read of its account.
     private func place(
         of dispute: AccountDispute,
         _ cache: DisputeCache
@@ -110,7 +110,7 @@ struct DisputeRoutes {
         return place
     }
 
-    /// The watch of the disputed payment: of its intent, of its charge, or the one that created the charge.
+    /// Returns the watch of the disputed payment: of its intent, of its charge, or the one that created the charge.
     private func watch(of dispute: AccountDispute) async throws -> WatchSnapshot? {
         var keys: [WatchKey] = []
         if let intent = dispute.intent {
@@ -126,7 +126,7 @@ struct DisputeRoutes {
             if let found = try await watches.snapshot(of: key) { return found }
         }
         guard let charge = dispute.charge,
-            // An ID from the upstream is a single word; any other text has no watch.
+            // An ID from the upstream is a single word. Any other text has no watch.
             let search = try? SearchQuery(
                 charge.description,
                 keys: watches.searchKeys,

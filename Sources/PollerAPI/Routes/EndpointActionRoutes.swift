@@ -5,12 +5,12 @@ import PollerQueue
 import PollerWire
 import StandardWebhooks
 
-/// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
+/// Actions on an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
 ///
-/// A test goes past the queue and shows whether the receiver is there, also while deliveries are held; one that is
-/// accepted ends the pause after failures. A rotation lets the old secrets sign beside the new one, so
-/// that a receiver learns the new one in its own time; at most three, because each is a signature in
-/// every request. Enabling and disabling twice is as good as once.
+/// A test bypasses the queue and shows whether the endpoint responds, also while deliveries are held. A successful test
+/// ends the pause after failures. After a rotation the old secrets sign in addition to the new one, so that the
+/// recipient can switch at any time. At most three secrets are active, because each adds a signature to every request.
+/// Enabling and disabling are idempotent.
 extension EndpointRoutes {
     private static let test = Route(
         .post,
@@ -100,7 +100,9 @@ extension EndpointRoutes {
         ]
     }
 
-    /// Answers 200 whatever the receiver did: that it could be asked is the success.
+    /// Tests an endpoint.
+    ///
+    /// The response is 200 whatever the endpoint answered, because the test itself succeeded.
     @Sendable
     private func test(
         _ name: EndpointName,
@@ -124,9 +126,9 @@ extension EndpointRoutes {
         return Response(EndpointTest(result))
     }
 
-    /// Tries one of the deliveries that wait for an endpoint which had failed and answers again.
+    /// Retries one pending delivery of an endpoint that had failed and responds again.
     ///
-    /// The first one that is accepted ends the pause of all the others.
+    /// The first accepted delivery ends the pause of all others.
     private func retryWaiting(for endpoint: Poller.Endpoint) async throws {
         let lane = try await deliveries.lane(LaneID(endpoint: endpoint.id))
         guard endpoint.isEnabled, lane?.failingSince != nil else { return }
@@ -142,7 +144,9 @@ extension EndpointRoutes {
         }
     }
 
-    /// A repeat with the same `Idempotency-Key` answers the same secret.
+    /// Rotates the secret.
+    ///
+    /// A repeat with the same `Idempotency-Key` returns the same secret.
     @Sendable
     private func rotate(
         _ name: EndpointName,
@@ -176,7 +180,7 @@ extension EndpointRoutes {
             EndpointRequest(account: old.account, key: context.caller.own(key), body: []).key
         }
         var refusal: InvalidInput?
-        // As it is replaced: while the body came, somebody else may have changed it.
+        // The endpoint at the moment of the update: it may have changed while the body arrived.
         var replaced = old
         let rotated = try await backend.store.update(old.id) { endpoint, now in
             replaced = endpoint
@@ -205,8 +209,8 @@ extension EndpointRoutes {
         let answer = try await changed(old.id, context) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
         }
-        // A hold of its deliveries belongs to the time before. A notifier releases it once it has seen the change, but
-        // a read of the endpoint before that would still show the hold.
+        // A hold belongs to the time before. A notifier releases it after it has seen the change, but a read of the
+        // endpoint before that would still show the hold.
         if !old.isEnabled { try await deliveries.resume(LaneID(endpoint: old.id)) }
         return answer
     }
@@ -232,9 +236,11 @@ extension EndpointRoutes {
         }
     }
 
-    /// Tells that of `inline` alone: a registered endpoint's is told once.
+    /// Returns the inline secret of an account.
     ///
-    /// Any account has one, also one that nobody has heard of: it is made from the name.
+    /// The secret of a registered endpoint is shown only once.
+    ///
+    /// Every account has one, even an unknown account, because it is derived from the name.
     @Sendable
     private func secret(
         _ asked: (name: String, account: AccountID),
@@ -264,7 +270,7 @@ extension EndpointRoutes {
 }
 
 extension RouteInput where Value == AccountID {
-    /// Whose secret is meant; that of the operators' own URLs too, which is no account's.
+    /// The account of the secret, which may be that of the operators' URLs.
     fileprivate static var signer: Self {
         let named = RouteInput<String?>.text(
             "account",

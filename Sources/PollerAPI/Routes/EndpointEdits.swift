@@ -3,10 +3,9 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// How the routes of endpoints find what they are asked about, and how they change it: in one step of the
-/// store for each, made of what is stored then.
+/// Helpers that read an endpoint and change it in one conditional update of the store.
 extension EndpointRoutes {
-    /// The endpoint of a name.
+    /// Returns the endpoint of a request.
     func stored(_ name: EndpointName) async throws -> StoredEndpoint {
         guard let stored = try await backend.store.read(name.id, of: name.accounts) else {
             throw Problem.endpointNotFound(name.id)
@@ -14,7 +13,7 @@ extension EndpointRoutes {
         return stored
     }
 
-    /// The endpoint of a name, for a change that holds for a certain one.
+    /// Returns the endpoint of a request if its revision matches the condition.
     func stored(
         _ name: EndpointName,
         as condition: Precondition
@@ -24,7 +23,7 @@ extension EndpointRoutes {
         return stored
     }
 
-    /// Changes an endpoint and answers with it.
+    /// Changes an endpoint and returns it as the response.
     func changed(
         _ id: EndpointID,
         as condition: Precondition = .none,
@@ -59,8 +58,8 @@ extension EndpointRoutes {
         return Response(PollerWire.Endpoint(endpoint))
     }
 
-    /// The fallback must be there, under the same account: a typing mistake would be noticed only
-    /// when it is needed.
+    /// Checks that the fallback exists under the same account: a typing mistake would be noticed only when the fallback
+    /// is needed.
     func checkFallback(_ endpoint: Poller.Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
         guard try await backend.store.read(fallback, of: .some([endpoint.account])) != nil else {

@@ -1,15 +1,15 @@
 import Poller
 import PollerIdentity
 
-/// How a request names an endpoint.
+/// The endpoint of a request.
 struct EndpointName: Sendable {
     let id: EndpointID
-    /// An endpoint of another account is not found.
+    /// The accounts in which the endpoint is searched.
     let accounts: AccountSet
 }
 
 extension RouteInput where Value == EndpointName {
-    /// The endpoint that the path names, when it is of the account that the query may name.
+    /// The endpoint in the path, in the account that the query may name.
     static var name: Self {
         .all(
             .endpoint,
@@ -19,12 +19,12 @@ extension RouteInput where Value == EndpointName {
 }
 
 extension StoredEndpoint {
-    /// What its `ETag` begins with: the version that a change of it replaces.
+    /// The prefix of the `ETag`: the version that a change replaces.
     var revision: String { String(version, radix: 36) }
 }
 
 extension Problem {
-    /// "Another endpoint has this name", with its ID.
+    /// Creates the problem of a name that another endpoint has.
     static func endpointNameTaken(_ name: String?, by holder: EndpointID) -> Problem {
         Problem(
             .endpointNameTaken,
@@ -34,7 +34,7 @@ extension Problem {
         )
     }
 
-    /// "There is no such endpoint", with what to do.
+    /// Creates the problem of an endpoint that does not exist.
     static func endpointNotFound(_ id: EndpointID) -> Problem {
         Problem(
             .endpointNotFound,

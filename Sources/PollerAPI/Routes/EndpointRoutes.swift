@@ -7,21 +7,18 @@ import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.
 ///
-/// *Secrets* are told in the answer that made them and never again, and the values of headers never:
-/// who may list endpoints need not be able to sign as we do.
+/// *Secrets* are returned only in the response that created them, and header values never: permission to list endpoints
+/// must not include permission to sign.
 ///
-/// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint needs no name
-/// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation. Beneath
-/// (``RepeatMiddleware``) the registry notes which request has made an endpoint, in the step that makes it:
-/// a repeat after a crash finds it.
+/// *Repeats.* Creation is the only operation here that is not idempotent, because clients do not choose the ID. So its
+/// `Idempotency-Key` is stored, and so is that of a rotation. In addition to ``RepeatMiddleware``, the registry records
+/// the creating request in the same step as the endpoint, so a repeat after a crash finds it.
 ///
-/// *Changes* are functions that the store applies to what it holds, again when somebody else was
-/// faster: two requests that change different fields both win. One with `If-Match` is made of what its
-/// client has seen, or not at all. A change is tried on the endpoint as it was read first, so that what is
-/// wrong with it costs no write.
+/// *Changes* are functions that the store applies to the current value, and applies again after a concurrent change. So
+/// two requests that change different fields both succeed. A change with `If-Match` applies to the version that the
+/// client has read, or fails. A change is first applied to the endpoint as read, so that an invalid one costs no write.
 ///
-/// *Endpoints of the configuration file* belong to that file: changed here they would be changed back
-/// at the next start.
+/// *Endpoints of the configuration file* can be changed only there: a change here would be reverted at the next start.
 struct EndpointRoutes {
     private static let create = Route(
         .post,
@@ -102,8 +99,10 @@ struct EndpointRoutes {
         ] + actions
     }
 
-    /// With an `Idempotency-Key` a repeat answers what the first one made; its secret too, as
-    /// long as nobody has changed the endpoint since.
+    /// Creates an endpoint.
+    ///
+    /// A repeat with the same `Idempotency-Key` returns the endpoint of the first request, with its secret as long as
+    /// the endpoint is unchanged.
     @Sendable
     private func create(
         _: Void,
@@ -153,7 +152,9 @@ struct EndpointRoutes {
         }
     }
 
-    /// Creates an endpoint; says so when nobody knows whether that has happened.
+    /// Stores an endpoint.
+    ///
+    /// If the store's result is unknown, the error says so.
     private func stored(
         _ endpoint: Poller.Endpoint,
         _ key: EndpointRequest?
@@ -211,7 +212,7 @@ struct EndpointRoutes {
         return endpoint
     }
 
-    /// The endpoint with its newest secret, which is told only here.
+    /// Returns the endpoint with its newest secret, which no other response contains.
     static func shown(
         _ endpoint: Poller.Endpoint,
         status: HTTPResponse.Status = .ok
@@ -242,11 +243,11 @@ struct EndpointRoutes {
         )
     }
 
-    /// How each of a page stands: one that is held up must be found without asking one by one.
+    /// Returns the health of the endpoints of a page, so that a failing one is visible in the list.
     private func health(of endpoints: [Poller.Endpoint]) async throws -> [EndpointID: LaneReport] {
         try await withThrowingTaskGroup(of: (EndpointID, LaneReport?).self) { group in
             for endpoint in endpoints {
-                // A page at most, on one connection.
+                // At most one page, on one connection.
                 group.addTask { [deliveries] in
                     (endpoint.id, try await deliveries.lane(endpoint.lane))
                 }
@@ -308,7 +309,9 @@ struct EndpointRoutes {
         }
     }
 
-    /// Removing what is gone is told as such: there is no telling whether it ever was there.
+    /// Removes an endpoint.
+    ///
+    /// A missing one is reported as missing, because it is unknown whether it ever existed.
     @Sendable
     private func remove(
         _ asked: (name: EndpointName, condition: Precondition),

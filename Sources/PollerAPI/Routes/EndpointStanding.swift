@@ -3,18 +3,18 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-// How endpoints stand, for those who look at them or at their deliveries.
+// The health of endpoints, for their own representation and that of their deliveries.
 
 extension LaneControl {
-    /// Endpoints of a page that are looked at: what waits in a page waits for a few.
+    /// The maximum number of endpoints read for a page, whose deliveries usually wait for a few.
     private static var lookedAtMax: Int { 100 }
 
-    /// Those of some endpoints that nothing goes out to now, with how they stand.
+    /// Returns the endpoints among these whose deliveries are stopped, with their state.
     func stopped(_ endpoints: Set<EndpointID>) async throws -> [EndpointID: LaneReport] {
         let some = endpoints.sorted { "\($0)" < "\($1)" }.prefix(Self.lookedAtMax)
         return try await withThrowingTaskGroup(of: (EndpointID, LaneReport?).self) { group in
             for endpoint in some {
-                // A page at most, on one connection.
+                // At most one page, on one connection.
                 group.addTask { (endpoint, try await self.lane(LaneID(endpoint: endpoint))) }
             }
             return try await group.reduce(into: [:]) { found, one in
@@ -28,12 +28,14 @@ extension LaneControl {
 }
 
 extension EndpointStore {
-    /// Endpoints of a page for which names are read: one read each, and a page of deliveries has few endpoints.
+    /// The maximum number of names read for a page, one read each.
+    ///
+    /// A page of deliveries has few endpoints.
     private static var namedMax: Int { 100 }
 
-    /// The names of some endpoints, by ID; those without a name are missing.
+    /// Returns the names of some endpoints by ID, without those that have no name.
     ///
-    /// An endpoint that cannot be read has no name here, because a list that only shows names must not fail for it.
+    /// An endpoint that cannot be read is left out, because a list that only shows names must not fail for it.
     func names(of endpoints: Set<EndpointID>) async -> [EndpointID: String] {
         let some = endpoints.sorted { "\($0)" < "\($1)" }.prefix(Self.namedMax)
         return await withTaskGroup(of: (EndpointID, String?).self) { group in
@@ -46,14 +48,13 @@ extension EndpointStore {
 }
 
 extension DeliveryBook where Self: LaneControl {
-    /// Deliveries with events given up that are counted: two reads of a hundred each, or three.
+    /// The maximum number of deliveries with dead letters that are counted, in two or three reads.
     private static var deadMax: Int { 500 }
 
-    /// How an endpoint takes what it is sent, and what of that was given up; nil where there is nothing to
-    /// tell.
+    /// Returns the health of an endpoint with its dead letters; `nil` if there is neither a lane nor a dead letter.
     ///
-    /// *Cost*: a read of its lane and of the newest in quarantine of its partition, and one or two
-    /// deliveries where something is wrong.
+    /// *Cost*: a read of its lane and of the newest entries in its partition's quarantine, and one or two deliveries if
+    /// there is a problem.
     func health(of endpoint: EndpointID) async throws -> PollerWire.EndpointHealth? {
         let lane = try await lane(LaneID(endpoint: endpoint))
         let found = try await deadLetters(of: endpoint, limit: Self.deadMax)

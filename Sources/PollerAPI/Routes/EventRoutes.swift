@@ -5,7 +5,7 @@ import PollerIdentity
 import PollerWire
 import Synchronization
 
-/// What was recorded: of one watch by seq, of all by a cursor.
+/// The recorded events: of one watch by `seq`, of all watches by cursor.
 struct EventRoutes {
     private static let ofWatch = Route(
         .get,
@@ -93,7 +93,7 @@ struct EventRoutes {
                 let page = try await reader.page(after: start)
                 return (page, page.passed)
             }
-            // Entries that the filter hides need not be looked at again.
+            // Entries that the filter excludes are not read again.
             position.withLock { $0 = page.next }
             return page.isWorthTelling ? page : nil
         }
@@ -135,9 +135,9 @@ struct EventRoutes {
         }
     }
 
-    /// Positions right before what was recorded at `ms`, never beyond the newest.
+    /// Returns the positions directly before the entries recorded at `ms`, never beyond the newest.
     private func cursor(at ms: UInt64) async throws -> OutboxCursor {
-        // Redis numbers the entries of one ms from 0, so this is behind all of the ms before.
+        // Redis numbers the entries of one millisecond from 0, so this is after all of the previous millisecond.
         let before = OutboxPosition(ms: ms - 1, n: UInt64(truncatingIfNeeded: UInt32.max))
         let bounds = try await backend.outbox.bounds()
         return OutboxCursor(
@@ -151,7 +151,7 @@ struct EventRoutes {
 }
 
 extension Page<RawJSON> {
-    /// A page of one log behind a seq, of which one event more than `limit` was asked for.
+    /// Creates a page of one log after a `seq`, from a read of one event more than `limit`.
     init(of events: [Poller.Event], limit: Int, after seq: Int) {
         let page = events.prefix(limit)
         self.init(page.map { RawJSON(unchecked: $0.json) })
@@ -161,13 +161,13 @@ extension Page<RawJSON> {
     }
 }
 
-/// Where a list of all events begins.
+/// The start of a list of all events.
 enum EventsStart: Sendable {
-    /// After what a page before has told.
+    /// After the events of an earlier page.
     case cursor(String)
     case oldest
     case now
-    /// At what was recorded from this time on, in ms.
+    /// From this recording time on, in ms.
     case time(UInt64)
 }
 
@@ -185,10 +185,10 @@ extension SchemaNode {
 }
 
 extension RouteInput where Value == EventsStart {
-    /// `cursor`, or `from` (`oldest`, `now`, or a time).
+    /// The parameter `cursor`, or `from` (`oldest`, `now`, or a time).
     fileprivate static var start: Self {
         .all(
-            // Sealed already: they are the live gateway's, too.
+            // Already encrypted, because the live gateway uses the same cursors.
             RouteInput<String?>.text("cursor", "next of the page before.", .outboxCursor),
             .text(
                 "from",

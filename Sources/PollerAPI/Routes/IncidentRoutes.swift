@@ -2,10 +2,10 @@ import Hummingbird
 import Poller
 import PollerWire
 
-/// What operators were told of: incidents that are open, and those of late.
+/// Incidents that are open or were recently resolved.
 ///
-/// They are the cluster's, so whoever is bound to accounts is told of none. Nobody opens or resolves one by
-/// hand: an incident is over when what it is about is well again.
+/// They concern the cluster, so a caller bound to accounts sees none. Incidents are not opened or resolved manually: an
+/// incident ends when its problem is gone.
 struct IncidentRoutes {
     private static let list = Route<PollerWire.Incident.Status?>(
         .get,

@@ -4,18 +4,17 @@ package import Poller
 package import PollerIdentity
 package import PollerWire
 
-/// The keys of the API: list, make, revoke.
+/// The keys of the API: list, create, revoke.
 ///
-/// A key is told once, in the answer that made it; what is kept opens nothing. Whoever makes keys may
-/// give away what is theirs and no more: neither a scope nor an account beyond their own. A new key
-/// holds at once where it was made, and within a second everywhere.
+/// A key is returned only in the response that created it, and the stored data grants no access. A key can create keys
+/// with at most its own scopes and accounts. A new key is valid at once on the process that created it, and within a
+/// second on all others.
 ///
-/// To make a key is not repeatable by nature, so its `Idempotency-Key` is kept: a repeat is told the same
-/// key. Of that the store has nothing that opens anything: the answer is sealed with what its maker's key
-/// is, and in no store (``RequestSeals``). Whoever carries a request out that another process has begun, and
-/// of which nobody knows how far it has come, makes a key of the same id (``APIContext/seed``): it takes
-/// the place of one that nobody was told. Who has lost an answer and has sent no such header revokes
-/// the key that the list then shows, and makes another.
+/// Creating a key is not idempotent, so its `Idempotency-Key` is stored, and a repeat returns the same key. The store
+/// has nothing that grants access: the response is encrypted with the creator's API key, which is in no store
+/// (``RequestSeals``). If a process repeats a request that another one began, it creates a key with the same ID
+/// (``APIContext/seed``), which replaces one that no client received. A client that lost a response without the header
+/// revokes the key in the list, and creates another one.
 struct KeyRoutes {
     private static let list = Route(
         .get,
@@ -58,7 +57,7 @@ struct KeyRoutes {
         problems: [404, 409]
     )
 
-    /// Keys of whoever is bound to accounts: a twentieth of what a cluster may have.
+    /// The maximum number of keys of callers bound to accounts, a twentieth of the cluster's limit.
     private static let boundMax = 50
 
     let store: (any KeyStore)?
@@ -100,10 +99,10 @@ struct KeyRoutes {
                     + "accounts first, that never ends."
             )
         }
-        // Who was revoked a moment ago makes none.
+        // A caller that was just revoked cannot create a key.
         try await ring.refresh()
         try context.recheck()
-        // Who is bound to accounts leaves room for others.
+        // A caller bound to accounts leaves capacity for others.
         let accounts = context.caller.accounts
         let share = accounts.isAll ? nil : KeyShare(of: accounts, countMax: Self.boundMax)
         switch try await known().create(key, digest: text.digest, within: share) {
@@ -126,7 +125,7 @@ struct KeyRoutes {
         }
     }
 
-    /// What is wanted, within what its maker may.
+    /// Returns the requested key, limited to the creator's permissions.
     private func key(
         _ wanted: NewAccessKey,
         id: KeyID,
@@ -195,7 +194,7 @@ struct KeyRoutes {
         }
     }
 
-    /// Notes who was let in or shut out.
+    /// Records a created or revoked key in the audit trail.
     private func noted(
         from old: Poller.AccessKey?,
         to new: Poller.AccessKey?,
@@ -211,7 +210,7 @@ struct KeyRoutes {
         )
     }
 
-    /// A key as somebody is told it: without its maker's name, when that is none of theirs.
+    /// Returns a key for a caller, without the creator's name if the creator belongs to other accounts.
     private static func told(
         _ key: Poller.AccessKey,
         to caller: Caller,
@@ -230,7 +229,7 @@ struct KeyRoutes {
 }
 
 extension RouteInput where Value == KeyID {
-    /// The key that the path names.
+    /// The key in the path.
     fileprivate static var accessKey: Self {
         path(KeyID.self, "key", "The key's id: key_….", .matching("^key_[A-Za-z0-9_.-]{1,60}$"))
     }
@@ -239,7 +238,9 @@ extension RouteInput where Value == KeyID {
 extension KeyID: CheckedText {}
 
 extension Poller.AccessKey {
-    /// A key that somebody wants; `standard` are the accounts of one that names none.
+    /// Creates a key from a request.
+    ///
+    /// `standard` are the accounts of a request that names none.
     package init(
         _ wanted: NewAccessKey,
         id: KeyID,
@@ -282,7 +283,9 @@ extension Poller.AccessKey {
 }
 
 extension PollerWire.AccessKey {
-    /// A key as it is told; the key itself only by whom it was made.
+    /// Creates the API representation of a key.
+    ///
+    /// Only the creation response adds the key itself.
     package init(_ key: Poller.AccessKey) {
         self.init()
         id = key.id.description

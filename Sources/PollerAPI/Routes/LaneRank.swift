@@ -2,15 +2,14 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// A lane's place in the list of lanes: what holds things up comes first.
+/// The rank of a lane in the list, the most restricted first.
 ///
-/// First the lanes that have overdue items and may not go on, then those that have overdue
-/// items, then those that are stopped or slowed with nothing overdue, then the rest; within each
-/// the longest overdue first.
+/// The order is: lanes with overdue items that are stopped, other lanes with overdue items, lanes that are stopped or
+/// slowed without overdue items, all others. Within each group, the most overdue comes first.
 struct LaneRank: Hashable, Comparable {
-    /// 0–3, as above.
+    /// The group, 0–3 in the order above.
     let group: Int
-    /// When the oldest overdue item became due, in ms; the greatest number when none is.
+    /// The due time of the most overdue item, in ms; the maximum if none is overdue.
     let overdueSince: Int64
     let lane: String
 
@@ -38,30 +37,30 @@ struct LaneRank: Hashable, Comparable {
     }
 }
 
-/// How a lane stands, in one word; what holds it up most comes first.
+/// The state of a lane: its most important restriction.
 package enum LaneState: String, Hashable, Sendable, CaseIterable {
-    /// Stopped by a person until a person resumes it.
+    /// Paused by an operator until an operator resumes it.
     case paused
-    /// Its circuit is open: too many attempts in a row got no answer.
+    /// The circuit is open: too many consecutive attempts failed.
     case open
-    /// One attempt at a time, to see whether the other side is back.
+    /// One attempt at a time, to detect whether the upstream has recovered.
     case probing
-    /// Nothing goes out before an instant the upstream named.
+    /// No attempt starts before a time that the upstream named.
     case held
-    /// It goes at a part of its limit after a 429.
+    /// The rate is reduced after a 429.
     case slowed
-    /// As it should be.
+    /// No restriction.
     case flowing
 }
 
 extension LaneReport {
-    /// What its `ETag` begins with: the limit that a change of it replaces.
+    /// The prefix of the `ETag`: the limit that a change replaces.
     var revision: String {
         let version = LaneLimitVersion(limit).description.replacing(" ", with: "-")
         return version.isEmpty ? "default" : version
     }
 
-    /// The lane's state when the store looked.
+    /// The state at the time of the read.
     package var state: LaneState {
         if isPaused { return .paused }
         switch circuit {
@@ -73,7 +72,7 @@ extension LaneReport {
         return factor < 1 ? .slowed : .flowing
     }
 
-    /// How long the lane's longest overdue item has been due; zero when none is.
+    /// The delay of the most overdue item; zero if none is overdue.
     package var overdueFor: Duration {
         guard overdue > 0, let oldestDue, oldestDue < now else { return .zero }
         return now - oldestDue

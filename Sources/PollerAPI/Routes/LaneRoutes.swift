@@ -4,13 +4,12 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The lanes: what they hold, and stopping, resuming and limiting them while they run.
+/// The lanes: their state, and pausing, resuming and limiting them at run time.
 ///
-/// A lane is there while it holds something or has a setting of its own. One that is paused before
-/// its first watch comes into being by that; a read of one that is not there is a 404, and a change
-/// that takes its last setting away answers with what such a lane would be.
+/// A lane exists while it has items or custom settings. Pausing a lane before its first watch creates it. Reading a
+/// lane that does not exist is a 404. A change that removes the last setting returns the lane as it would be.
 ///
-/// What is changed here goes to the store at once; workers see it with their next claim.
+/// Changes are stored at once, and workers apply them from their next claim on.
 struct LaneRoutes {
     private static let list = Route(
         .get,
@@ -80,7 +79,7 @@ struct LaneRoutes {
         problems: [404]
     )
 
-    /// Rounds of reading and setting a limit that others set meanwhile.
+    /// The maximum rounds of reading and setting a limit that others change concurrently.
     private static let roundsMax = 8
 
     let backend: APIBackend
@@ -95,10 +94,10 @@ struct LaneRoutes {
         ]
     }
 
-    /// What holds things up first.
+    /// Lists the lanes, the most restricted first.
     ///
-    /// A cluster with more lanes than are looked at for that has the rest at the end of the
-    /// list, page by page in the store's order.
+    /// If the cluster has more lanes than a status reads, the others follow at the end of the list, page by page in the
+    /// store's order.
     @Sendable
     private func list(
         _ input: (limit: Int, cursor: LaneCursor?),
@@ -168,7 +167,9 @@ struct LaneRoutes {
         return Response(Lane(report, standard: backend.laneLimit())).revised(report.revision)
     }
 
-    /// Pausing what is paused succeeds: the answer to the first try got lost.
+    /// Pauses a lane.
+    ///
+    /// A paused lane succeeds, as the first response may have been lost.
     @Sendable
     private func pause(
         _ lane: LaneID,
@@ -192,8 +193,10 @@ struct LaneRoutes {
         return try await changed(lane)
     }
 
-    /// What is absent stays as it is, so the new limit is made of the one that it replaces: when somebody
-    /// else has set another in between, it is made of that again.
+    /// Sets the limit of a lane.
+    ///
+    /// Absent values keep their current value, so the new limit is computed from the one it replaces, and again after a
+    /// concurrent change.
     @Sendable
     private func limit(
         _ asked: (lane: LaneID, condition: Precondition),
@@ -220,8 +223,9 @@ struct LaneRoutes {
         throw StoreError.unavailable("the lane \(lane) is being changed by many at once")
     }
 
-    /// How the lane stands after a change; one that holds nothing and has lost its last setting is forgotten by
-    /// the store.
+    /// Returns the lane after a change.
+    ///
+    /// The store deletes a lane without items and settings.
     private func changed(_ lane: LaneID) async throws -> Response {
         await statusCache.forget()
         let report = try await backend.lanes.lane(lane)
@@ -233,7 +237,7 @@ struct LaneRoutes {
 }
 
 extension APIContext {
-    /// Tells what a request has set of a lane: that alone, since others change lanes meanwhile.
+    /// Records only the settings that a request changed, since others change lanes concurrently.
     fileprivate func note(_ lane: LaneID, from before: Lane, to after: Lane) {
         changes.changed(
             AuditTarget(.lane, lane.description),
@@ -246,7 +250,7 @@ extension APIContext {
 }
 
 extension RouteInput where Value == LaneID {
-    /// The lane that the path names: `default/sources` as two segments, or as one with `%2F`.
+    /// The lane in the path: `default/sources` as two segments, or as one with `%2F`.
     fileprivate static var lane: Self {
         let endpoints = SourceKind.allCases.map(\.endpoint)
         let parameter = RouteParameter(
@@ -260,7 +264,7 @@ extension RouteInput where Value == LaneID {
         )
         return Self([parameter]) { values throws(Problem) in
             let segments = [values.path("lane"), values.path("endpoint")].filter { !$0.isEmpty }
-            // A lane has no character that needs an escape but its slash.
+            // Only the slash of a lane may be escaped.
             let text = segments.joined(separator: "/")
                 .replacing("%2F", with: "/").replacing("%2f", with: "/")
             let lane = LaneID(unchecked: text)

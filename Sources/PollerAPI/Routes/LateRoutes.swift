@@ -4,14 +4,14 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The watches that are polled late, each with the reasons: the answer to "which payments are late, and why?".
+/// The watches that are polled late, each with the reasons.
 ///
 /// The status of the cluster names the lanes with overdue watches (``ClusterStatusCache``), so only those are read, the
-/// longest overdue first.
+/// most overdue first.
 struct LateRoutes {
-    /// The longest delay while a worker is alive, unless the lane makes a watch wait: a lease and a second.
+    /// The longest delay while a worker lives, unless the lane holds the watch: a lease and a second.
     fileprivate static let tolerance = Duration.seconds(15)
-    /// Lanes that are read for one answer.
+    /// The maximum number of lanes read for a response.
     private static let lanesMax = 20
 
     private static let list = Route(
@@ -56,7 +56,7 @@ struct LateRoutes {
             overdue += try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1)
                 .filter { lane.now - $0.due >= wanted.over }
         }
-        // The reasons are read one by one, so only for the watches of the answer.
+        // The reasons are read one by one, so only for the watches of the response.
         var late: [LateWatch] = []
         for one in overdue.sorted(by: { $0.due < $1.due }) where late.count <= wanted.limit {
             if let one = try await self.late(one.key, over: wanted.over, status) {
@@ -71,7 +71,7 @@ struct LateRoutes {
         return Response(answer)
     }
 
-    /// A late watch; `nil` for one that was polled meanwhile or is not late enough.
+    /// Returns a late watch; `nil` for one that was polled meanwhile or is not late enough.
     private func late(
         _ key: WatchKey,
         over least: Duration,
@@ -101,7 +101,7 @@ struct LateRoutes {
 }
 
 extension RouteInput where Value == Duration {
-    /// The shortest delay that counts as late: `1m`; fifteen seconds when it is absent.
+    /// The minimum delay that counts as late, such as `1m`; fifteen seconds by default.
     fileprivate static var lateness: Self {
         reading("over", "Only those that are at least so late; 15s when absent.", .shape("Span")) {
             text throws(Problem) in

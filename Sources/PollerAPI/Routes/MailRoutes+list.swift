@@ -4,9 +4,9 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The list of suppressed recipients, and lifting one of them by its ID.
+/// The list of suppressed recipients, and lifting a suppression by its ID.
 ///
-/// The store keeps a digest of each address and a masked form of it (``SuppressionNote``). So a person recognises a
+/// The store has a digest of each address and a masked form of it (``SuppressionNote``). So a person can recognise a
 /// recipient in the list, but the list contains no addresses.
 extension MailRoutes {
     private static let list = Route(
@@ -76,7 +76,7 @@ extension MailRoutes {
 }
 
 extension SuppressionListEntry {
-    /// An entry of the list on the wire.
+    /// Creates the API representation of an entry.
     fileprivate init(_ suppressed: SuppressedRecipient) {
         self.init()
         id = suppressed.entry.id.description

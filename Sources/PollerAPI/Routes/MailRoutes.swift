@@ -5,11 +5,11 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// Mails that came back: what the relay's bounce processing reports, and who is sent nothing.
+/// Bounced emails reported by the relay, and the suppressed recipients.
 ///
-/// A mailbox that is gone is gone for every account, so a hard bounce and a complaint count
-/// everywhere; somebody who unsubscribed meant one shop. Who goes on sending to dead addresses is soon
-/// taken for a spammer by the large providers, which is why the list is asked before each mail.
+/// A mailbox that does not exist is missing for every account, so hard bounces and complaints apply to all accounts. An
+/// unsubscription applies to one shop. Large providers soon classify a sender to dead addresses as a spammer, so the
+/// list is checked before each email.
 struct MailRoutes {
     private static let report = Route(
         .post,
@@ -48,7 +48,7 @@ struct MailRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
-    /// The clock for the time of an entry.
+    /// Returns the current time, for new entries.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {
@@ -58,7 +58,9 @@ struct MailRoutes {
         ] + entries
     }
 
-    /// Reported twice is as good as once.
+    /// Suppresses a recipient after a bounce.
+    ///
+    /// Reporting a bounce twice is harmless.
     @Sendable
     private func report(
         _: Void,
@@ -74,7 +76,7 @@ struct MailRoutes {
             throw Problem(.invalidValue, "type must be one of \(known).", field: "type")
         }
         let preferences = try known()
-        // A soft bounce is the relay's to repeat: nothing follows from it here.
+        // The relay retries after a soft bounce, so nothing changes here.
         if let reason = SuppressionReason(rawValue: type.rawValue) {
             try await preferences.suppressions.suppress(
                 SuppressionEntry(everywhere: recipient),
@@ -103,7 +105,7 @@ struct MailRoutes {
         let before = try await shown(named.address, of: named.account)
         try await known().suppressions.lift(named.address, of: named.account)
         let after = try await shown(named.address, of: named.account)
-        // The address is the recipient's; its digest is enough to find the entry by.
+        // The address is personal data, and its digest is enough to find the entry.
         context.changes.changed(
             AuditTarget(
                 .suppression,
@@ -144,22 +146,22 @@ struct MailRoutes {
     }
 }
 
-/// Whom a request about suppressed mails means.
+/// The recipient of a request about suppressions.
 private struct MailRecipient: Sendable {
     let address: MailAddress
-    /// Whose mails.
+    /// The account whose emails are suppressed.
     let account: AccountID
 }
 
 extension RouteInput where Value == MailRecipient {
-    /// The address of the path and the account that the query may name.
+    /// The address in the path and the account in the query.
     fileprivate static var recipient: Self {
         .all(
             .segment("recipient", "A mail address.", .mailAddress),
             .account("Whose mails; default when absent.")
         ) { text, account throws(Problem) in
             let address = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-                // A bad encoding is no address either.
+                // Text with an invalid encoding is not an address either.
                 try MailAddress(text.removingPercentEncoding ?? text, field: "recipient")
             }
             return MailRecipient(address: address, account: account)

@@ -4,13 +4,13 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// What operators ask: counts, who works, and what is wrong.
+/// Operator routes: statistics, processes and the doctor.
 ///
-/// All three begin with one look at the cluster, which ``ClusterStatusCache`` keeps: a dashboard in
-/// every browser of a company must not cost the store more than one does. The doctor's checks run side
-/// by side and each is cut off, since the answer is wanted most when something hangs.
+/// All three start with a status of the cluster, which ``ClusterStatusCache`` caches: many open dashboards must not
+/// cost the store more than one. The doctor's checks run concurrently with a timeout each, since the result is most
+/// important when something hangs.
 struct OperatorRoutes {
-    /// What a check may take before it counts as failed: a person waits for the answer.
+    /// The timeout of a check, short because a person waits for the result.
     private static let checkTimeout = Duration.seconds(10)
 
     private static let stats = Route(
@@ -100,7 +100,7 @@ struct OperatorRoutes {
         return Response(StatsHistory(try await activity.history(span ?? .day)))
     }
 
-    /// One page: a cluster has some tens of processes.
+    /// Lists the processes in one page, since a cluster has some tens of them.
     @Sendable
     private func workers(
         _: Void,
@@ -122,7 +122,9 @@ struct OperatorRoutes {
         return Response(page.wire(for: context) { DepartedWorker($0) })
     }
 
-    /// Always 200: that the checks could be made is the success, what they saw is the answer.
+    /// Runs the doctor.
+    ///
+    /// The status is always 200, because failed checks are part of the result.
     @Sendable
     private func doctor(
         _: Void,
@@ -132,9 +134,9 @@ struct OperatorRoutes {
         Response(HealthReport(await findings()))
     }
 
-    /// The checks all at once, in their order, and then what a look at the cluster tells.
+    /// Runs all checks concurrently and returns their results in order, then those of the cluster status.
     ///
-    /// Without the store there is one line about it, and what can be looked at all the same.
+    /// If the store is unavailable, the result has one line about it, and the checks that do not need the store.
     private func findings() async -> [Finding] {
         var found: [Finding] = []
         for check in backend.checks where check.subject == .store {
@@ -153,12 +155,12 @@ struct OperatorRoutes {
     ) async -> [Finding] {
         await withTaskGroup(of: (Int, [Finding]).self) { group in
             for (index, check) in checks.enumerated() {
-                // Side by side, so that one that hangs costs one timeout: `inTime` ends each.
+                // Concurrently, so that hanging checks cost a single timeout: `inTime` ends each.
                 group.addTask {
                     (index, await inTime(check.name) { [(check.name, await check.run())] })
                 }
             }
-            // Beside the checks, and ended as they are.
+            // In parallel with the checks, with the same timeout.
             if withCluster {
                 group.addTask { (checks.count, await inTime("cluster", cluster)) }
             }
@@ -175,7 +177,7 @@ struct OperatorRoutes {
             let failures = try await DeliveryFailures(backend.deliveries, stats: status.deliveries)
             var health = ClusterHealth(status: status, failures: failures)
             if status.deliveries.circuitsOpen > 0 {
-                // Lanes that are stopped come first.
+                // Stopped lanes come first.
                 health.down = try await backend.deliveries.lanes(limit: 20, cursor: nil).items
                     .filter { $0.circuit != .closed && !$0.isPaused }
                     .map { "\($0.lane) (\($0.lastFailure.shown))" }
@@ -195,7 +197,7 @@ struct OperatorRoutes {
         await withTaskGroup(of: [Finding].self) { group in
             group.addTask { await look() }
             group.addTask { [clock] in
-                // Cancelled means that the look was faster; then nobody reads this result.
+                // Cancelled: the check finished first, and this result is not used.
                 try? await clock.sleep(for: Self.checkTimeout)
                 let late = HealthResult(
                     .failed,

@@ -5,9 +5,8 @@ import PollerWire
 
 /// Orders, which customers may try to pay in several ways.
 ///
-/// An order comes into being with the first watch that names it, and is forgotten like a closed watch,
-/// counted from its last change. Nobody makes or changes one by itself: its word is found from what is
-/// known of its members.
+/// The first watch with an order ID creates the order. It is deleted like a closed watch, counted from its last change.
+/// Orders are not created or changed directly: the payment state is computed from the members.
 struct OrderRoutes {
     private static let list = Route(
         .get,
@@ -117,7 +116,7 @@ struct OrderRoutes {
 }
 
 extension RouteInput where Value == OrderKey {
-    /// The order that the path and the parameter `account` name.
+    /// The order in the path and the parameter `account`.
     fileprivate static var order: Self {
         let named = RouteInput.all(
             .path(

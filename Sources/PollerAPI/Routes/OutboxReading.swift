@@ -6,26 +6,26 @@ import PollerWire
 
 /// Reads pages of the outbox for one request.
 ///
-/// For who may see everything a page is a look at so many entries. For who may not it must tell nothing of
-/// the others': it is read on until it is full and whether one more of theirs follows is known, so that
-/// neither its length nor `has_more` nor the number of pages hangs on what lies between; up to a bound
-/// (`roundsMax`), because what is passed is work.
+/// For a caller with access to all accounts, a page is the result of examining `limit` entries. For a bound caller, a
+/// page must reveal nothing of other accounts. So reading continues until the page is full and it is known whether a
+/// further event follows. Then neither the page length nor `has_more` nor the number of pages depends on other
+/// accounts' entries. `roundsMax` limits the work.
 struct OutboxReading: Sendable {
-    /// Entries of a partition that are passed in one go.
+    /// The maximum number of entries of a partition per round.
     private static let passedMax = 250
-    /// Times that this is done for one page: with sixteen partitions twenty thousand entries.
+    /// The maximum rounds per page: with sixteen partitions, twenty thousand entries.
     private static let roundsMax = 5
 
     let outbox: any Outbox
     let limit: Int
     let filter: EventFilter
-    /// Whether the reader may see everything.
+    /// Whether the caller has access to all accounts.
     let isOfAll: Bool
 
-    /// What follows a cursor.
+    /// Returns the page after a cursor.
     ///
-    /// Who may see everything has at most `limit` entries looked at, so a page with a filter may be empty
-    /// although there is more. Costs one look at the bounds and a read for each partition that has something.
+    /// For a caller with access to all accounts, at most `limit` entries are examined, so a filtered page may be empty
+    /// although there are more. The cost is one read of the bounds, and one read per partition with new entries.
     func page(after start: OutboxCursor) async throws -> OutboxPage {
         var page = OutboxPage(next: start, hasMore: true)
         for _ in 0..<(isOfAll ? 1 : Self.roundsMax) {
@@ -37,21 +37,22 @@ struct OutboxReading: Sendable {
                 hasGap: page.hasGap || part.hasGap,
                 passed: page.passed + part.passed
             )
-            // A part that was cut has one more of theirs behind it.
+            // A part that was cut is followed by at least one more matching event.
             if part.isCut || !part.hasMore { break }
         }
         return page
     }
 
-    /// At most so many events that pass.
+    /// Returns up to `most` matching events.
     private func part(after start: OutboxCursor, _ most: Int) async throws -> OutboxPage {
         let looks = isOfAll ? limit : Self.passedMax
-        // Of one partition alone it is where nothing had been recorded yet.
+        // A single partition may be at its start because it had no entries yet, so all are checked.
         let isBeginning = start.positions.allSatisfy { $0 == .start }
         var cursor = start
         var hasGap = false
         var hasMore = false
-        // What stands behind the last entry of a partition that has more is not told before that is known.
+        // The position up to which the merge is complete. Entries after the last one read of a partition with more must
+        // wait.
         var horizon: OutboxPosition?
         var found: [(position: OutboxPosition, entry: OutboxEntry)] = []
         for (partition, bounds) in try await outbox.bounds().enumerated() {
@@ -60,12 +61,12 @@ struct OutboxReading: Sendable {
             if outbox.isUntouched(partition, newest: newest) {
                 cursor.positions[partition] = .start
             } else if cursor.positions[partition] > newest {
-                // The store lost its last writes, or is another one: begin again.
+                // The store lost its last writes, or is another one: start again.
                 cursor.positions[partition] = .start
                 hasGap = true
             }
             if cursor.positions[partition] < trimmed {
-                // Who begins at the start asked for what is kept, and misses nothing.
+                // A client that starts at the beginning asked for the stored events, and misses none.
                 hasGap = hasGap || !isBeginning
                 cursor.positions[partition] = trimmed
             }
@@ -114,26 +115,26 @@ struct OutboxReading: Sendable {
     }
 }
 
-/// A page of all recorded events, merged over the partitions by the time they were recorded.
+/// A page of all recorded events, merged over the partitions by recording time.
 ///
-/// Order is that of `seq` within a source, and roughly that of time across sources: partitions
+/// Events of one source are in the order of `seq`. Across sources the order is approximately that of time: partitions
 /// are separate streams, so an event may be recorded in one while another is read.
 struct OutboxPage: Sendable {
     var events: [Poller.Event] = []
-    /// Where the next page begins; there always is one, for what will be recorded.
+    /// The start of the next page, always present for events recorded later.
     let next: OutboxCursor
     var hasMore = false
-    /// Some events after the cursor are no longer kept: read the watches anew.
+    /// Whether events after the cursor have been dropped, so that the client must read the watches again.
     var hasGap = false
-    /// Whether it is known that an event follows which passes.
+    /// Whether a further matching event is known to follow.
     var isCut = false
-    /// Entries that were looked at for it.
+    /// The number of entries examined.
     var passed = 0
 
-    /// Whether somebody who waits wants to be answered with it.
+    /// Whether a waiting request should return with this page.
     var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
 
-    /// The page on the wire.
+    /// Returns the API representation of the page.
     func wire(_ cursors: any EventCursors, for caller: Caller) -> Page<RawJSON> {
         var page = Page(events.map { RawJSON(unchecked: $0.json) })
         page.hasMore = hasMore

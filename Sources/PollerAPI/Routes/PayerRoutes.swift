@@ -4,10 +4,10 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// What a service hands in for a payer whom it has asked on a page of its own.
+/// Submissions of a service for a payer, whom it has asked on its own page.
 ///
-/// Everything may be repeated: the same values are the same try at the upstream. What is shown on the return
-/// page is the same, through the same `PayerSubmissions`.
+/// All requests are idempotent: the same values are the same attempt at the upstream. The return page uses the same
+/// `PayerSubmissions`.
 struct PayerRoutes {
     private static let verify = Route(
         .post,
@@ -87,7 +87,7 @@ struct PayerRoutes {
             )
         }
         await context.note("verifyWatch", on: key, in: watches)
-        // What was handed in is the payer's: that it was, and what came of it, is enough.
+        // The values belong to the payer, so the trail has only the submission and its result.
         context.changes.did(
             AuditTarget(.watch, key.source.description),
             of: key.account,
@@ -134,7 +134,7 @@ struct PayerRoutes {
 }
 
 extension Poller.RefundAccount {
-    /// Reads an account of a request.
+    /// Reads the account of a request.
     fileprivate init(_ wire: PollerWire.RefundAccount) throws(InvalidInput) {
         if let iban = wire.iban {
             guard wire.accountNumber == nil, wire.routingNumber == nil else {

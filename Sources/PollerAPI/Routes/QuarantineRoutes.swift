@@ -3,12 +3,12 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Watches that a person must look at.
+/// Watches in quarantine, which need an operator.
 ///
-/// They are closed watches like others, so the list is that of watches with one filter, and whoever
-/// redrives one reopens it with the span it had at first. A hint reopens one whose answers were not
-/// understood; what took its workers down would do so again, and waits for a person. What is not
-/// worth another look is dismissed, so that the quarantine lists nothing but what a person must look at.
+/// They are closed watches, so the list is that of watches with a filter. Redriving a watch reopens it with its
+/// original span. A hint reopens a watch whose responses were unreadable. A watch that ended its workers would do so
+/// again, and waits for an operator. Dismissing removes a watch from quarantine, so that the list shows only watches
+/// that need attention.
 struct QuarantineRoutes {
     private static let list = Route(
         .get,
@@ -74,7 +74,7 @@ struct QuarantineRoutes {
         ]
     }
 
-    /// Those closed last first.
+    /// Lists the watches, the most recently closed first.
     @Sendable
     private func list(
         _ query: ListQuery,
@@ -85,7 +85,9 @@ struct QuarantineRoutes {
         return Response(page.wire(for: context) { PollerWire.Watch($0) })
     }
 
-    /// Redriving what is open already succeeds: the answer to the first try got lost.
+    /// Redrives a watch.
+    ///
+    /// An open watch succeeds, as the first response may have been lost.
     @Sendable
     private func redrive(
         _ key: WatchKey,
@@ -120,7 +122,9 @@ struct QuarantineRoutes {
         return Response(PollerWire.Watch(snapshot))
     }
 
-    /// Dismissing what is cancelled already succeeds: the answer to the first try got lost.
+    /// Dismisses a watch.
+    ///
+    /// A cancelled watch succeeds, as the first response may have been lost.
     @Sendable
     private func dismiss(
         _ key: WatchKey,

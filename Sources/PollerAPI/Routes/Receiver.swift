@@ -2,24 +2,26 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Somebody who may be told of a source.
+/// A possible recipient of a source's events.
 struct Receiver: Sendable {
     let id: EndpointID
-    /// What the configuration file calls it; nil for one that it does not name.
+    /// The name in the configuration file; `nil` for an endpoint without one.
     let name: String?
     let url: NotifyURL
-    /// Whether it is told nothing before somebody enables it.
+    /// Whether the endpoint is disabled.
     var isDisabled = false
 }
 
 extension APIBackend {
-    /// Receivers of one source that are looked at; who has more asks by endpoint.
+    /// The maximum number of recipients of one source.
+    ///
+    /// Beyond that, query by endpoint.
     private static let receiversMax = 500
 
-    /// Who may be told of a source: its inline URLs, and the endpoints that ask for it.
+    /// Returns the possible recipients of a source: its inline URLs, and the endpoints that subscribe to it.
     ///
-    /// No index is kept for that: nothing but lists would use it, and every commit would pay for it. The
-    /// ids of deliveries are derived from receiver and watch, so they can be looked up.
+    /// There is no index for this query: only lists would use it, and every commit would have to maintain it. Delivery
+    /// IDs are derived from recipient and watch, so they can be looked up.
     func receivers(of key: WatchKey) async throws(StoreError) -> [Receiver] {
         let inline = try await watches.snapshot(of: key)?.notify ?? []
         var receivers = inline.map { url in

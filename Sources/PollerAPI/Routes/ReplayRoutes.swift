@@ -5,15 +5,14 @@ import PollerWire
 import ServiceLifecycle
 import Synchronization
 
-/// Sending an endpoint again what it did not get, as a job with progress.
+/// Replays of an endpoint's events, as a job with progress.
 ///
-/// A replay looks at up to a million deliveries, so it cannot be one request. The job runs in the
-/// process that was asked and keeps its progress in the store: any process can tell it, and when the one
-/// that ran it has vanished, the store soon forgets the job. It only marks deliveries as due; the
-/// sending is the notifiers', in order and within limits, so a job that ends halfway has lost nothing:
-/// begun again it marks the rest. One that has ended would be begun once more by a repeat, which is why
-/// its `Idempotency-Key` is kept. One for each endpoint at a time, since two would undo each other's
-/// rate.
+/// A replay examines up to a million deliveries, too many for one request. The job runs in the process that received
+/// the request, and stores its progress. So any process can report it, and if the process dies, the store soon deletes
+/// the job. The job only marks deliveries as due. The notifiers send them, in order and within limits. So an
+/// interrupted job loses nothing: when it is started again, it marks the others. A repeat would start a finished job
+/// once more, so its `Idempotency-Key` is stored. Each endpoint has at most one replay at a time, since two would
+/// exceed each other's rate.
 struct ReplayRoutes {
     private static let start = Route(
         .post,
@@ -93,7 +92,9 @@ struct ReplayRoutes {
         return Response(Replay(job), status: .accepted)
     }
 
-    /// What the audit trail is told of a replay; one that only counts changes nothing.
+    /// Records a replay in the audit trail.
+    ///
+    /// One that only counts changes nothing.
     private func note(
         _ job: ReplayJob,
         of account: AccountID,
@@ -129,7 +130,7 @@ struct ReplayRoutes {
         return Response(Replay(job))
     }
 
-    /// The registered endpoint of a name, if it is the caller's: one of others is not there.
+    /// Returns the registered endpoint if the caller may access it.
     private func registered(
         _ id: EndpointID,
         for caller: Caller
@@ -137,9 +138,9 @@ struct ReplayRoutes {
         try await backend.endpoints.store.read(id, of: caller.accounts)?.endpoint
     }
 
-    /// Refuses an endpoint that is not there, or is somebody else's; returns whose it is.
+    /// Returns the account of an endpoint, or throws if the endpoint is missing or belongs to another account.
     ///
-    /// One that is not registered is an inline URL's, of which only its deliveries tell.
+    /// An endpoint that is not registered is an inline URL, known only from its deliveries.
     private func check(
         _ id: EndpointID,
         _ registered: Poller.Endpoint?,
@@ -158,7 +159,9 @@ struct ReplayRoutes {
         return found.delivery.watch.account
     }
 
-    /// No body asks for what was given up.
+    /// Reads the request.
+    ///
+    /// An empty body requests a replay of dead letters.
     private func wanted(_ request: Request) async throws -> ReplayRequest {
         let bytes = try await reader.read(request, bytesMax: BodyReader.singleBytesMax)
         if bytes.isEmpty { return ReplayRequest() }
@@ -189,12 +192,15 @@ struct ReplayRoutes {
     }
 }
 
-/// Runs the replays that were asked of this process; their progress is in the store, so that every
-/// process can tell it.
+/// Runs the replays requested from this process.
 ///
-/// A class, because routes hand jobs to the loop that runs them.
+/// Their progress is in the store, so that every process can report it.
+///
+/// A class, because routes pass jobs to the loop that runs them.
 final class ReplayRunner: Sendable {
-    /// Replays at once: each reads and changes some hundred deliveries a second.
+    /// The maximum concurrent replays.
+    ///
+    /// Each reads and changes some hundred deliveries per second.
     static let runningMax = 4
 
     private let replayer: Replayer
@@ -209,7 +215,7 @@ final class ReplayRunner: Sendable {
         )
     }
 
-    /// Takes a job; false when too many are running.
+    /// Accepts a job; `false` if too many are running.
     func start(_ job: ReplayJob, endpoint: Poller.Endpoint?) -> Bool {
         let isTaken = running.withLock { running in
             running.count < Self.runningMax && running.insert(job.endpoint).inserted
@@ -218,11 +224,11 @@ final class ReplayRunner: Sendable {
         return isTaken
     }
 
-    /// Runs what comes until it is cancelled.
+    /// Runs incoming jobs until cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await (job, endpoint) in jobs {
-                // Ends by itself, or is cancelled with this loop.
+                // Ends on completion, or is cancelled with this loop.
                 group.addTask {
                     await self.replayer.run(job, endpoint: endpoint)
                     self.running.withLock { _ = $0.remove(job.endpoint) }

@@ -5,24 +5,26 @@ package import Poller
 import PollerIdentity
 import PollerWire
 
-/// Archives: a payment is written as a signed line, and lines of payments that have ended are restored.
+/// Archives: exports a payment as a signed line, and restores lines of closed payments.
 ///
-/// A line is restored where this cluster has signed it (``ArchiveKeys``), or where the caller vouches for it with
-/// `trust=true`, which needs a scope of its own and is noted in the audit trail.
+/// A line is restored if this cluster has signed it (``ArchiveKeys``), or if the caller sets `trust=true`, which
+/// requires a separate scope and is recorded in the audit trail.
 ///
-/// All lines are checked before any is put back, since half a part would leave the client to find out which half.
-/// What is there already stays as it is, so a part that is sent again does what the first time has left.
+/// All lines are checked before any is restored, so that a client need not find out which half was accepted. Existing
+/// watches are left unchanged, so a repeated part restores only the missing ones.
 struct RestoreRoutes {
-    /// Lines of a part: as many as make a Redis work for a tenth of a second, in turns.
+    /// The maximum lines per part, about a tenth of a second of Redis time, in several calls.
     static let linesMax = 1000
-    /// Wrong lines told one by one; who gets twenty wrong has one cause.
+    /// The maximum number of errors listed.
+    ///
+    /// More usually have the same cause.
     private static let errorsListedMax = 20
-    /// What a line may hold: a hundred events with an upstream's object each.
+    /// The limits of a line: a hundred events with one upstream object each.
     private static let limits = JSONLimits(
         depthMax: 4 * JSONScanner.depthMax,
         valuesMax: 400_000,
         membersMax: 1024,
-        // Of an event: the upstream's, as it was when it was recorded.
+        // The upstream's object in an event, as recorded.
         foreignMember: "object"
     )
 
@@ -139,7 +141,7 @@ struct RestoreRoutes {
         return Response(result)
     }
 
-    /// All lines of a part but the empty ones.
+    /// Returns all lines of a part except empty ones.
     private func lines(
         _ bytes: [UInt8],
         for caller: Caller,

@@ -2,39 +2,39 @@ import HTTPTypes
 import Hummingbird
 import Poller
 
-/// A route as a value: everything a client may know of it, and how its handler gets what it reads.
+/// A route as a value: its public description, and how its handler gets its input.
 ///
-/// *Problem.* The router, the access check, the strict reading of queries, the `Allow` of a 405 and
-/// `/openapi.json` all speak of the same routes. Kept apart, they drift: a description kept by hand
-/// lacked a state of the return page, and no test could tell.
+/// *Problem.* The router, the access check, the strict query parser, the `Allow` header of a 405 and `/openapi.json`
+/// all describe the same routes. Separate definitions diverge: a manual description lacked a state of the return page,
+/// and no test could detect that.
 ///
-/// *Approach.* A resource's file holds its routes as values, and beside them the handlers. A handler
-/// is only reachable through ``answered(by:)``, which reads the request with the route's own
-/// ``RouteInput``: what a handler gets is what the route describes, because it is the same value. The
-/// ``RouteTable`` is made of the routes that have a handler, and everything else is asked of it.
+/// *Approach.* The file of a resource defines its routes as values, next to their handlers. A handler is only reachable
+/// through ``answered(by:)``, which parses the request with the route's ``RouteInput``. So a handler gets exactly the
+/// described input, because both are the same value. The ``RouteTable`` consists of the routes that have a handler, and
+/// all other components query it.
 ///
-/// *Rejected*: a generator that makes Swift from a document kept by hand (the reasons a value is
-/// refused live in the types of `Poller`, not in a schema), and macros (a build for every reader).
+/// *Rejected*: a generator of Swift code from a manual document, because the validation rules are in the types of
+/// `Poller`, not in a schema. Also rejected: macros, which every reader would have to build.
 struct Route<Input: Sendable>: Sendable {
     let description: RouteDescription
     private let input: RouteInput<Input>
 
-    /// Describes a route.
+    /// Creates the description of a route.
     ///
     /// - Parameters:
     ///   - method: the HTTP method.
-    ///   - path: with `{name}` for a segment that varies.
-    ///   - operation: what clients made from the description call it; never changes.
+    ///   - path: the path, with `{name}` for a variable segment.
+    ///   - operation: the name in generated clients, which never changes.
     ///   - summary: one sentence without its full stop.
-    ///   - details: what a client must know beyond that.
-    ///   - access: whom it is for.
-    ///   - input: what is read of path, query and headers.
-    ///   - repeats: what an `Idempotency-Key` does here, and why.
-    ///   - body: what it takes; nil when it reads none.
-    ///   - answers: how it succeeds, and pages that say something else.
-    ///   - problems: statuses of problems that follow neither from `access` nor from `body`.
-    ///   - audit: what it leaves in the audit trail; nil for what its method says.
-    ///   - usesStore: whether a store that cannot be reached is a 503 here.
+    ///   - details: what else a client must know.
+    ///   - access: the required access.
+    ///   - input: the path, query and header parameters.
+    ///   - repeats: the effect of an `Idempotency-Key`.
+    ///   - body: the body; `nil` for a route without one.
+    ///   - answers: the successful responses, and pages with another status.
+    ///   - problems: the problem statuses that do not follow from `access` or `body`.
+    ///   - audit: the audit behaviour; `nil` for the default of the method.
+    ///   - usesStore: whether an unavailable store causes a 503.
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -74,11 +74,11 @@ struct Route<Input: Sendable>: Sendable {
         self.description = description
     }
 
-    /// The route with what answers it.
+    /// Returns the route with its handler.
     ///
-    /// Checked before the handler runs, in this order: the query's names, each value as the input
-    /// reads it, the `Idempotency-Key`, the type of a body that must be there. What it has changed is
-    /// noted behind it (``RequestAudit``).
+    /// Before the handler runs, the request is checked in this order: the names in the query, each value as the input
+    /// parses it, the `Idempotency-Key`, the type of a required body. After the handler, its changes are recorded
+    /// (``RequestAudit``).
     func answered(
         by handler: @escaping @Sendable (Input, Request, APIContext) async throws -> Response
     ) -> AnsweredRoute {
@@ -101,7 +101,9 @@ struct Route<Input: Sendable>: Sendable {
 }
 
 extension Route where Input == Void {
-    /// Describes a route that reads neither path nor query: any parameter is refused.
+    /// Creates the description of a route without path and query parameters.
+    ///
+    /// Any parameter is rejected.
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -134,16 +136,16 @@ extension Route where Input == Void {
     }
 }
 
-/// A route with its handler, whatever that reads.
+/// A route with its handler, independent of the input type.
 struct AnsweredRoute: Sendable {
     let description: RouteDescription
     let answer: @Sendable (Request, APIContext) async throws -> Response
 }
 
-/// What is told of a route.
+/// The description of a route.
 struct RouteDescription: Sendable {
     let method: HTTPRequest.Method
-    /// The path with `{source}` for a segment that varies.
+    /// The path with `{source}` for a variable segment.
     let path: String
     let operation: String
     let summary: String
@@ -152,17 +154,17 @@ struct RouteDescription: Sendable {
     private(set) var parameters: [RouteParameter]
     let body: RouteBody?
     private(set) var answers: [RouteAnswer]
-    /// Statuses of RFC 9457 problems, in their order.
+    /// The statuses of RFC 9457 problems, in order.
     let problems: [Int]
     let repeats: RouteRepeats
     let audit: RouteAudit
 
-    /// The method and the path, as people write a route.
+    /// The method and the path, as in documentation.
     var line: String { "\(methodName) \(path)" }
 
     var methodName: String { method.rawValue }
 
-    /// Describes the `ETag` of its answers and what a client does with it (EntityTag.swift).
+    /// Adds the `ETag` of responses and its request headers (EntityTag.swift).
     fileprivate mutating func tellTags() {
         guard hasTags else { return }
         parameters.append(Self.ifNoneMatch)
@@ -170,28 +172,27 @@ struct RouteDescription: Sendable {
         if !answers.contains(where: { $0.status == 304 }) { answers.append(Self.unchanged) }
     }
 
-    /// All paths it answers at: a lane's slash may stand as it is or as `%2F`.
+    /// All paths of the route: the slash of a lane may be literal or `%2F`.
     var paths: [String] {
         let twoSegments = path.replacing("{lane}", with: "{lane}/{endpoint}")
         return twoSegments == path ? [path] : [path, twoSegments]
     }
 }
 
-/// Who may use a route.
+/// The access that a route requires.
 ///
-/// There is no route of which nobody has said it.
+/// Every route declares it.
 enum RouteAccess: Hashable, Sendable {
-    /// Holders of an API key that may do this; where there are no keys, whoever is on this machine.
+    /// An API key with this scope; on a server without keys, any client on this machine.
     case key(Scope)
-    /// Everybody who reaches the server; where there are no keys, that is this machine, too. What
-    /// such a route shows is no secret, or is behind a secret of the customer's own in the
-    /// request.
+    /// Any client that reaches the server; on a server without keys, only this machine.
+    ///
+    /// The content of such a route is public, or protected by a customer's secret in the request.
     case anybody
-    /// Requests with a valid signature, with or without keys: Stripe has no key of ours and calls
-    /// us by a public name.
+    /// A request with a valid signature, with or without API keys: Stripe has no API key and uses the public host name.
     case signed
 
-    /// What a key must be allowed; nil where none is wanted.
+    /// The required scope; `nil` if no key is required.
     var scope: Scope? {
         guard case .key(let scope) = self else { return nil }
         return scope
@@ -207,25 +208,27 @@ enum RouteAccess: Hashable, Sendable {
     }
 }
 
-/// What a route reads as its body.
+/// The body of a route.
 struct RouteBody: Sendable {
-    /// Media types with what each holds, in the order a refusal names them.
+    /// The media types with their schemas, in the order in which an error lists them.
     let content: [(type: String, schema: SchemaNode)]
     var isRequired = true
     var description: String?
-    /// Types that are read as one of `content` and told nobody: other names of the same.
+    /// Undocumented types that are accepted as synonyms of those in `content`.
     var aliases: [String] = []
-    /// Whether it is read as JSON of this API, and refused when it is announced as anything else.
+    /// Whether the body is JSON of this API, and any other declared type is rejected.
     var isJSON = true
-    /// How long it may be.
+    /// The maximum length in bytes.
     var bytesMax = BodyReader.singleBytesMax
 
-    /// One JSON value; `optional` when an empty body is as good.
+    /// Returns a body of one JSON value.
+    ///
+    /// If `optional`, it may be empty.
     static func json(_ schema: SchemaNode, optional: Bool = false) -> Self {
         Self(content: [("application/json", schema)], isRequired: !optional)
     }
 
-    /// A body that its handler checks by itself, whatever its type says.
+    /// Returns a body that its handler checks, whatever its declared type.
     static func raw(_ type: String, _ schema: SchemaNode) -> Self {
         Self(content: [(type, schema)], isJSON: false)
     }
@@ -236,20 +239,20 @@ struct RouteBody: Sendable {
     fileprivate var problems: [Int] { isJSON ? [408, 413, 415, 422] : [408, 413] }
 }
 
-/// One way a route answers when nothing is wrong.
+/// A successful response of a route.
 struct RouteAnswer: Sendable {
     let status: Int
     let description: String
-    /// The media type with what it holds; nil for an answer without a body.
+    /// The media type and the schema; `nil` for a response without a body.
     var content: (type: String, schema: SchemaNode)?
     /// Further media types, for clients that accept them.
     var others: [(type: String, schema: SchemaNode)] = []
-    /// Headers worth a client's attention.
+    /// The documented headers.
     var headers: [String: SchemaNode] = [:]
 
     private static let requestID = ["X-Request-Id": SchemaNode.reference("headers/RequestID")]
 
-    /// JSON of a shape, by its name among the components.
+    /// Returns a JSON response with a shape, by its component name.
     static func json(_ status: Int, _ description: String, _ shape: String) -> Self {
         Self(
             status: status,
@@ -259,19 +262,19 @@ struct RouteAnswer: Sendable {
         )
     }
 
-    /// 200 with JSON of a shape.
+    /// Returns a response with status 200 and a shape.
     static func ok(_ description: String, _ shape: String) -> Self {
         json(200, description, shape)
     }
 
-    /// The same, or a CSV file for clients that accept it.
+    /// The response, also available as a CSV file.
     var alsoCSV: Self {
         var answer = self
         answer.others.append(("text/csv", ["type": "string"]))
         return answer
     }
 
-    /// A page for people.
+    /// Returns a response with a page for people.
     static func page(_ status: Int, _ description: String) -> Self {
         Self(
             status: status,
@@ -280,7 +283,7 @@ struct RouteAnswer: Sendable {
         )
     }
 
-    /// The same with further headers, where it has a body.
+    /// Returns the response with further headers if it has a body.
     fileprivate func with(_ more: [String: SchemaNode]) -> Self {
         guard content != nil else { return self }
         var answer = self
@@ -288,18 +291,20 @@ struct RouteAnswer: Sendable {
         return answer
     }
 
-    /// 304.
+    /// Returns a response with status 304.
     static func notModified(_ description: String) -> Self {
         Self(status: 304, description: description)
     }
 }
 
-/// The routes that have a handler, found by what the router or a client says.
+/// The routes that have a handler, by pattern or path.
 struct RouteTable: Sendable {
     let routes: [RouteDescription]
     private let byPattern: [String: RouteDescription]
 
-    /// The table of these routes, of which no two have a method and a path in common.
+    /// Creates the table.
+    ///
+    /// No two routes share a method and a path.
     init(_ routes: [RouteDescription]) {
         self.routes = routes
         byPattern = Dictionary(
@@ -309,15 +314,14 @@ struct RouteTable: Sendable {
         )
     }
 
-    /// The route that the router has found, by its pattern and the method; nil for none of ours.
+    /// Returns the route that the router matched, by pattern and method; `nil` if there is none.
     func matched(_ pattern: String?, _ method: HTTPRequest.Method) -> RouteDescription? {
         pattern.flatMap { byPattern["\(method.rawValue) \($0)"] }
     }
 
-    /// The methods of the routes at this path, for 405.
+    /// Returns the methods of the routes at this path, for a 405.
     ///
-    /// As in the router, a segment of a pattern that is written out goes before one that varies:
-    /// `/v1/watches/batch` is no source.
+    /// As in the router, a literal segment takes precedence over a variable one: `/v1/watches/batch` is not a source.
     func methods(at path: String) -> [String] {
         let segments = path.split(separator: "/")
         let fitting = Set(routes.flatMap(\.paths)).filter { path in
@@ -325,10 +329,10 @@ struct RouteTable: Sendable {
             return pattern.count == segments.count
                 && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
         }
-        // `{` is behind every letter.
+        // `{` sorts after every letter.
         guard let nearest = fitting.min() else { return [] }
         let methods = routes.filter { $0.paths.contains(nearest) }.map(\.methodName)
-        // What has a GET answers HEAD (``ClientExpectations``).
+        // A route with GET also responds to HEAD (``ClientExpectations``).
         return methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
     }
 }

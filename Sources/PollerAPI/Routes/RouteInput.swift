@@ -2,21 +2,19 @@ import HTTPTypes
 import Hummingbird
 import Poller
 
-/// What a route reads of path, query and headers: the descriptions of the parameters, and how their
-/// text becomes the value that the handler gets.
+/// The input of a route: the parameter descriptions, and how their text becomes the handler's value.
 ///
-/// Both in one value, put together from smaller ones by ``all(_:as:)``: a handler can read nothing
-/// that is not described, and nothing is described that nobody reads.
+/// Both are one value, combined from smaller ones by ``all(_:as:)``. So a handler can only read described parameters,
+/// and every described parameter is read.
 ///
-/// A query is read strictly: a parameter nobody knows, one without a value and one given twice are
-/// refused. A misspelt filter would otherwise list everything, and `?source=` of a script whose
-/// variable is empty would mean every source.
+/// Queries are parsed strictly: an unknown parameter, an empty one and a repeated one are rejected. Otherwise a
+/// misspelt filter would list everything, and `?source=` from a script with an empty variable would mean every source.
 struct RouteInput<Value: Sendable>: Sendable {
     let parameters: [RouteParameter]
     let read: @Sendable (RequestValues) throws(Problem) -> Value
-    /// The undescribed parameters that mean something on a page that others link to.
+    /// The undescribed parameters that a lenient input accepts, on a page that other sites link to.
     ///
-    /// All others are passed over there. Nil where a query is read strictly.
+    /// All others are ignored there. `nil` for a strict query.
     private(set) var others: [String]?
 
     init(
@@ -27,7 +25,7 @@ struct RouteInput<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// Several inputs, read in their order, as one value.
+    /// Returns several inputs, parsed in order, as one value.
     static func all<each Part: Sendable>(
         _ parts: repeat RouteInput<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws(Problem) -> Value
@@ -40,7 +38,7 @@ struct RouteInput<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same without a word about parameters that are not described.
+    /// Returns the input without strict checking of undescribed parameters.
     func lenient(knowing others: [String] = []) -> RouteInput<Value> {
         var input = self
         input.others = others
@@ -49,13 +47,13 @@ struct RouteInput<Value: Sendable>: Sendable {
 }
 
 extension RouteInput {
-    /// The statuses of the problems that its parameters may have beside 400.
+    /// The problem statuses of the parameters in addition to 400.
     var problems: [Int] { parameters.contains { $0.name == "If-Match" } ? [412] : [] }
 }
 
-/// A parameter as it is described.
+/// The description of a parameter.
 struct RouteParameter: Sendable {
-    /// Where it stands.
+    /// The location of a parameter.
     enum Place: String, Sendable {
         case path
         case query
@@ -67,21 +65,21 @@ struct RouteParameter: Sendable {
     let description: String
     let schema: SchemaNode
     var isRequired = false
-    /// With what further names begin that mean the same of something else; nil for none.
+    /// The prefix of further parameter names with the same meaning; `nil` for none.
     var prefix: String?
 }
 
-/// The texts of one request's parameters.
+/// The parameter values of one request.
 struct RequestValues {
     private let path: Parameters
     private let query: [String: String]
     private let headers: HTTPFields
-    /// Who asks: what is not theirs is read as what is not there.
+    /// The caller, which limits access: objects of other accounts are treated as missing.
     let caller: Caller
-    /// Opens the cursors that were sealed for them.
+    /// Decrypts the cursors that were encrypted for the caller.
     let cursors: SealedCursors
 
-    /// Reads a request whose query may have the parameters that an input describes.
+    /// Parses a request whose query may have the parameters that an input describes.
     init<Value>(
         _ request: Request,
         _ context: APIContext,
@@ -101,13 +99,13 @@ struct RequestValues {
             }
     }
 
-    /// A segment of the path that varies.
+    /// Returns a variable segment of the path.
     func path(_ name: String) -> String { path.get(name) ?? "" }
 
-    /// A parameter's text, which is never empty; nil when it is absent.
+    /// Returns a parameter's value, which is never empty; `nil` if it is absent.
     func query(_ name: String) -> String? { query[name] }
 
-    /// The parameters whose names begin so, without that, in the order of their names.
+    /// Returns the parameters with a name prefix, without the prefix, sorted by name.
     func queries(_ prefix: String) -> [(name: String, value: String)] {
         query.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }.map { name, value in
             (String(name.dropFirst(prefix.count)), value)
@@ -149,7 +147,7 @@ struct RequestValues {
         return values
     }
 
-    /// The parameters that mean something, the first of each name.
+    /// Returns the known parameters, using the first value of each name.
     private static func known(_ request: Request, _ allowed: [String]) -> [String: String] {
         var values: [String: String] = [:]
         for (name, value) in pairs(request) where allowed.contains(name) {
@@ -158,11 +156,11 @@ struct RequestValues {
         return values
     }
 
-    /// The names and values of a query, as forms write them: `+` is a space, and so is `%20`.
+    /// Returns the names and values of a query in form encoding: `+` and `%20` are spaces.
     ///
-    /// Nearly every library writes a space as `+` (<https://url.spec.whatwg.org/#urlencoded-parsing>), and a
-    /// plus as `%2B`; whoever types one into a URL means a space. No cursor, token or signature of
-    /// ours has a plus. What is no escape stays as it is.
+    /// Nearly every library encodes a space as `+` (<https://url.spec.whatwg.org/#urlencoded-parsing>) and a plus as
+    /// `%2B`. A person who types a plus into a URL means a space. No cursor, token or signature of this API contains a
+    /// plus. An invalid escape is left as it is.
     private static func pairs(_ request: Request) -> [(name: String, value: String)] {
         (request.uri.query ?? "").split(separator: "&").map { pair in
             let parts = pair.split(

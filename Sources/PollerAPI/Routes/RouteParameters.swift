@@ -4,25 +4,25 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-// The parameters that several routes share, each with its check beside its description.
+// The parameters that several routes share, each with its check and description.
 //
-// To add one: describe it and read it in one ``RouteInput``, here or, when one resource alone has it,
-// beside that resource's routes. Its check gives the sentence of the refusal, which names the parameter
-// and what would be right; its schema says the same to a machine, and a fuzzer holds both together.
-// Types of `Poller` check themselves (``CheckedText``): what an id may be is written there, once.
+// To add a parameter, describe and parse it in one ``RouteInput``, here or next to the routes of its only resource. The
+// check produces the error message, which names the parameter and the correct value. The schema states the same for
+// machines, and a fuzzer compares both. Types of `Poller` check themselves (``CheckedText``), so the rules of an ID are
+// defined once.
 
 extension RouteInput where Value == Void {
-    /// Nothing: any parameter is refused.
+    /// No parameters: any parameter is rejected.
     static var nothing: Self { Self([]) { _ in } }
-    /// Nothing, whatever the query says.
+    /// No parameters: the query is ignored.
     static var anything: Self { nothing.lenient() }
 }
 
 extension RouteInput {
-    /// A value that no request chooses.
+    /// Returns an input with a constant value.
     static func always(_ value: Value) -> Self { Self([]) { _ in value } }
 
-    /// A segment of the path, percent-decoded and read by a type that checks itself.
+    /// Returns a path segment, percent-decoded and parsed by a type that checks itself.
     static func path(
         _ type: Value.Type = Value.self,
         _ name: String,
@@ -38,7 +38,7 @@ extension RouteInput {
         }
     }
 
-    /// A parameter of the query, read by a type that checks itself; nil when it is absent.
+    /// Returns a query parameter, parsed by a type that checks itself; `nil` if it is absent.
     static func query<Checked: CheckedText>(
         _ type: Checked.Type,
         _ name: String,
@@ -53,7 +53,7 @@ extension RouteInput {
         }
     }
 
-    /// A parameter of the query that is one of an enumeration's names.
+    /// Returns a query parameter with a value of an enumeration.
     static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(
         _ name: String,
         _ description: String,
@@ -70,7 +70,7 @@ extension RouteInput {
         }
     }
 
-    /// A parameter of the query with a check of its own; nil when it is absent.
+    /// Returns a query parameter with a custom check; `nil` if it is absent.
     static func reading(
         _ name: String,
         _ description: String,
@@ -87,7 +87,7 @@ extension RouteInput {
     }
 }
 
-/// A value that is made of text and says itself what is wrong with it.
+/// A value that is parsed from text, with its own error message.
 protocol CheckedText: Sendable {
     init(_ text: String) throws(InvalidInput)
 }
@@ -100,7 +100,7 @@ extension EndpointID: CheckedText {}
 extension DeliveryID: CheckedText {}
 
 extension RouteInput where Value == Bool {
-    /// Whether something is wanted; false when it is absent.
+    /// Returns a Boolean query parameter, `false` if it is absent.
     static func flag(_ name: String, _ description: String) -> Self {
         reading(name, description, ["type": "boolean"]) { text throws(Problem) in
             switch text {
@@ -118,7 +118,7 @@ extension RouteInput where Value == Bool {
 }
 
 extension RouteInput where Value == String {
-    /// A segment of the path as it is.
+    /// Returns an unchecked path segment.
     static func segment(
         _ name: String,
         _ description: String,
@@ -136,7 +136,7 @@ extension RouteInput where Value == String {
 }
 
 extension RouteInput where Value == String? {
-    /// A parameter of the query as it is.
+    /// Returns an unchecked query parameter.
     static func text(
         _ name: String,
         _ description: String,
@@ -145,7 +145,9 @@ extension RouteInput where Value == String? {
         reading(name, description, schema) { $0 }
     }
 
-    /// Where a list goes on; what it means is the list's own matter.
+    /// Returns the cursor of a list.
+    ///
+    /// The list defines its meaning.
     static func cursor(lengthMax: Int = 1024) -> Self {
         let given = text(
             "cursor",
@@ -169,9 +171,9 @@ extension RouteInput where Value == String? {
 }
 
 extension RouteInput where Value == Int? {
-    /// A whole number within a range; nil when it is absent.
+    /// Returns a whole number in a range; `nil` if it is absent.
     ///
-    /// `standard`: what is told to hold then.
+    /// `standard` is the documented default.
     static func integer(
         _ name: String,
         _ description: String,
@@ -196,7 +198,7 @@ extension RouteInput where Value == Int? {
 }
 
 extension RouteInput where Value == Int {
-    /// A whole number within a range, or the standard one.
+    /// Returns a whole number in a range, or the default.
     static func integer(
         _ name: String,
         _ description: String,
@@ -208,14 +210,14 @@ extension RouteInput where Value == Int {
         }
     }
 
-    /// How much a page holds at most.
+    /// Returns the maximum page size.
     static func limit(_ description: String, _ standard: Int = 50, most: Int = 500) -> Self {
         integer("limit", description, in: 1...most, standard: standard)
     }
 }
 
 extension RouteInput where Value == Duration {
-    /// How long to wait for news: `30s`; zero when it is absent.
+    /// Returns how long to wait for a change, such as `30s`; zero if it is absent.
     static func wait(_ description: String = "How long to wait for news, at most 1m.") -> Self {
         reading("wait", description, .shape("Wait")) { text throws(Problem) in
             guard let text else { return .zero }
@@ -232,7 +234,7 @@ extension RouteInput where Value == Duration {
 }
 
 extension RouteInput where Value == [String] {
-    /// Some names with commas between; empty when it is absent.
+    /// Returns a comma-separated list of names; empty if it is absent.
     static func list(
         _ name: String,
         _ description: String,
@@ -256,17 +258,16 @@ extension RouteInput where Value == [String] {
 }
 
 extension RouteInput where Value == AccountID? {
-    /// Whose it is, as the request names it.
+    /// Returns the account that the request names.
     fileprivate static func namedAccount(_ description: String) -> Self {
         query(AccountID.self, "account", description, .name(64))
     }
 }
 
 extension RouteInput where Value == AccountID {
-    /// Whose it is; where none is named, the account that is meant (``AccountSet/standard``).
+    /// Returns the account that the request names, or the default account (``AccountSet/standard``).
     ///
-    /// It may be one that the caller may not see: whoever reads it answers that as they would what is
-    /// not there.
+    /// It may be an account that the caller may not access. The route then responds as for a missing object.
     static func account(_ description: String) -> Self {
         let named = RouteInput<AccountID?>.namedAccount(description)
         return Self(named.parameters) { values throws(Problem) in
@@ -279,7 +280,7 @@ extension RouteInput where Value == AccountID {
 }
 
 extension RouteInput where Value == AccountSet {
-    /// Which of the accounts that the caller may see; none when it names another.
+    /// Returns the accounts the caller may access, narrowed to the named one.
     static func accounts(_ description: String) -> Self {
         let named = RouteInput<AccountID?>.namedAccount(description)
         return Self(named.parameters) { values throws(Problem) in
@@ -289,7 +290,7 @@ extension RouteInput where Value == AccountSet {
 }
 
 extension RouteInput where Value == WatchKey {
-    /// The watch that the path and the parameters `account` and `kind` name.
+    /// The watch from the path and the parameters `account` and `kind`.
     static var watch: Self {
         let named = RouteInput.all(
             .path(SourceID.self, "source", "The upstream's id: src_…, pi_….", .name(255)),
@@ -317,7 +318,7 @@ extension RouteInput where Value == WatchKey {
 }
 
 extension RouteInput where Value == EndpointID {
-    /// The endpoint that the path names.
+    /// The endpoint in the path.
     static var endpoint: Self {
         path(EndpointID.self, "endpoint", "The endpoint's id.", .endpointID)
     }

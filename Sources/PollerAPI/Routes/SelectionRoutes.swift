@@ -3,18 +3,18 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Something done with all watches that a search finds: look now, cancel, redrive, dismiss.
+/// Actions on all watches that a search finds: poll, cancel, redrive, dismiss.
 ///
-/// A part at a time, as lists are read: what a request does is bounded. The first part sent again would find
-/// what the first time has left, which is the second: so the `Idempotency-Key` of what ends or begins
-/// watches is kept. Whoever wants to know before counts first, with
-/// `dry_run`. What happens to each is what its own route does, so a watch that changes between the
-/// search and the deed is left alone.
+/// Each request processes one part, like a page of a list, so its work is bounded. A repeat of the first part would
+/// find the watches of the second. So the `Idempotency-Key` is stored for actions that close or reopen watches.
+/// `dry_run` counts without acting. The effect on each watch is that of its own route, so a watch that changes between
+/// search and action is left unchanged.
 struct SelectionRoutes {
-    /// Watches of a part: as many as a page has.
+    /// The watches per part, the same as a page.
     private static let partMax = 500
-    /// Watches of a part that are named in the audit trail one by one; of more their number is told, so
-    /// that one request does not push a day of others out of it.
+    /// The maximum number of watches listed individually in the audit trail.
+    ///
+    /// Beyond that only their number is recorded, so that one request does not push out the entries of a day.
     private static let namedMax = 20
 
     private static let poll = route(
@@ -49,7 +49,7 @@ struct SelectionRoutes {
     let scans: Scans
     let statusCache: ClusterStatusCache
     let reader: BodyReader
-    /// What ages in a search are counted from.
+    /// The current time, from which ages in a search are computed.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {
@@ -95,7 +95,9 @@ struct SelectionRoutes {
         )
     }
 
-    /// Does something with each watch of a state that is selected; `deed` is what one is told it was.
+    /// Returns a handler that acts on each selected watch in a state.
+    ///
+    /// `deed` is the action in the watch's timeline.
     private func doing(
         _ deed: String,
         _ state: ListQuery.State,
@@ -120,7 +122,7 @@ struct SelectionRoutes {
                     await context.note(deed, on: snapshot.watch.key, in: watches)
                 }
             } catch {
-                // What was done before is done, whatever has ended the rest.
+                // The actions completed before the error stay recorded.
                 note(done, selection.words ?? "", context)
                 await statusCache.forget()
                 throw error
@@ -132,7 +134,7 @@ struct SelectionRoutes {
         }
     }
 
-    /// What the audit trail is told of a part.
+    /// Records the actions of a part in the audit trail.
     private func note(_ done: [WatchKey], _ words: String, _ context: APIContext) {
         if done.isEmpty { context.changes.nothing() }
         if done.count <= Self.namedMax {

@@ -4,7 +4,7 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Signing a browser in to the console, and out (``ConsoleSessions``).
+/// Signs a browser in to the console, and out (``ConsoleSessions``).
 struct SessionRoutes {
     private static let begin = Route(
         .post,
@@ -40,7 +40,7 @@ struct SessionRoutes {
     )
 
     let sessions: ConsoleSessions
-    /// The clock for the begin of a session.
+    /// Returns the current time, for the start of a session.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] { [Self.begin.answered(by: begin), Self.end.answered(by: end)] }
@@ -53,7 +53,7 @@ struct SessionRoutes {
     ) async throws -> Response {
         var response = Response(KeyHolder(context.caller))
         let parts = (request.headers[.authorization] ?? "").split(separator: " ", maxSplits: 1)
-        // Without a key there is nothing to encrypt: the server needs no key, or the browser is signed in.
+        // Without a key there is nothing to encrypt: the server has no keys, or the browser is signed in already.
         if parts.count == 2, context.caller != .local,
             let cookie = sessions.cookie(String(parts[1]), for: request, at: now())
         {

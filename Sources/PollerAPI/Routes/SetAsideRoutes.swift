@@ -4,10 +4,10 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Stored entries that have ended several processes, and that no reader handles any more (``PoisonGuard``).
+/// Stored entries that have ended several processes and are no longer processed (``PoisonGuard``).
 ///
 /// They belong to the cluster: an entry may be of any account, and redriving one that still ends its reader ends
-/// processes that serve all accounts. So only keys that are bound to no account list and change them.
+/// processes that serve all accounts. So only keys with access to all accounts may list and change them.
 struct SetAsideRoutes {
     private static let list = Route(
         .get,
@@ -78,7 +78,7 @@ struct SetAsideRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let entry = try await end(id, isRedriven: true, context)
-        // The event is behind the cursor of the sweep: the watch itself says what has changed.
+        // The event is before the sweep's cursor, so the watch is polled for its changes.
         if let key = entry.hintedWatch { _ = try await backend.watches.hint(key, of: .anything) }
         return Response(entry.wire)
     }
@@ -119,7 +119,7 @@ struct SetAsideRoutes {
 }
 
 extension RouteInput where Value == String {
-    /// The entry that the path names.
+    /// The entry in the path.
     fileprivate static var entry: Self {
         let segment = RouteInput<String>.segment(
             "entry",

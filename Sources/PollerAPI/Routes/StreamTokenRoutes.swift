@@ -3,12 +3,16 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Short-lived tokens for the live gateway: a service with a key has them made and hands them to
-/// its customers' browsers, where a key must never be.
+/// Short-lived tokens for the live gateway.
 ///
-/// It cannot be revoked, which is why it is short. *Limits*: an hour; 20 sources and 20 types.
+/// A service requests them with its key and passes them to its customers'
+/// browsers, which must never have a key.
+///
+/// A token cannot be revoked, so its lifetime is short. *Limits*: an hour; 20 sources and 20 types.
 struct StreamTokenRoutes {
-    /// As long as customers stay on a page; who stays longer asks for another.
+    /// The default lifetime, as long as customers usually stay on a page.
+    ///
+    /// A longer visit needs another token.
     private static let lifetimeStandard = Duration.seconds(600)
 
     private static let issue = Route(
@@ -38,7 +42,9 @@ struct StreamTokenRoutes {
         [Self.issue.answered(by: issue)]
     }
 
-    /// Sent again it makes another token, which does no harm.
+    /// Creates a token.
+    ///
+    /// A repeat creates another one, which is harmless.
     @Sendable
     private func issue(
         _: Void,
@@ -54,7 +60,7 @@ struct StreamTokenRoutes {
         guard let issuer else {
             throw Problem(.notFound, "This server knows no live gateway to make tokens for.")
         }
-        // No longer than the key that has it made; a second is the least a token may live.
+        // The token expires no later than the key that created it, with a minimum of one second.
         let left = context.caller.endsAt.map { max($0 - keys.now(), .seconds(1)) } ?? lifetime
         let token = try await issuer.issue(grant, lifetime: min(lifetime, left))
         var answer = PollerWire.StreamToken()
@@ -65,7 +71,7 @@ struct StreamTokenRoutes {
 }
 
 extension StreamGrant {
-    /// What a request asks for.
+    /// Creates the grant that a request asks for.
     ///
     /// Errors: a ``Problem`` that names the field.
     fileprivate init(_ request: StreamTokenRequest, for caller: Caller) throws(Problem) {
@@ -76,7 +82,7 @@ extension StreamGrant {
             try request.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
         let account = try caller.account(named: named)
-        // An empty list would be a token for nothing: whoever sends one means something else.
+        // An empty list would be a token without any events, which is always a mistake.
         self = try Problem.checked { () throws(InvalidInput) in
             try StreamGrant(
                 account: account,

@@ -4,24 +4,25 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// Where Stripe posts its events: the signature is the key, and each is a hint.
+/// The route for Stripe's events.
 ///
-/// *Bounds*: 4 MiB. Most events have a few KiB; an intent with the charges of an old API version, or an invoice
-/// with long lines, has hundreds. A process reads four events of more than 256 KiB at a time, because nobody has shown
-/// a key before the whole body is here: so strangers can hold 16 MiB by such bodies, and events of the usual size pass
-/// beside them. The fifth is answered 429, which Stripe repeats.
-/// Answered as soon as the hints are stored; 503 when they cannot be, and 429 when what is new is to be
-/// watched and its account has as many open watches as it may, which Stripe repeats both.
+/// The signature authorises the request, and each event is a hint.
 ///
-/// An event is never believed: it only makes us look earlier. So one that is late, forged with a leaked
-/// secret or sent twice can do no more than have something looked at, and one that never comes costs
-/// nothing but time.
+/// *Bounds*: 4 MiB. Most events have a few KiB. An intent with the charges of an old API version, or an invoice with
+/// long lines, has hundreds. A process reads at most four events of more than 256 KiB at a time, since their signature
+/// can only be checked after the whole body has arrived. So unauthenticated clients can occupy at most 16 MiB, and
+/// events of the usual size are not affected. The fifth one gets a 429, which Stripe retries.
+/// The response is sent as soon as the hints are stored. It is 503 if they cannot be stored. It is 429 if a new source
+/// is to be watched and its account has reached its limit of open watches. Stripe retries both.
+///
+/// An event is never trusted: it only triggers an earlier poll. So a late, forged or repeated event can only cause a
+/// poll, and a missing one only costs time.
 struct StripeWebhookRoutes {
     /// See above.
     static let bodyBytesMax = 4 << 20
-    /// Bodies up to it are read however many there are.
+    /// The size up to which bodies are read without a limit on their number.
     static let smallBytesMax = 262_144
-    /// Larger ones read at a time.
+    /// The maximum number of larger bodies read at a time.
     static let largeMax = 4
 
     private static let main = route(
@@ -62,7 +63,7 @@ struct StripeWebhookRoutes {
             operation,
             "Stripe's events: signed hints, looked at and never believed",
             access: .signed,
-            // A URL that somebody has typed into Stripe's dashboard may carry anything.
+            // A URL entered in Stripe's dashboard may have any query.
             input: input.lenient(),
             body: .raw("application/json", ["type": "object"]),
             answers: [
@@ -122,7 +123,7 @@ struct StripeWebhookRoutes {
 }
 
 extension RouteInput where Value == String {
-    /// What proves that a body is Stripe's.
+    /// The signature that proves that a body is from Stripe.
     fileprivate static var signature: Self {
         let parameter = RouteParameter(
             name: "Stripe-Signature",

@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The story of one payment.
+/// The timeline of a payment.
 struct TimelineRoutes {
     private static let timeline = Route(
         .get,

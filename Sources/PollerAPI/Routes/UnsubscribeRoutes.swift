@@ -6,17 +6,16 @@ import PollerIdentity
 import PollerQueue
 import PollerWords
 
-/// The links at the end of mails: `GET` asks, `POST` does it.
+/// The unsubscribe links of emails: `GET` asks, `POST` unsubscribes.
 ///
-/// RFC 8058 has mail programs post by themselves. The token is the key, to this one wish alone;
-/// nothing here is behind an API key.
+/// Mail programs post automatically (RFC 8058). The token authorises this action only, and no API key is needed.
 ///
-/// Scanners of mails follow links, and some post to them. So a `GET` changes nothing, and a `POST`
-/// counts only with the words that RFC 8058 §3.1 asks for, which our button sends, too.
+/// Mail scanners follow links, and some post to them. So a `GET` changes nothing. A `POST` counts only with the body
+/// that RFC 8058 §3.1 requires, which the page's button sends too.
 ///
-/// The page is the shop's, in the language of the mail, both named by the link: `v=de.Gk0RpQ4x`.
+/// The page has the branding of the shop and the language of the email, both given in the link: `v=de.Gk0RpQ4x`.
 struct UnsubscribeRoutes {
-    /// `List-Unsubscribe=One-Click` in either encoding of forms, with room.
+    /// The size limit: `List-Unsubscribe=One-Click` in either form encoding, with a margin.
     private static let bodyBytesMax = 4096
 
     private static let ask = Route(
@@ -99,7 +98,7 @@ struct UnsubscribeRoutes {
         guard let entry = shown.entry, let preferences else {
             return shown.page.response(.nothing, in: shown.words)
         }
-        // Scanners of mails post to links, too; only a mail program and our button say this.
+        // Mail scanners post to links too. Only mail programs and the page's button send this body.
         let text = String(decoding: body, as: UTF8.self)
         guard text.contains("List-Unsubscribe"), text.contains("One-Click") else {
             return shown.page.response(.again, in: shown.words)
@@ -121,7 +120,7 @@ struct UnsubscribeRoutes {
         return shown.page.response(.done, in: shown.words)
     }
 
-    /// Whose mails a link stops, on whose page, in which words.
+    /// Returns the suppression entry, account, page and texts of a link.
     private func shown(
         to visit: UnsubscribeVisit,
         _ request: Request
@@ -138,15 +137,15 @@ struct UnsubscribeRoutes {
     }
 }
 
-/// What the link at the end of a mail says.
+/// The contents of an unsubscribe link.
 struct UnsubscribeVisit: Sendable {
-    /// What it stops.
+    /// The token, which names the emails to stop.
     let token: String
-    /// That of the mail; nil for a link that does not say.
+    /// The language of the email; `nil` for a link without one.
     let language: PayerLanguage?
-    /// Whose mails they are, as ``UnsubscribeTokens`` tells it.
+    /// The sender of the emails, as encoded by ``UnsubscribeTokens``.
     let sender: String
-    /// The masked recipient, encrypted by ``UnsubscribeTokens``; empty in links of earlier mails.
+    /// The masked recipient, encrypted by ``UnsubscribeTokens``; empty in links of earlier emails.
     let hint: String
 
     fileprivate init(token: String, view: String?) {
@@ -163,7 +162,9 @@ struct UnsubscribeVisit: Sendable {
 }
 
 extension RouteInput where Value == UnsubscribeVisit {
-    /// The token of the path, and what our links say beside it; whatever else a mail program has added.
+    /// The token in the path, and the parameters of the link.
+    ///
+    /// Parameters that a mail program has added are ignored.
     fileprivate static var visit: Self {
         all(
             RouteInput<String>.segment("token", "The token of a mail's List-Unsubscribe link."),
@@ -172,21 +173,21 @@ extension RouteInput where Value == UnsubscribeVisit {
     }
 }
 
-/// What somebody sees who follows the link at the end of a mail; works without scripts.
+/// The page of an unsubscribe link, which works without scripts.
 ///
-/// One for each shop, as the return page, because its logo is part of what its policy allows. It says nothing of who
-/// they are: the link may be in the hands of somebody else.
+/// There is one page per shop, as for the return page, because the policy depends on the logo. It does not show the
+/// recipient, since the link may be forwarded.
 struct UnsubscribePage: Sendable {
-    /// What it says, by the names of its words.
+    /// The state of the page, which names its texts.
     enum News: String {
-        /// Asks: what a program follows by itself must change nothing.
+        /// Asks for confirmation, because programs follow links automatically.
         case question
         case done
-        /// The same for whatever is no link of ours.
+        /// The link is not valid.
         case nothing
-        /// Something has posted that was no click.
+        /// A post without the confirmation of a click.
         case again
-        /// The store cannot be asked now.
+        /// The store is unavailable.
         case later
 
         fileprivate var status: HTTPResponse.Status {
@@ -202,7 +203,7 @@ struct UnsubscribePage: Sendable {
     private let page: HTMLPage
     private let branding: Branding?
 
-    /// The page of a shop; nil for one that has not said who it is.
+    /// Creates the page of a shop; `nil` for a page without branding.
     init(_ branding: Branding? = nil) {
         self.branding = branding
         var html = String(decoding: PackageResources.unsubscribe_html, as: UTF8.self)
@@ -217,7 +218,7 @@ struct UnsubscribePage: Sendable {
         )
     }
 
-    /// The page with some news.
+    /// Returns the page in a state.
     func response(_ news: News, in words: PayerWords) -> Response {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         func said(_ key: String) -> String {
@@ -232,7 +233,7 @@ struct UnsubscribePage: Sendable {
             "text": said("\(news.rawValue).text"), "form": news == .question ? form : "",
             "shop": masthead,
         ]
-        // In one pass, so that no value is taken for a place of another.
+        // In one pass, so that a value is never treated as a placeholder.
         var (html, rest) = ("", page.text[...])
         while let open = rest.firstRange(of: "{{"), let close = rest.firstRange(of: "}}") {
             html += rest[..<open.lowerBound]

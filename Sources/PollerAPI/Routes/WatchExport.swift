@@ -7,27 +7,27 @@ import PollerWire
 
 /// A list of watches as a CSV file, read page by page while it is sent.
 ///
-/// *Limits.* The number of lines has no bound. The client reads as fast as it can, and each page waits for the client,
+/// *Limits.* The number of lines has no limit. The client reads as fast as it can, and each page waits for the client,
 /// so the file is never in memory as a whole. Watches added during the export are not in it, since lists begin with the
 /// newest. Before each page the export checks that the caller's key is still valid and the client still connected. It
-/// ends with an error when a filter finds nothing in ``emptyPagesMax`` pages in a row.
-/// *Errors.* The first page is read before the answer begins. A later failure (the store, a revoked key) ends the
+/// fails if a filter matches nothing in ``emptyPagesMax`` consecutive pages.
+/// *Errors.* The first page is read before the response begins. A later failure (the store, a revoked key) ends the
 /// connection without the last chunk, so a client sees that the file is incomplete (RFC 9112 §8). If the queue of
 /// searches is full (``ScanGate``), a file that has begun waits.
 struct WatchExport: Sendable {
-    /// Watches read at a time: as many as a page has.
+    /// The watches per read, the same as a page.
     private static let pageMax = 500
-    /// Some two million records without a match.
+    /// About two million records without a match.
     private static let emptyPagesMax = 1000
     /// The wait before a full queue is tried again.
     private static let pause = Duration.seconds(1)
 
     let scans: Scans
     let csv: WatchCSV
-    /// Whether the caller's key is still good.
+    /// Throws if the caller's key is no longer valid.
     let recheck: @Sendable () throws(Problem) -> Void
 
-    /// The file for a caller.
+    /// Returns the file for a caller.
     func response(_ query: ListQuery, for caller: Caller) async throws -> Response {
         guard query.cursor == nil else {
             throw Problem(
@@ -43,7 +43,7 @@ struct WatchExport: Sendable {
             var emptyPages = 0
             while true {
                 let lines = page.items.map { csv.line(of: PollerWire.Watch($0)) }
-                // Also for an empty page: the write sends nothing then, and fails if the client has disconnected.
+                // Also for an empty page: the write then sends nothing, and fails if the client has disconnected.
                 try await writer.write(ByteBuffer(string: lines.joined(separator: "")))
                 guard let next = page.next else { break }
                 emptyPages = lines.isEmpty ? emptyPages + 1 : 0

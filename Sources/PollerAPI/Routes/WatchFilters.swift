@@ -1,12 +1,14 @@
 import Poller
 import PollerIdentity
 
-/// The range of creation, as it was typed.
+/// The range of creation times, as entered.
 struct CreatedRange: Hashable {
     var after: String?
     var before: String?
 
-    /// The instants; ages are counted from `now`.
+    /// Returns the range as instants.
+    ///
+    /// Ages are relative to `now`.
     func instants(at now: Timestamp) throws(Problem) -> (from: Timestamp?, before: Timestamp?) {
         (
             try Self.instant(after, "created_after", now),
@@ -51,7 +53,7 @@ extension RouteInput where Value == CreatedRange {
     }
 }
 
-/// The format of a list's answer.
+/// The format of a list.
 enum ListFormat: String, CaseIterable, Sendable {
     case json
     case csv
@@ -72,7 +74,7 @@ extension RouteInput where Value == ListFormat {
 }
 
 extension ListQuery {
-    /// The same query for another page.
+    /// Returns the query for another page.
     func page(limit: Int, after cursor: String?) -> ListQuery {
         let query = ListQuery(
             state: state,

@@ -4,25 +4,22 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
+/// Routes of a single watch: create or join, list, read, wait, explain, poll now, cancel.
 ///
-/// *Names.* A watch is named by account, source and kind, which the client knows before we do: one
-/// that has lost our answer sends the same request again and joins the watch the first one made. Only
-/// when that has ended meanwhile would it begin anew, and its news be told once more: so the
-/// `Idempotency-Key` of an enqueuing is kept.
+/// *Identity.* A watch is identified by account, source and kind, which the client knows in advance. A client that lost
+/// the response repeats the request and joins the watch. Only if that watch has closed meanwhile would the repeat
+/// restart it, and its events would be published again. So the `Idempotency-Key` of an enqueue is stored.
 ///
-/// *Waiting.* `after_seq` asks for what the client has not seen: a watch beyond it answers at once,
-/// and without `wait` nothing new is a 304. A seq rather than an `ETag`, because it also tells how much
-/// was missed.
+/// *Waiting.* `after_seq` asks for later events. A watch with later events returns at once, and without `wait` no
+/// change is a 304. A `seq` is used instead of an `ETag`, because it also shows how many events were missed.
 ///
-/// *Enqueuing* is one script call, which checks, writes and reads the watch for the answer. Three things are not in it:
-/// the count of an account with a limit (``OpenWatchLimit``; at most once a second while there is room, because its
-/// lanes are in several partitions), the order (its item is in the partition of orders), and the deliveries of an
-/// endpoint that joins a watch with events.
+/// *Enqueuing* is one script call, which checks, writes and reads the watch for the response. Three operations are
+/// separate. The open watches of an account with a limit are counted (``OpenWatchLimit``), at most once per second
+/// while there is room, because its lanes are in several partitions. The order is in its own partition. The deliveries
+/// of an endpoint that joins a watch with events are in the second queue.
 ///
-/// *After any other change* a second call reads the watch for the answer, which may show a later change of another
-/// request. A watch that was there and is closed is told apart from one that never was: 409
-/// says that enqueuing it again will do.
+/// *After any other change* a second call reads the watch for the response, which may show a later change of another
+/// request. A closed watch is distinguished from one that never existed: the 409 says to enqueue it again.
 struct WatchRoutes {
     private static let enqueue = Route(
         .post,
@@ -131,7 +128,7 @@ struct WatchRoutes {
 
     let watches: any WatchStore
     let members: any Membership
-    /// What holds for lanes without a limit of their own.
+    /// Returns the limit for lanes without a custom one.
     let laneLimit: @Sendable () -> PollerQueue.LaneLimit
     let enqueuer: Enqueuer
     let openWatches: OpenWatchLimit
@@ -141,7 +138,7 @@ struct WatchRoutes {
     let reader: BodyReader
     let polls: LongPolls
     let scans: Scans
-    /// What ages in a search are counted from.
+    /// The current time, from which ages in a search are computed.
     let now: @Sendable () -> Timestamp
     let tracing: EnqueueTracing
 
@@ -247,7 +244,7 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         var isOpen = try await watches.hint(key)
-        // The watch has ended with an answer: a manual poll looks for refunds and disputes.
+        // The watch closed with a result: a manual poll checks for refunds and disputes.
         if !isOpen { isOpen = try await watches.hint(key, of: .money) }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -257,7 +254,9 @@ struct WatchRoutes {
         return Response(PollerWire.Watch(snapshot), status: .accepted)
     }
 
-    /// Cancelling what is cancelled already succeeds: the answer to the first try got lost.
+    /// Cancels a watch.
+    ///
+    /// A cancelled watch succeeds, as the first response may have been lost.
     @Sendable
     private func cancel(
         _ key: WatchKey,
@@ -265,7 +264,7 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wasOpen = try await watches.cancel(key)
-        // At once: nobody can say what becomes of the reads behind it.
+        // Recorded at once, because the following reads may fail.
         if wasOpen {
             context.changes.did(
                 AuditTarget(.watch, key.source.description),
@@ -317,7 +316,7 @@ struct WatchRoutes {
 }
 
 extension Problem {
-    /// "Nobody watches it", with what to do.
+    /// Creates the problem of a source that is not watched.
     static func watchNotFound(_ key: WatchKey) -> Problem {
         Problem(
             .watchNotFound,
@@ -328,7 +327,7 @@ extension Problem {
 }
 
 extension Problem {
-    /// Why one request was refused; `nil` when it was accepted.
+    /// Creates the problem of a rejected request; `nil` if it was accepted.
     init?(_ result: EnqueueResult, of new: NewWatch) {
         guard case .refused(let refusal) = result.outcome else { return nil }
         switch refusal {
@@ -347,7 +346,7 @@ extension Problem {
         }
     }
 
-    /// A source that is watched for one order is not watched for another.
+    /// Creates the problem of a source that is watched for another order.
     static func orderMismatch(_ key: WatchKey, held: OrderID, named order: OrderID) -> Problem {
         Problem(
             .orderMismatch,

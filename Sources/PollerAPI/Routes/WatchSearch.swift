@@ -1,21 +1,23 @@
 import Poller
 import PollerIdentity
 
-/// What a list of watches is asked for, before anybody knows which metadata are searched.
+/// A query for watches, before the searchable metadata names are known.
 struct WatchSearch {
     let base: ListQuery
-    /// The words of ``SearchQuery``.
+    /// The search terms of ``SearchQuery``.
     let text: String
-    /// What the metadata are to say, by name.
+    /// The required metadata values, by name.
     let metadata: [(name: String, value: String)]
-    /// The range of creation.
+    /// The range of creation times.
     var created = CreatedRange()
 
     /// The description of the parameter `state`.
     static let stateDescription =
         "Open ones, closed ones, or those of the closed ones that a person must look at."
 
-    /// The query; ages in it are counted from an instant.
+    /// Returns the query.
+    ///
+    /// Ages are relative to an instant.
     func query(among keys: SearchKeys, at now: Timestamp) throws(Problem) -> ListQuery {
         let (from, before) = try created.instants(at: now)
         guard !text.isEmpty || !metadata.isEmpty || from != nil || before != nil else {
@@ -35,12 +37,14 @@ struct WatchSearch {
 }
 
 extension RouteInput where Value == WatchSearch {
-    /// The words of a search, the filters, and the place.
+    /// The search terms, the filters and the cursor.
     static var search: Self {
         searching(.list(.choice("state", WatchSearch.stateDescription)))
     }
 
-    /// The words of a search and the filters, for routes without pages; `state` selects the watches.
+    /// Returns the search terms and the filters, for routes without pages.
+    ///
+    /// `state` selects the watches.
     static func selected(_ state: RouteInput<ListQuery.State?>) -> Self {
         searching(.filters(state))
     }
@@ -53,7 +57,7 @@ extension RouteInput where Value == WatchSearch {
 }
 
 extension RouteInput where Value == Bool {
-    /// Whether a list is to be an archive.
+    /// Whether a list includes the data for an archive.
     static var memory: Self {
         flag(
             "memory",
@@ -63,7 +67,7 @@ extension RouteInput where Value == Bool {
 }
 
 extension RouteInput where Value == String? {
-    /// What somebody types who looks for a payment.
+    /// The text of a payment search.
     fileprivate static var words: Self {
         text(
             "q",
@@ -79,10 +83,10 @@ extension RouteInput where Value == String? {
 }
 
 extension RouteInput where Value == [(name: String, value: String)] {
-    /// Characters of a value: what upstreams allow metadata to have.
+    /// The maximum characters of a value, as in the metadata of upstreams.
     private static var valueMax: Int { 500 }
 
-    /// What the metadata are to say, each name in a parameter of its own.
+    /// The required metadata values, one parameter per name.
     fileprivate static var metadata: Self {
         let parameter = RouteParameter(
             name: "metadata.NAME",
@@ -106,14 +110,16 @@ extension RouteInput where Value == [(name: String, value: String)] {
 }
 
 extension RouteInput where Value == ListQuery {
-    /// The filters and the place of a list of watches; `state` says which ones it holds.
+    /// Returns the filters and the cursor of a list of watches.
+    ///
+    /// `state` selects the watches.
     static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
         .all(.filters(state), .limit("Watches a page."), .checkedCursor) { query, limit, cursor in
             query.page(limit: limit, after: cursor)
         }
     }
 
-    /// The filters alone.
+    /// Returns the filters.
     static func filters(_ state: RouteInput<ListQuery.State?>) -> Self {
         .all(
             state,
@@ -139,9 +145,9 @@ extension RouteInput where Value == ListQuery {
 }
 
 extension RouteInput where Value == String? {
-    /// Where a list of watches goes on.
+    /// The cursor of a list of watches.
     ///
-    /// Cursors are the store's; here only their form is checked.
+    /// Cursors belong to the store. Only their form is checked here.
     fileprivate static var checkedCursor: Self {
         .all(.cursor()) { text throws(Problem) in
             guard let text else { return nil }

@@ -3,18 +3,18 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// The number of watches that a filter finds, and the sums of their payments.
+/// The number of watches that match a filter, and the sums of their payments.
 ///
-/// *Limits.* No index has counts or sums, since every poll would have to write them. So the records are read, the
+/// *Limits.* No index has counts or sums, since every poll would have to update them. So the records are read, the
 /// newest first. At most ``countMax`` watches are counted. If the index does not select them, at most ``looksMax``
-/// records are read: a second of work at most, in the queue of searches among all records (``ScanGate``). Records of
-/// other accounts are skipped and not counted, so the pages are limited to ``pagesMax``, too. `capped` says that there
-/// may be more.
+/// records are read, which takes at most a second, in the queue of full searches (``ScanGate``). Records of other
+/// accounts are skipped and not counted, so the pages are limited to ``pagesMax``, too. `capped` says that there may be
+/// more.
 struct WatchSummaryRoutes {
     static let countMax = 10_000
     static let looksMax = 20_000
     static let pagesMax = 40
-    /// Watches read at a time: as many as a page has.
+    /// The watches per read, the same as a page.
     private static let pageMax = 500
 
     private static let summarise = Route(
@@ -34,7 +34,7 @@ struct WatchSummaryRoutes {
 
     let watches: any WatchStore
     let scans: Scans
-    /// The clock from which ages in a search are counted.
+    /// Returns the current time, from which ages in a search are computed.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] { [Self.summarise.answered(by: summarise)] }
@@ -52,7 +52,7 @@ struct WatchSummaryRoutes {
         return Response(summary)
     }
 
-    /// Counts the watches of pages and adds their sums, up to the limits of one answer.
+    /// Counts the watches of pages and adds their sums, up to the limits of one response.
     ///
     /// - Parameters:
     ///   - isSelective: whether some of the records that are read are not counted.
@@ -87,7 +87,9 @@ struct WatchSummaryRoutes {
 }
 
 extension Scans {
-    /// Reads a page only to count it; with every filter, each page waits in the queue.
+    /// Reads a page only to count it.
+    ///
+    /// Each page waits in the queue, with any filter.
     func count(_ query: ListQuery, for caller: Caller) async throws -> ListPage<WatchSnapshot> {
         let page = try await gate.run(for: caller.name) { try await watches.list(query) }
         if caller != .local {

@@ -6,16 +6,15 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 
-/// Turns errors into problems; each answer carries its request id, and is counted and logged without
-/// anything secret.
+/// Turns errors into problems, and adds a request ID to each response, which it counts and logs without secrets.
 ///
-/// Metrics are labelled with the route's pattern, never with the path: paths come from outside and
-/// would make a series each, in this process and in Prometheus. Neither query nor body is logged;
-/// a customer's secret may be in both. Nothing may be cached, because every answer is about now; only what is
-/// the same for everybody says otherwise itself.
+/// Metrics are labelled with the route's pattern, never with the path: paths come from clients, and each would create a
+/// series in this process and in Prometheus. Neither query nor body is logged, because both may contain a customer's
+/// secret. Responses are not cacheable by default, because they show the current state. Routes with content that is the
+/// same for all clients set their own header.
 ///
-/// A 404 of the router may be a route whose method was wrong. It is told as 405 with the methods there
-/// are, but only behind ``KeyMiddleware``: to somebody without a key both are a 401.
+/// A 404 of the router may be a route with another method. It becomes a 405 with the allowed methods, but only after
+/// ``KeyMiddleware``: without a key both are a 401.
 struct AnswerMiddleware: RouterMiddleware {
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -32,7 +31,7 @@ struct AnswerMiddleware: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let error as HTTPParserError {
-            // What comes is no HTTP: the framework says so and ends the connection.
+            // The input is not HTTP. The framework reports it and ends the connection.
             throw error
         } catch {
             response = problem(for: error, request, context)
@@ -86,24 +85,26 @@ struct AnswerMiddleware: RouterMiddleware {
 }
 
 extension HTTPField.Name {
-    /// The id of the request, on every answer.
+    /// The ID of the request, in every response.
     static let requestID = Self.known("X-Request-Id")
-    /// The client's own id of a request it may repeat.
+    /// The client's ID of a request that it may repeat.
     static let idempotencyKey = Self.known("Idempotency-Key")
-    /// Says that an answer is that of an earlier request.
+    /// Marks a response as that of an earlier request.
     static let idempotentReplayed = Self.known("Idempotent-Replayed")
-    /// The trace that a request belongs to.
+    /// The trace of a request.
     static let traceparent = Self.known("traceparent")
-    /// What proves that a body is Stripe's.
+    /// The signature of a body from Stripe.
     static let stripeSignature = Self.known("Stripe-Signature")
 
-    /// Which address a page tells the pages it links to.
+    /// The referrer that a page sends to the pages it links to.
     static let referrerPolicy = Self.known("Referrer-Policy")
 
-    /// What search engines may do with a page.
+    /// The permissions of search engines for a page.
     static let robotsTag = Self.known("X-Robots-Tag")
 
-    /// The second `Host` and further ones; the first one is the request's authority.
+    /// The second and further hosts of a request.
+    ///
+    /// The first `Host` is the request's authority.
     static let otherHost = Self.known("Host")
     /// The header that the console's own scripts send.
     static let pollerConsole = Self.known("Poller-Console")

@@ -4,28 +4,28 @@ import Poller
 package import PollerIdentity
 package import PollerNet
 
-/// The path of its host below which a proxy publishes the API: `/poller`, or nothing for the whole host.
+/// The path of its host under which a proxy publishes the API: `/poller`, or empty for the whole host.
 ///
-/// *Problem*: a proxy passes `https://ops.example/poller/r/src_1` on as `/r/src_1`, or as it is. The pages of payers
-/// lead to further addresses, which must have the prefix that the browser knows.
+/// *Problem*: a proxy forwards `https://ops.example/poller/r/src_1` as `/r/src_1`, or unchanged. Payer pages link to
+/// further paths, which must have the prefix that the browser uses.
 ///
-/// *Approach*: requests are understood with the prefix and without. The pages of payers name it; the console's
-/// addresses are relative and need none. The prefix is the operator's (`base_path`, else the path of `public_url`), or
-/// what a proxy says in `X-Forwarded-Prefix`, as Traefik and Spring Cloud Gateway do. Only proxies that an operator has
-/// named are believed: a cache would keep for others what a stranger has written into a page.
+/// *Approach*: requests are accepted with the prefix and without. Payer pages include it. The console's URLs are
+/// relative and need none. The prefix is the operator's (`base_path`, or the path of `public_url`), or the value of
+/// `X-Forwarded-Prefix`, which Traefik and Spring Cloud Gateway send. The header is accepted only from proxies that an
+/// operator has configured: otherwise a cache could store a page with a prefix from an attacker for other users.
 package struct BasePath: Hashable, Sendable, CustomStringConvertible {
-    /// Longer than anybody's.
+    /// The maximum length in bytes, longer than any realistic prefix.
     private static let bytesMax = 200
 
-    /// `/poller`, without a slash at its end; empty for the root.
+    /// The prefix, such as `/poller`, without a trailing slash; empty for the root.
     package let description: String
-    /// Whether a proxy has told it with the request.
+    /// Whether a proxy sent the prefix with the request.
     let isForwarded: Bool
 
     /// No prefix.
     package static let root = BasePath()
 
-    /// That of the request which is being answered.
+    /// The prefix of the current request.
     @TaskLocal static var current = BasePath.root
 
     private init() {
@@ -33,7 +33,7 @@ package struct BasePath: Hashable, Sendable, CustomStringConvertible {
         isForwarded = false
     }
 
-    /// Reads `/poller`, `poller/` or `/`.
+    /// Parses a prefix such as `/poller`, `poller/` or `/`.
     package init(_ text: String, isForwarded: Bool = false) throws(InvalidInput) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: true)
         let isPlain = parts.allSatisfy { part in
@@ -42,7 +42,7 @@ package struct BasePath: Hashable, Sendable, CustomStringConvertible {
                     $0.isASCII && ($0.isLetter || $0.isNumber || "-._~".contains($0))
                 }
         }
-        // Two slashes at the beginning would name a host.
+        // Two leading slashes would name a host.
         guard isPlain, !text.contains("//"), text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(
                 field: "base_path",
@@ -53,16 +53,16 @@ package struct BasePath: Hashable, Sendable, CustomStringConvertible {
         self.isForwarded = isForwarded
     }
 
-    /// The path of an address such as `https://ops.example/poller`; the root where there is none.
+    /// Creates the prefix from the path of a URL such as `https://ops.example/poller`; the root if there is none.
     package init(ofURL url: String) throws(InvalidInput) {
         let rest = url.drop { $0 != "/" }.dropFirst(2)
         try self.init(String(rest.drop { $0 != "/" }))
     }
 
-    /// Whether it is no prefix.
+    /// Whether the prefix is empty.
     var isRoot: Bool { description.isEmpty }
 
-    /// A request's path without it; as it is where it does not begin so.
+    /// Returns a request's path without the prefix, or unchanged if it has another one.
     func stripped(_ path: String) -> String {
         guard !isRoot, path.hasPrefix(description) else { return path }
         let rest = path.dropFirst(description.count)
@@ -74,20 +74,20 @@ package struct BasePath: Hashable, Sendable, CustomStringConvertible {
 /// How a proxy publishes the API.
 package struct Publication: Sendable {
     let basePath: BasePath
-    /// Those whose `X-Forwarded-Prefix` is believed.
+    /// The proxies whose `X-Forwarded-Prefix` is accepted.
     let proxies: [AddressRange]
 
-    /// At the root of its host, whatever a proxy says.
+    /// At the root of its host, without trusted proxies.
     package static let atRoot = Publication(basePath: .root, proxies: [])
 
-    /// Describes it.
+    /// Creates a publication.
     package init(basePath: BasePath, proxies: [AddressRange]) {
         self.basePath = basePath
         self.proxies = proxies
     }
 }
 
-/// Takes the prefix off requests, and tells what makes pages of it.
+/// Removes the prefix from requests, and provides it to the code that creates pages.
 struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder where Inner.Context == APIContext {
     let inner: Inner
     let publication: Publication
@@ -97,7 +97,7 @@ struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder where Inner.Contex
         guard !base.isRoot, let path = request.head.path else {
             return try await inner.respond(to: request, context: context)
         }
-        // Relative addresses of the console would lose the last segment.
+        // Without the slash, the console's relative URLs would lose the last segment.
         if path == base.description {
             return Response(
                 status: .temporaryRedirect,
@@ -112,13 +112,15 @@ struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder where Inner.Contex
         }
     }
 
-    /// What a proxy that is trusted says; several proxies add theirs by comma, the outermost first.
+    /// Returns the prefix from a trusted proxy.
+    ///
+    /// Several proxies append theirs after a comma, the outermost first.
     private func forwarded(_ request: Request, _ context: APIContext) -> BasePath? {
         guard !publication.proxies.isEmpty, let name = HTTPField.Name("X-Forwarded-Prefix"),
             let said = request.headers[name], context.comes(from: publication.proxies)
         else { return nil }
         let parts = said.split(separator: ",").map { $0.filter { $0 != " " } }
-        // One that is none is as good as none.
+        // An invalid prefix is ignored.
         return try? BasePath(parts.joined(), isForwarded: true)
     }
 }

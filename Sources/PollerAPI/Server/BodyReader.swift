@@ -8,20 +8,20 @@ import PollerWire
 import SafeNumbers
 import Synchronization
 
-/// Reads whole bodies within bounds of size and time.
+/// Reads whole bodies within limits of size and time.
 struct BodyReader {
-    /// A single request: 16 endpoints of 2,048 characters, metadata and the rest, with room.
+    /// The limit of a single request: 16 endpoints of 2,048 characters, metadata and further fields, with a margin.
     static let singleBytesMax = 65_536
-    /// A batch: 10,000 ids with options, as the API promises.
+    /// The limit of a batch: 10,000 IDs with options, as the API promises.
     static let batchBytesMax = 8_388_608
-    /// A body takes a moment; a client that drips bytes must not hold a connection for ever.
+    /// The timeout of a body, so that a slow client cannot hold a connection.
     static let timeout = Duration.seconds(30)
 
     let clock: any Clock<Duration>
 
-    /// The body's bytes.
+    /// Returns the body's bytes.
     ///
-    /// `admit` sees how large it is, as announced and then as it comes, and throws when that is too much now.
+    /// `admit` receives the announced size and then the actual one. It throws if that is too much now.
     func read(
         _ request: Request,
         bytesMax: Int,
@@ -60,9 +60,9 @@ struct BodyReader {
         return Array(buffer.readableBytesView)
     }
 
-    /// The object that a single request's body is.
+    /// Decodes the object in the body of a single request.
     ///
-    /// `check` sees the body before its members are judged.
+    /// `check` receives the body before its members are validated.
     func object<Object: WireObject>(
         _ type: Object.Type,
         of request: Request,
@@ -73,7 +73,7 @@ struct BodyReader {
         return try Problem.reading(type, body)
     }
 
-    /// The object that a body is which may also be left out, for one that says nothing.
+    /// Decodes the object in an optional body, or returns an empty object.
     func object<Object: WireObject>(
         _ type: Object.Type,
         of request: Request,
@@ -86,7 +86,7 @@ struct BodyReader {
         return try Problem.reading(type, body)
     }
 
-    /// The object that a body is, and the bytes it came as.
+    /// Decodes the object in a body, and returns it with the received bytes.
     func objectAndBytes<Object: WireObject>(
         _ type: Object.Type,
         of request: Request
@@ -95,10 +95,10 @@ struct BodyReader {
         return (try Problem.reading(type, try Problem.checkedJSON(bytes)), bytes)
     }
 
-    /// Refuses a body that is announced as something else.
+    /// Rejects a body with another declared type.
     ///
-    /// None is taken as JSON; a form's type is refused, also because that is all another site's
-    /// page could send.
+    /// A body without a type counts as JSON. Form types are rejected, also because a page of another site could only
+    /// send those.
     static func checkType(_ request: Request, allowed: [String]) throws(Problem) {
         guard let header = request.headers[.contentType] else { return }
         let type = header.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
@@ -110,8 +110,9 @@ struct BodyReader {
         }
     }
 
-    /// Checks the name that a client has given its request; what becomes of it, its route says
-    /// (``RouteRepeats``).
+    /// Checks a client's idempotency key.
+    ///
+    /// Its effect depends on the route (``RouteRepeats``).
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),
@@ -126,12 +127,12 @@ struct BodyReader {
     }
 }
 
-/// Ends the connection after an answer that was given before the request's body was read.
+/// Closes the connection after a response that was sent before the request's body was read.
 ///
-/// The framework would first read such a body to its end, however slowly that comes: with a byte now
-/// and then a client without a key would hold its connection for ever. It is told that the
-/// connection ends and has two seconds to read that: after a close at once its system would throw
-/// the answer away with what we have not read (RFC 9112 §9.6).
+/// The framework would otherwise read such a body to its end, however slowly it arrives. A client without a key could
+/// hold its connection forever by sending a byte now and then. The response says that the connection closes, and the
+/// client has two seconds to read it. After an immediate close, the client's system would discard the response because
+/// of the unread data (RFC 9112 §9.6).
 struct BodyMiddleware: RouterMiddleware {
     func handle(
         _ request: Request,
@@ -160,7 +161,9 @@ struct BodyMiddleware: RouterMiddleware {
             || request.headers[.contentLength].map { $0 != "0" } ?? false
     }
 
-    /// Whether a body has been read to its end: a class, because the body is copied.
+    /// Whether a body has been read to its end.
+    ///
+    /// A class, because the body is copied.
     private final class End: Sendable {
         private let state = Mutex(false)
 
@@ -169,12 +172,12 @@ struct BodyMiddleware: RouterMiddleware {
         func reach() { state.withLock { $0 = true } }
     }
 
-    /// A body that notes when it has been read to its end.
+    /// A body that records when it has been read to its end.
     private struct NotedBody: AsyncSequence, Sendable {
         let body: RequestBody
         let end: End
 
-        /// Notes the end when the body has none left.
+        /// Records the end of the body.
         struct AsyncIterator: AsyncIteratorProtocol {
             var body: RequestBody.AsyncIterator
             let end: End

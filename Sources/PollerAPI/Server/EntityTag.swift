@@ -5,27 +5,26 @@ import NIOCore
 import Poller
 import PollerIdentity
 
-// What a client has seen, and what it may replace.
+// Entity tags: cached versions of responses, and conditional changes.
 //
-// Every answer of JSON to a GET below /v1 has an `ETag`, made of its bytes as the caller is told them: so
-// it tells nobody more than the answer does. A client that sends it as `If-None-Match` is told 304 while the
-// answer would be the same. Of what two people may edit, the tag begins with the revision of what can be
-// edited (`"<revision>.<digest>"`), and a change that names it in `If-Match` is made only while that holds:
-// the rest of such an answer, such as how many deliveries wait, changes all the time and is
-// nobody's to lose. The store compares the revision in the very step that writes.
+// Every JSON response to a GET below /v1 has an `ETag` computed from its bytes for this caller, so the tag reveals no
+// more than the response. A client that sends it as `If-None-Match` gets a 304 while the response is the same. For
+// editable objects the tag begins with the revision of the editable part (`"<revision>.<digest>"`), and a change with
+// `If-Match` applies only while that revision is current. The remaining fields, such as the number of waiting
+// deliveries, change all the time and cannot conflict. The store compares the revision in the same step as the write.
 //
-// Rejected: a version instead of the bytes (an answer is made of several records), and `Last-Modified` (two
-// changes within a second are one).
+// Rejected: a version instead of the bytes, because a response combines several records. Also rejected:
+// `Last-Modified`, because it cannot distinguish two changes within a second.
 //
 // Source: RFC 9110 §8.8.3 and §13.
 
-/// One tag of an answer, or of a header that names some.
+/// One tag, of a response or in a header.
 struct EntityTag: Hashable, Sendable {
-    /// What stands between the quotation marks.
+    /// The text between the quotation marks.
     let opaque: String
     var isWeak = false
 
-    /// The tag of an answer of these bytes.
+    /// Creates the tag of a response with these bytes.
     init(of bytes: some Sequence<UInt8>, revision: String? = nil) {
         var hash = SHA256()
         hash.update(data: Array(bytes))
@@ -37,15 +36,15 @@ struct EntityTag: Hashable, Sendable {
         (self.opaque, self.isWeak) = (opaque, isWeak)
     }
 
-    /// The tag as it stands in a header.
+    /// The tag in header form.
     var text: String { "\(isWeak ? "W/" : "")\"\(opaque)\"" }
 
-    /// The revision that it begins with; nil of one that has none.
+    /// The revision prefix; `nil` for a tag without one.
     var revision: Substring? {
         opaque.contains(".") ? opaque.prefix { $0 != "." } : nil
     }
 
-    /// The tags of a header with commas between; nil for what is no such list.
+    /// Parses a comma-separated list of tags; `nil` if it is invalid.
     static func list(_ text: String) -> [EntityTag]? {
         var tags: [EntityTag] = []
         var rest = Array(text.utf8)[...]
@@ -63,23 +62,23 @@ struct EntityTag: Hashable, Sendable {
             rest = rest[(end + 1)...]
             let before = rest.startIndex
             skip()
-            // Between two there is a comma, or a blank of a sender who forgot it.
+            // Tags are separated by a comma, or by a space from clients that omit it.
             guard rest.isEmpty || rest.startIndex > before else { return nil }
         }
         return tags.isEmpty ? nil : tags
     }
 }
 
-/// What a change holds for: `If-Match`.
+/// The condition of a change: `If-Match`.
 enum Precondition: Hashable, Sendable {
-    /// Whatever is there.
+    /// No condition.
     case none
-    /// `*`: anything that is there.
+    /// `*`: the object exists.
     case exists
-    /// One of these revisions.
+    /// The object has one of these revisions.
     case revisions(Set<String>)
 
-    /// Whether it holds for a revision; nil for what is not there.
+    /// Returns whether the condition holds for a revision; `nil` for a missing object.
     func holds(for revision: String?) -> Bool {
         switch self {
         case .none: true
@@ -88,7 +87,7 @@ enum Precondition: Hashable, Sendable {
         }
     }
 
-    /// What is answered when it does not hold.
+    /// The problem of a condition that does not hold.
     static let failed = Problem(
         .preconditionFailed,
         "It is not what your If-Match names any more: GET it again, look at what has changed, and send "
@@ -98,7 +97,7 @@ enum Precondition: Hashable, Sendable {
 }
 
 extension RouteInput where Value == Precondition {
-    /// What the change holds for.
+    /// The condition of a change.
     static var ifMatch: Self {
         let parameter = RouteParameter(
             name: "If-Match",
@@ -119,7 +118,7 @@ extension RouteInput where Value == Precondition {
                     field: "If-Match"
                 )
             }
-            // Tags that are weak are equal to none here (RFC 9110 §13.1.1).
+            // Weak tags never match here (RFC 9110 §13.1.1).
             let strong = tags.filter { !$0.isWeak }
             return .revisions(Set(strong.compactMap { $0.revision.map(String.init) }))
         }
@@ -127,15 +126,15 @@ extension RouteInput where Value == Precondition {
 }
 
 extension RouteDescription {
-    /// Whether its answers have an `ETag`.
+    /// Whether the route's responses have an `ETag`.
     var hasTags: Bool {
         method == .get && path.hasPrefix("/v1/")
             && answers.contains { $0.status == 200 && $0.content?.type == "application/json" }
     }
 
-    /// The answer with its tag, or 304 for who has it already.
+    /// Returns the response with its tag, or a 304 if the client has the same version.
     ///
-    /// What has waited for news is told as it is: it was asked for by what the client has seen.
+    /// The response to a long poll is returned unchanged, since its parameters already name the client's version.
     func tagged(_ response: Response, for request: Request) async throws -> Response {
         guard hasTags, response.status == .ok,
             response.headers[.contentType] == "application/json",
@@ -149,14 +148,14 @@ extension RouteDescription {
         let tag = EntityTag(of: bytes.readableBytesView, revision: response.headers[.eTag])
         response.headers[.eTag] = tag.text
         guard let known = request.headers[.ifNoneMatch] else { return response }
-        // A list that is none is of somebody who has nothing of ours.
+        // An invalid list matches no tag.
         let isKnown =
             known == "*" || (EntityTag.list(known) ?? []).contains { $0.opaque == tag.opaque }
         return isKnown
             ? Response(status: .notModified, headers: [.eTag: tag.text]) : response
     }
 
-    /// The header that asks for it, as it is described.
+    /// The description of the `If-None-Match` header.
     static let ifNoneMatch = RouteParameter(
         name: "If-None-Match",
         place: .header,
@@ -164,7 +163,7 @@ extension RouteDescription {
         schema: ["type": "string"]
     )
 
-    /// The answer that says so.
+    /// The response with status 304.
     static let unchanged = RouteAnswer(
         status: 304,
         description: "It is what your If-None-Match names.",
@@ -175,16 +174,16 @@ extension RouteDescription {
 }
 
 extension Response {
-    /// The same with the revision of what can be edited in it, which its `ETag` will begin with.
+    /// Returns the response with the revision of its editable part, which becomes the prefix of its `ETag`.
     ///
-    /// Letters, digits, `-` and `_`.
+    /// The revision has letters, digits, `-` and `_`.
     func revised(_ revision: String) -> Response {
         var response = self
         response.headers[.eTag] = revision
         return response
     }
 
-    /// The bytes of the body.
+    /// Returns the bytes of the body.
     func collectedBody() async throws -> ByteBuffer {
         let collected = CollectedBody()
         try await body.write(collected)
@@ -192,9 +191,9 @@ extension Response {
     }
 }
 
-/// What is written of a body.
+/// Collects the bytes of a body.
 ///
-/// A class, because a body is handed its writer for good.
+/// A class, because a body takes ownership of its writer.
 private final class CollectedBody: ResponseBodyWriter {
     private(set) var bytes = ByteBuffer()
 

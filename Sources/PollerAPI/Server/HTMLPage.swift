@@ -8,30 +8,28 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A page for people, with a content security policy that fits it.
+/// A page for people, with a matching content security policy.
 ///
-/// *Problem.* A page shows what others have written, the text of an error, a shop's name. Escaping is
-/// enough until somebody forgets it once, and then the page runs what it shows, beside a key of the API
-/// or a customer's payment.
+/// *Problem.* A page shows untrusted text, such as an error message or a shop's name. Escaping is sufficient until one
+/// place forgets it. The page would then run injected code, next to an API key or a customer's payment.
 ///
-/// *Approach.* A page has one style and at most one script, both ours, both in it; its policy names
-/// their digests and forbids everything else. Whatever else found its way in would not run, nor load or
-/// send anything anywhere. Rejected: files of their own and `'self'`, which would let anything run that
-/// can be had from this host, and needs two requests more.
+/// *Approach.* A page has one inline style and at most one inline script. Its policy allows their digests and forbids
+/// everything else, so injected code can neither run nor load or send anything. Rejected: separate files and `'self'`,
+/// which would allow any file of this host as a script, and need two more requests.
 /// *Source*: CSP level 2, §4.2.
 struct HTMLPage: Sendable {
-    /// The page as it is sent, but for what a route puts into it.
+    /// The text of the page, without the values that a route inserts.
     let text: String
     private let headers: HTTPFields
 
-    /// Puts a page together; once, not for each request.
+    /// Creates a page, once and not per request.
     ///
     /// - Parameters:
-    ///   - html: the page; `/* style.css */` and `/* script.js */` stand for the two below.
-    ///   - style: nil when it is in the page already.
-    ///   - script: nil when it has none.
-    ///   - policy: what is allowed and forbidden beside style and script.
-    ///   - isListed: whether search engines may keep it.
+    ///   - html: the page, with placeholders `/* style.css */` and `/* script.js */`.
+    ///   - style: the style; `nil` if the page already contains it.
+    ///   - script: the script; `nil` for none.
+    ///   - policy: further directives in addition to style and script.
+    ///   - isListed: whether search engines may index the page.
     init(
         _ html: [UInt8],
         style: [UInt8]? = nil,
@@ -59,7 +57,7 @@ struct HTMLPage: Sendable {
         self.headers = headers
     }
 
-    /// An answer with the page, or with what a route has made of it.
+    /// Returns a response with the page, or with the text that a route has created from it.
     func response(_ html: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status,
@@ -68,7 +66,7 @@ struct HTMLPage: Sendable {
         )
     }
 
-    /// What a policy calls the one element of a name; nil when the page has none.
+    /// Returns the policy source of the only element with a name; `nil` if the page has none.
     private static func digest(of element: String, in text: String) -> String? {
         guard let open = text.firstRange(of: "<\(element)>"),
             let close = text.firstRange(of: "</\(element)>")

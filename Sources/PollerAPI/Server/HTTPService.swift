@@ -7,28 +7,32 @@ import PollerHTTP
 import PollerIdentity
 import PollerNet
 
-/// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.
+/// Runs a router on an HTTP/1.1 server with limits.
 ///
-/// Each bound is where the cost arises: the number of connections per address (``ConnectionGate``,
-/// before a byte is parsed), the size of headers (the decoder, before they are kept), the time until
-/// a request is complete and its answer is read (``RequestDeadline``), the time between two requests
-/// (the idle timeout). A request names one host (``HostCheck``), and gets what HTTP promises its client
-/// (``ClientExpectations``). The size and time of a body are bounded by its route (``BodyReader``).
+/// The API and the admin listener both use it.
+///
+/// Each limit applies where the cost arises. Connections per address are limited before any byte is parsed
+/// (``ConnectionGate``). The size of headers is limited in the decoder, before they are stored. The time until a
+/// request is complete and its response is read is limited (``RequestDeadline``), and so is the time between two
+/// requests (the idle timeout). A request names one host (``HostCheck``) and gets what HTTP promises
+/// (``ClientExpectations``). The route limits the size and time of a body (``BodyReader``).
 struct HTTPService {
-    /// A connection costs a file descriptor and some 30 KiB; 10,000 fit a usual limit.
+    /// The maximum connections.
+    ///
+    /// Each costs a file descriptor and about 30 KiB, and 10,000 fit common limits.
     private static let connectionsMax = 10_000
     private static let headerBytesMax = 16_384
     private static let headersMax = 64
-    /// Longer than the longest long poll, so no proxy or client races with it.
+    /// Longer than the longest long poll, to avoid a race with a proxy or client.
     private static let idleTimeout = TimeAmount.seconds(75)
 
-    /// What the listener is called: `api` listens where `--api-bind` says.
+    /// The listener's name: `api` listens at the address of `--api-bind`.
     let name: String
     let bind: ListenAddress
     let addresses: PerAddressLimit
-    /// Nil for a listener that speaks plain HTTP.
+    /// The TLS configuration; `nil` for plain HTTP.
     let tls: ListenerTLS?
-    /// Below which path a proxy publishes it.
+    /// The path under which a proxy publishes the listener.
     var publication = Publication.atRoot
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
@@ -78,7 +82,7 @@ struct HTTPService {
         }
     }
 
-    /// A connection for which there is a place.
+    /// A connection that passes the connection gate.
     private struct GatedChannel: ServerChildChannel {
         let gate: ConnectionGate
         let tls: ListenerTLS?
@@ -107,27 +111,32 @@ struct HTTPService {
     }
 }
 
-/// What a request carries along: its id, its logger, and the connection it came on.
+/// The context of a request: its ID, its logger, and its connection.
 struct APIContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The id the logger carries.
+    /// The request ID, as in the logger.
     ///
-    /// The framework's own `id` traps under a log handler that keeps no metadata.
+    /// The framework's `id` traps under a log handler that stores no metadata.
     let requestID: String
-    /// Who sends the request; a stranger on routes that are for everybody.
+    /// The caller; a stranger on public routes.
     var caller = Caller.stranger
-    /// Whether the key that was shown is still good; asked again where time has passed.
+    /// Throws if the caller's key is no longer valid.
+    ///
+    /// Called again after time has passed.
     var recheck: @Sendable () throws(Problem) -> Void = {}
-    /// What ends once that key is not good any more.
+    /// Returns a stream that ends when the caller's key is revoked.
     var revocation: @Sendable () -> AsyncStream<Void>? = { nil }
-    /// Seals the cursors that the caller is told; what it is when there is none is never used.
+    /// Encrypts cursors for the caller.
+    ///
+    /// The default is never used.
     var cursors = SealedCursors.ephemeral
-    /// Where changes are noted; nil where nobody keeps a trail.
+    /// Records changes; `nil` without an audit trail.
     var audit: RequestAudit?
-    /// The same for each time that a named request is carried out, also after a crash
-    /// (``RepeatMiddleware``); nil for one without a name, or whose name is not kept.
+    /// The seed of a named request, the same for each execution, also after a crash (``RepeatMiddleware``).
+    ///
+    /// `nil` for a request without a name, or whose name is not stored.
     var seed: String?
-    /// What the request changes.
+    /// The changes of the request.
     let changes = ChangeNotes()
     private let channel: any Channel
 
@@ -137,7 +146,7 @@ struct APIContext: RequestContext {
         channel = source.channel
     }
 
-    /// Who sends the request: a client, or the last proxy before us.
+    /// The identity of the request for long polls: the key, and the address of the client or of the last proxy.
     var waiter: LongPolls.Waiter {
         LongPolls.Waiter(
             key: caller == .local ? nil : caller.name,
@@ -147,24 +156,26 @@ struct APIContext: RequestContext {
         )
     }
 
-    /// Whether the client, or the last proxy before us, has an address of one of these ranges.
+    /// Returns whether the address of the client, or of the last proxy, is in one of these ranges.
     func comes(from ranges: [AddressRange]) -> Bool {
         guard let address = channel.remoteAddress.flatMap(IPAddress.init) else { return false }
         return ranges.contains { $0.contains(address) }
     }
 
-    /// The address of that client or proxy; what headers say of others is not believed.
+    /// The address of the client or of the last proxy.
+    ///
+    /// Header values are not trusted.
     var peer: String? { channel.remoteAddress?.ipAddress }
 
-    /// Keeps what the caller has done to a watch beside it.
+    /// Records the caller's action as a note of a watch.
     func note(_ deed: String, on key: WatchKey, in watches: any WatchStore) async {
         await watches.tryToNote(WatchNote(deed: deed, by: caller.actor, of: key), of: key)
     }
 
-    /// Closes the connection two seconds from now, whatever the client still sends.
+    /// Closes the connection in two seconds, even if the client is still sending.
     ///
-    /// For answers given before the body was read: the client has time to read the answer, and
-    /// nobody can make us swallow gigabytes.
+    /// For responses sent before the body was read. The client has time to read the response, and cannot make the
+    /// server receive gigabytes.
     func closeSoon() {
         let channel = channel
         channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }

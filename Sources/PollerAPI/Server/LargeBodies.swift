@@ -1,19 +1,19 @@
 import Synchronization
 
-/// How many bodies that are larger than most are held at a time, whoever has sent them.
+/// Limits the number of large bodies held at a time, across all clients.
 ///
 /// A class, because all requests of a route share it.
 final class LargeBodies: Sendable {
     private let free: Mutex<Int>
 
-    /// Room for `most` of them.
+    /// Creates a limit of `most` bodies.
     init(most: Int) {
         free = Mutex(most)
     }
 
-    /// The place of one request, taken when its body turns out to be large.
+    /// The slot of one request, taken when its body turns out to be large.
     ///
-    /// A class, because the body is read by a task of its own.
+    /// A class, because another task reads the body.
     final class Place: Sendable {
         private let bodies: LargeBodies
         private let isTaken = Mutex(false)
@@ -22,7 +22,7 @@ final class LargeBodies: Sendable {
             self.bodies = bodies
         }
 
-        /// Takes the place once; false when there is none.
+        /// Takes the slot once; `false` if none is free.
         func take() -> Bool {
             isTaken.withLock { isTaken in
                 if isTaken { return true }
@@ -35,7 +35,7 @@ final class LargeBodies: Sendable {
             }
         }
 
-        /// Gives the place back, if it was taken.
+        /// Releases the slot if it was taken.
         func leave() {
             isTaken.withLock { isTaken in
                 if isTaken { bodies.free.withLock { $0 += 1 } }

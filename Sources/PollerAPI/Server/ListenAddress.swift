@@ -12,24 +12,25 @@ import Musl
 import Darwin
 #endif
 
-/// Where a server listens: a host and a TCP port.
+/// The address of a listener: a host and a TCP port.
 ///
-/// A name is taken for loopback by its spelling alone, without a look at DNS: whether a server without
-/// keys may start must not depend on what a resolver says today.
+/// A name counts as loopback by its spelling, without DNS: whether a server without keys may start must not depend on a
+/// resolver.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name or address, without brackets.
     package let host: String
-    /// 0–65535; 0 takes a free port.
+    /// 0–65535; 0 selects a free port.
     package let port: Int
 
-    /// Names an address that is known to be right.
+    /// Creates a valid address.
     package init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `:8080`, which is loopback: nothing listens on
-    /// every interface unless somebody wrote `0.0.0.0` or `[::]`.
+    /// Parses `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
+    ///
+    /// An empty host means loopback. A server listens on all interfaces only if configured with `0.0.0.0` or `[::]`.
     package init(_ text: String, field: String = "bind") throws(InvalidInput) {
         let wrong = InvalidInput(
             field: field,
@@ -61,8 +62,9 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether only this machine can connect.
     package var isLoopback: Bool { Self.isLoopback(host: host) }
 
-    /// Whether a host is `localhost`, in 127.0.0.0/8 or `::1`, by its spelling: a name that
-    /// merely begins with `127.` is not.
+    /// Returns whether a host is `localhost`, in 127.0.0.0/8 or `::1`, by its spelling.
+    ///
+    /// A name that only begins with `127.` is not loopback.
     package static func isLoopback(host: some StringProtocol) -> Bool {
         if host.lowercased() == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -70,7 +72,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
             && parts.allSatisfy { UInt8(decimal: $0) != nil }
     }
 
-    /// Binds a socket and closes it; the socket never listens.
+    /// Binds a socket and closes it, without listening.
     ///
     /// Errors: `IOError` and those of `SocketAddress`, as a server throws them.
     fileprivate func bindOnce() throws {
@@ -79,7 +81,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         defer { close(descriptor) }
         var isReused: CInt = 1
-        // As the server does: connections of the process before, in TIME_WAIT, are no obstacle.
+        // As in the server: connections of the previous process in TIME_WAIT do not block the address.
         _ = unsafe setsockopt(
             descriptor,
             SOL_SOCKET,
@@ -101,15 +103,15 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     #endif
 }
 
-/// An address that cannot be listened on, with the option that names it and what to do.
+/// An address that cannot be listened on, with its option and the recommended action.
 package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The option without dashes: `api-bind`.
+    /// The option without dashes, such as `api-bind`.
     package let option: String
     package let address: ListenAddress
-    /// What is wrong and what to do, for the person who starts the program.
+    /// The error and the recommended action, for the person who starts the program.
     package let description: String
 
-    /// Reads what a server threw; nil when that is about something else than its address.
+    /// Creates the error from one that a server threw; `nil` if that does not concern the address.
     init?(_ error: any Error, at address: ListenAddress, option: String) {
         let variable = "POLLER_" + option.uppercased().replacing("-", with: "_")
         let name = "--\(option) (\(variable))"
@@ -141,12 +143,12 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Says what stands in the way of listening at all of these, each named by its option; nil when nothing does.
+    /// Returns why one of these addresses is not available, each with its option; `nil` if all are.
     ///
-    /// Binds each address for a moment, so that a program that cannot start says so before it does anything
-    /// else. The check does not listen: a client that connects during the start is refused and can try again. A
-    /// listening check would accept the client and never answer. If another program takes the port after the
-    /// check, the server reports that.
+    /// Binds each address for a moment, so that a program that cannot start reports it before it does anything else.
+    /// The check does not listen: a client that connects during the start is refused and can retry. A listening check
+    /// would accept the client and never respond. If another program takes the port after the check, the server reports
+    /// that.
     package static func obstacle(
         to places: [(option: String, address: ListenAddress)]
     ) -> ListenError? {
@@ -167,7 +169,7 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
             do {
                 try address.bindOnce()
             } catch {
-                // What is about something else the server will meet again, and tell.
+                // The server will encounter any other error again, and report it.
                 if let error = ListenError(error, at: address, option: option) {
                     errors.append(error)
                 }

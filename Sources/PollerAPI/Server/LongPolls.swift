@@ -3,31 +3,33 @@ import PollerNet
 import PollerQueue
 import ServiceLifecycle
 
-/// Lets requests wait for something to be recorded.
+/// Lets requests wait for an event to be recorded.
 ///
-/// A class, because all requests share one count of those that wait.
+/// A class, because all requests share the count of waiting ones.
 final class LongPolls: Sendable {
-    /// The longest wait: below the idle timeouts of usual proxies.
+    /// The longest wait, below the idle timeouts of common proxies.
     ///
-    /// A client that went away costs its place no longer than this.
+    /// A disconnected client occupies its slot no longer than this.
     static let waitMax = Duration.seconds(60)
-    /// Requests that may wait at once: each holds a connection and some tasks.
+    /// The maximum number of waiting requests.
+    ///
+    /// Each holds a connection and some tasks.
     static let waitersMax = 4096
 
-    /// The interval at which a waiting request checks whether the store can be reached.
+    /// The interval at which a waiting request checks whether the store is reachable.
     private static let lookPause = Duration.seconds(1)
-    /// The number of failed checks of the store in a row after which a request fails; a shorter failover disturbs no
-    /// request.
+    /// The number of consecutive failed checks of the store after which a request fails, so that a shorter failover
+    /// affects no request.
     private static let looksMax = 2
 
-    /// Who waits.
+    /// A waiting client.
     struct Waiter {
-        /// The name of the key that was shown; nil where none is needed.
+        /// The name of its key; `nil` on a server without keys.
         let key: String?
         let address: IPAddress?
-        /// Begins what ends once the key is not good any more; nil for who showed none that could end.
+        /// Returns a stream that ends when the key is revoked; `nil` for a client without a revocable key.
         var revocation: @Sendable () -> AsyncStream<Void>? = { nil }
-        /// Refuses a key that is not good any more.
+        /// Throws if the key is no longer valid.
         var recheck: @Sendable () throws(Problem) -> Void = {}
     }
 
@@ -38,9 +40,10 @@ final class LongPolls: Sendable {
     private let isStoreReachable: (@Sendable () -> Bool)?
     private let places = SlotCounter()
 
-    /// - `addresses`: how many of the places one address may take.
-    /// - `perKey`: how many one key may take, so that one service cannot lock out the others; 0: all.
-    /// - `isStoreReachable`: whether the store can be read now; `nil` where no check of the store exists.
+    /// - `addresses`: the maximum number of slots per address.
+    ///
+    /// - `perKey`: the maximum per key, so that one service cannot lock out the others; 0 for no limit.
+    /// - `isStoreReachable`: whether the store is reachable now; `nil` without a store check.
     init(
         feed: any EventFeed,
         addresses: PerAddressLimit,
@@ -55,14 +58,14 @@ final class LongPolls: Sendable {
         self.isStoreReachable = isStoreReachable
     }
 
-    /// Reads until there is something, at most for `wait`; once when that is zero.
+    /// Reads until there is a result, for at most `wait`; once if `wait` is zero.
     ///
-    /// The feed is listened to before the first read, so nothing slips between the two.
-    /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere. One whose key is revoked
-    /// meanwhile waits no longer, and is refused.
-    /// `interest`: what makes it worth to read again.
-    /// Errors: ``StoreError/unavailable(_:)`` within seconds when the store becomes unavailable meanwhile. No change
-    /// arrives then, and a client that shows changes live has to say so.
+    /// The subscription starts before the first read, so that no event is missed in between.
+    /// `waiter` is the client that takes a slot; `nil` for a client that is limited elsewhere. If its key is revoked
+    /// meanwhile, the wait ends and the request is rejected.
+    /// `interest` selects the events after which to read again.
+    /// Errors: ``StoreError/unavailable(_:)`` within seconds if the store becomes unavailable. No change arrives then,
+    /// and a client that shows live data has to report it.
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,
@@ -72,11 +75,11 @@ final class LongPolls: Sendable {
         guard wait > .zero else { return try await read() }
         let taken = try enter(waiter)
         defer { withExtendedLifetime(taken) {} }
-        // One place is enough: any event only says "read again".
+        // A buffer of one is enough, because any event only means "read again".
         let news = feed.listen(bufferMax: 1, to: interest)
         let revocation = waiter?.revocation()
         if let found = try await read() { return found }
-        // Behind the beginning of its stream, so that no revocation slips between the two.
+        // After the start of the revocation stream, so that no revocation is missed in between.
         try waiter?.recheck()
         let isStoreAway = await item(of: news, within: wait, or: revocation)
         try waiter?.recheck()
@@ -105,7 +108,9 @@ final class LongPolls: Sendable {
         return [place, ofAddress, ofKey]
     }
 
-    /// Of one client's own; that others wait is told apart by the code.
+    /// The limit of one client.
+    ///
+    /// A different code reports the total limit.
     private static func tooMany(_ count: String, _ whose: String, _ option: String) -> Problem {
         Problem(
             .tooManyRequests,
@@ -115,9 +120,9 @@ final class LongPolls: Sendable {
         )
     }
 
-    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key.
+    /// Waits for an event, the end of the feed, the timeout, shutdown or the revocation of the key.
     ///
-    /// Returns true when the store became unavailable before.
+    /// Returns `true` if the store became unavailable first.
     private func item(
         of news: AsyncStream<FeedItem>,
         within wait: Duration,
@@ -135,7 +140,7 @@ final class LongPolls: Sendable {
                 }
             }
             group.addTask { [clock] in
-                // Cancelled: another of these tasks was first.
+                // Cancelled: another of these tasks finished first.
                 try? await clock.sleep(for: wait)
                 return false
             }
@@ -152,7 +157,7 @@ final class LongPolls: Sendable {
         }
     }
 
-    /// Waits until several checks in a row find the store unavailable; false when it is cancelled before.
+    /// Waits until several consecutive checks find the store unavailable; `false` if cancelled before.
     private func lossOfStore(_ isReachable: @Sendable () -> Bool) async -> Bool {
         var looks = 0
         while looks < Self.looksMax {
@@ -168,7 +173,9 @@ final class LongPolls: Sendable {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Begins to measure; each call of the result tells the span since then.
+    /// Starts a stopwatch.
+    ///
+    /// Each call of the result returns the elapsed time.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: now) }

@@ -7,7 +7,7 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// An answer that says what went wrong and what to do, as RFC 9457 asks.
+/// An error response with the cause and the correction (RFC 9457).
 ///
 /// *Shape*: `application/problem+json`
 /// ```
@@ -16,17 +16,17 @@ import PollerWire
 /// ```
 struct Problem: Error {
     let code: ProblemCode
-    /// What is wrong here and what would be right.
+    /// The error and how to correct it.
     let detail: String
-    /// Where in the body or URL, when it is one place.
+    /// The location in the body or URL, if it is a single one.
     var field: String?
-    /// Seconds after which a repeat may work.
+    /// The seconds after which a retry may succeed.
     var retryAfterSeconds: Int?
-    /// Methods the route has, for 405.
+    /// The allowed methods, for a 405.
     var allowedMethods: [String] = []
-    /// What is wrong with single items of a batch.
+    /// The errors of single items of a batch.
     var errors: [ProblemReport.Item] = []
-    /// How many items are wrong; more than `errors` lists when there are many.
+    /// The number of invalid items, which may be larger than `errors` lists.
     var errorsTotal = 0
 
     init(
@@ -41,7 +41,7 @@ struct Problem: Error {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// The answer on the wire.
+    /// Returns the problem as a response.
     func response(requestID: String) -> Response {
         var report = ProblemReport()
         report.type = "urn:poller:problem:\(code.rawValue)"
@@ -67,12 +67,12 @@ struct Problem: Error {
 }
 
 extension Response {
-    /// An answer of one object.
+    /// Creates a response with one object.
     init(_ object: some WireObject, status: HTTPResponse.Status = .ok) {
         self.init(json: object.json, status: status)
     }
 
-    /// An answer of JSON text.
+    /// Creates a response with JSON text.
     init(json: String, status: HTTPResponse.Status = .ok) {
         self.init(
             status: status,
@@ -83,7 +83,7 @@ extension Response {
 }
 
 extension Problem {
-    /// The problem that an error is for the client; what an operator must know is logged here.
+    /// Creates the problem that the client sees, and logs the details for operators.
     init(_ error: any Error, logger: Logger) {
         switch error {
         case let problem as Problem: self = problem
@@ -100,7 +100,7 @@ extension Problem {
         }
     }
 
-    /// A value that breaks a rule of its type.
+    /// Creates the problem of a value that violates a rule of its type.
     init(_ code: ProblemCode, _ invalid: InvalidInput) {
         self.init(code, "\(invalid.field) \(invalid.message)", field: invalid.field)
     }

@@ -1,14 +1,13 @@
 import HTTPTypes
 
-/// Every way a request can fail, by the stable name clients switch on.
+/// Every way a request can fail, with a stable code that clients switch on.
 ///
-/// A code is told apart from another one when a client would do something else about it; what exactly
-/// is wrong stands in the detail, which may change. It always comes with the same status. 400: the URL,
-/// a header or the form of the body is wrong. 422: the body could be read, and a value in it breaks a
-/// rule. 409: the same request would be right in another state. 503 comes with `Retry-After`: a repeat
-/// may work, and is safe.
+/// Two errors have different codes if a client would react differently. The detail describes the error exactly, and its
+/// text may change. A code always has the same status. 400: the URL, a header or the form of the body is wrong. 422:
+/// the body was parsed, and a value violates a rule. 409: the same request would succeed in another state. 503 comes
+/// with `Retry-After`: a retry is safe and may succeed.
 ///
-/// To add one: a case, its status, its title. The description lists them by itself.
+/// To add a code, add a case, its status and its title. The description lists them automatically.
 enum ProblemCode: String, CaseIterable {
     case invalidJSON = "invalid_json"
     case unknownField = "unknown_field"
@@ -67,7 +66,7 @@ enum ProblemCode: String, CaseIterable {
     case storeCorrupt = "store_corrupt"
     case internalError = "internal_error"
 
-    /// The HTTP status that always comes with it.
+    /// The HTTP status of the code.
     var status: HTTPResponse.Status {
         switch self {
         case .invalidJSON, .unknownField, .missingField, .wrongType,
@@ -100,7 +99,7 @@ enum ProblemCode: String, CaseIterable {
         }
     }
 
-    /// The same short sentence for every occurrence.
+    /// A short sentence, the same for every occurrence.
     var title: String {
         switch self {
         case .invalidJSON: "The body is not valid JSON."

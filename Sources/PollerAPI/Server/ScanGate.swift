@@ -2,57 +2,56 @@ import Poller
 import PollerIdentity
 import Synchronization
 
-/// Lets few look through many records at a time.
+/// Limits concurrent searches through many records.
 ///
-/// *Problem.* What is not in the index is looked for among records, two thousand for a page: some fifty
-/// milliseconds of the store and a hundred of this process. A limit of requests a second says nothing
-/// about that, and a few connections that ask for nothing else would take both from everybody.
+/// *Problem.* A search outside the index reads up to two thousand records per page: about 50 ms of the store and 100 ms
+/// of this process. A limit of requests per second does not cover that, and a few connections with such searches would
+/// exhaust both.
 ///
-/// *Approach.* So many at a time in a process, and one at a time for each key; whoever comes meanwhile
-/// waits in a queue of its key, and the keys take turns. A queue that is full refuses: whoever does not
-/// wait for answers is told when to come again. What was looked at counts in the key's rate as well
-/// (``RequestRates/charge(key:records:)``).
+/// *Approach.* The number of concurrent searches is limited per process, and to one per key. Further requests wait in a
+/// queue per key, and the keys take turns. A full queue rejects requests with a retry time. The records read also count
+/// in the key's rate (``RequestRates/charge(key:records:)``).
 ///
 /// A class, because all requests share it.
 final class ScanGate: Sendable {
-    /// At a time in one process: less than the cores it has, as a rule, so that the rest goes on.
+    /// The maximum concurrent searches in a process, usually less than its cores, so that other work continues.
     static let runningMax = 2
-    /// Of one key that wait: a console with some tabs.
+    /// The maximum waiting requests per key, enough for a console with some tabs.
     static let waitingPerKeyMax = 8
-    /// Of all keys that wait.
+    /// The maximum waiting requests of all keys.
     static let waitingMax = 256
 
-    /// A request that waits for its turn.
+    /// A waiting request.
     private struct Waiting {
         let id: Int
         let turn: CheckedContinuation<Bool, Never>
     }
 
-    /// Who looks and who waits.
+    /// The running and waiting requests.
     private struct State {
-        /// The keys that are looking.
+        /// The number of running searches by key.
         var running: [String: Int] = [:]
-        /// Of each key, in the order in which they came.
+        /// The waiting requests by key, in order of arrival.
         var waiting: [String: [Waiting]] = [:]
-        /// The keys whose turn it is next, first.
+        /// The keys in the order of their turns.
         var turns: [String] = []
         var count = 0
-        /// Of each key, those that wait or are about to.
+        /// The number of requests by key that wait or are about to.
         var ofKey: [String: Int] = [:]
         var lastID = 0
-        /// Those that have a number and do not wait yet, and those of them that were given up.
+        /// The numbered requests that do not wait yet, and those of them that were cancelled.
         var entering: Set<Int> = []
         var givenUp: Set<Int> = []
     }
 
     private let state = Mutex(State())
 
-    /// How many wait for their turn.
+    /// The number of waiting requests.
     var waiting: Int { state.withLock { $0.count } }
 
-    /// Looks when it is the key's turn.
+    /// Runs a search when it is the key's turn.
     ///
-    /// Errors: a ``Problem`` when too many wait already; `CancellationError` when the client has gone.
+    /// Errors: a ``Problem`` if too many requests are waiting; `CancellationError` if the client has disconnected.
     func run<Found>(
         for key: String,
         _ look: () async throws -> Found
@@ -112,7 +111,7 @@ final class ScanGate: Sendable {
         advance()
     }
 
-    /// Lets those begin for whom there is room, one of each key in turn.
+    /// Starts waiting requests while there is capacity, one of each key in turn.
     private func advance() {
         let begun = state.withLock { state in
             var begun: [Waiting] = []
@@ -139,7 +138,7 @@ final class ScanGate: Sendable {
     private func giveUp(_ id: Int, _ key: String) {
         let waiting: Waiting? = state.withLock { state in
             guard let index = state.waiting[key]?.firstIndex(where: { $0.id == id }) else {
-                // It does not wait yet, or it has its turn already.
+                // The request does not wait yet, or it is already running.
                 if state.entering.contains(id) { state.givenUp.insert(id) }
                 return nil
             }
@@ -165,13 +164,15 @@ final class ScanGate: Sendable {
     }
 }
 
-/// Looks through records for lists of watches, within what one key and one process may.
+/// Searches through records for lists of watches, within the limits of a key and the process.
 struct Scans: Sendable {
     let watches: any WatchStore
     let gate: ScanGate
     let rates: RequestRates
 
-    /// A page for somebody; what the index does not answer waits for its turn and counts in the rate.
+    /// Returns a page for a caller.
+    ///
+    /// A search outside the index waits for its turn and counts in the rate.
     func list(
         _ query: ListQuery,
         for caller: Caller
@@ -182,7 +183,8 @@ struct Scans: Sendable {
         return page
     }
 
-    /// The same, or nil if too many searches wait already, for an answer that has begun and can no longer be refused.
+    /// Returns a page, or `nil` if too many searches are waiting, for a response that has begun and can no longer be
+    /// rejected.
     func listIfThereIsRoom(
         _ query: ListQuery,
         for caller: Caller
@@ -194,7 +196,9 @@ struct Scans: Sendable {
         }
     }
 
-    /// Passes what is of others for who may not see everything; `look` tells how many records it took.
+    /// Runs a read that may skip records of other accounts.
+    ///
+    /// `look` returns its result and the number of records.
     func passing<Found>(
         for caller: Caller,
         _ look: () async throws -> (Found, Int)

@@ -3,17 +3,19 @@ import Hummingbird
 import Poller
 import PollerIdentity
 
-/// The span of a request to enqueue, for as long as it is answered.
+/// The span of an enqueue request, until its response.
 struct EnqueueTracing: Sendable {
-    /// Nil where nothing is traced: what a caller has told is passed on all the same.
+    /// Receives spans; `nil` when tracing is disabled.
+    ///
+    /// A caller's trace is propagated in any case.
     let tracer: (any WorkTracer)?
-    /// When it begins and ends.
+    /// Returns the current time, for the start and end of the span.
     let now: @Sendable () -> Timestamp
 
-    /// Answers a request, which its caller has told the trace of.
+    /// Responds to a request within the caller's trace.
     ///
-    /// `answer` is given what is to be kept with the watches: nothing where the caller has told nothing, since
-    /// a watch would carry a trace that nobody looks for.
+    /// `answer` receives the trace to store with the watches. It is `nil` if the caller sent no trace, since no client
+    /// would look for it.
     func span(
         of route: RouteDescription,
         under caller: TraceContext?,
@@ -32,7 +34,7 @@ struct EnqueueTracing: Sendable {
         } catch {
             if let problem = error as? Problem {
                 facts.add("http.response.status_code", problem.code.status.code)
-                // What the caller has done wrong is no failure of ours.
+                // A client error is not a failure of the server.
                 if problem.code.status.code >= 500 {
                     facts.fail(problem.code.rawValue, problem.detail)
                 }
@@ -46,7 +48,7 @@ struct EnqueueTracing: Sendable {
 }
 
 extension RouteInput where Value == TraceContext? {
-    /// The trace that the request belongs to; nil where it says none, or what the standard calls invalid.
+    /// The trace of the request; `nil` if it has none, or an invalid one.
     static var traceparent: Self {
         let parameter = RouteParameter(
             name: "traceparent",

@@ -5,7 +5,7 @@ import PollerWire
 
 /// The deliveries of a payment's events.
 extension Timeline {
-    /// Pending deliveries that are delayed or failed, after all past entries.
+    /// Returns pending deliveries that are delayed or failed, after all past entries.
     func ahead(behind last: Timestamp) -> [TimelineEntry] {
         recipients.compactMap { recipient in
             guard let (tone, text) = recipient.outlook else { return nil }
@@ -18,7 +18,7 @@ extension Timeline {
         }
     }
 
-    /// The attempts of one delivery.
+    /// Returns the attempts of one delivery as entries.
     ///
     /// Consecutive failures of one event are one entry.
     func entries(_ recipient: Recipient) -> [TimelineEntry] {
@@ -65,7 +65,7 @@ extension Timeline {
         return entry
     }
 
-    /// The entry of one event's failed attempts.
+    /// Returns the entry of one event's failed attempts.
     private func entry(of attempts: [AttemptRecord], _ recipient: Recipient) -> TimelineEntry {
         guard let first = attempts.first, let last = attempts.last else { return TimelineEntry() }
         let isDead =
@@ -102,13 +102,13 @@ extension Timeline {
         return entry
     }
 
-    /// The label of the event in quotes, or `event 5` when it is no longer stored.
+    /// Returns the label of the event in quotes, or `event 5` when it is no longer stored.
     private func label(of attempt: AttemptRecord) -> String {
         let event = events.first { $0.seq == attempt.seq }
         return event.map { "“\($0.label)”" } ?? "event \(attempt.seq)"
     }
 
-    /// The label at the start of a sentence.
+    /// Returns the label at the start of a sentence.
     private func subject(of attempt: AttemptRecord) -> String {
         let label = label(of: attempt)
         return label.prefix(1).uppercased() + label.dropFirst()

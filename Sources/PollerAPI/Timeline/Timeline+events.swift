@@ -31,7 +31,7 @@ extension Timeline {
         return entries
     }
 
-    /// A sentence about the closed watch; `nil` when the event says it, or the money is gone.
+    /// Returns a sentence about the closed watch; `nil` when the event says it, or the money is gone.
     private func ending(_ event: Poller.Event) -> String? {
         guard let closed = event.closed, closed == watch.closed, !event.type.hasPrefix("watch.")
         else { return nil }
@@ -47,12 +47,12 @@ extension Timeline {
         }
     }
 
-    /// The error of the poll that produced an event; `nil` when a later poll replaced it.
+    /// Returns the error of the poll that produced an event; `nil` when a later poll replaced it.
     private func error(at event: Poller.Event) -> String? {
         event.seq == events.last?.seq && event.closed == watch.closed ? watch.lastError : nil
     }
 
-    /// Whether an event closed the watch while the payment state was unknown.
+    /// Returns whether an event closed the watch while the payment state was unknown.
     private func isBlind(_ event: Poller.Event) -> Bool {
         event.closed.map { TimelineText.isBlind($0, event.status, error(at: event)) } ?? false
     }
@@ -71,7 +71,7 @@ extension Timeline {
         )
     }
 
-    /// The change of the charge with an event; `nil` when it did not change.
+    /// Returns the change of the charge with an event; `nil` when it did not change.
     private static func entry(
         of event: Poller.Event,
         after before: Poller.ChargeProgress

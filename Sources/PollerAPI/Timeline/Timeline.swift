@@ -45,7 +45,7 @@ struct Timeline {
     let watch: WatchSnapshot
     let events: [Poller.Event]
     let notes: [KeptNote]
-    /// Empty when the caller may not read deliveries.
+    /// The recipients of the watch; empty when the caller may not read deliveries.
     let recipients: [Recipient]
     /// The accounts that the caller may read.
     let accounts: AccountSet
@@ -109,7 +109,7 @@ struct Timeline {
     /// The longest time between a hint, its note and the poll it triggers.
     private static let hintSpan = Duration.seconds(5)
 
-    /// Whether a hint was noted close to an instant.
+    /// Returns whether a hint was noted close to an instant.
     private func isHinted(_ instant: Timestamp) -> Bool {
         notes.contains { kept in
             kept.note.kind == .hint && kept.at <= instant + Self.hintSpan
@@ -117,7 +117,7 @@ struct Timeline {
         }
     }
 
-    /// The time of a hint, placed before the poll it triggered: the note may be written after that poll.
+    /// Returns the time of a hint, placed before the poll it triggered: the note may be written after that poll.
     private func arrival(of hint: KeptNote) -> Timestamp {
         let polled = events.first { event in
             event.polledAt <= hint.at && hint.at <= event.polledAt + Self.hintSpan
@@ -170,7 +170,7 @@ struct Timeline {
         }
     }
 
-    /// The name of the caller, hidden when its key covers accounts that the reader may not access.
+    /// Returns the name of the caller, hidden when its key covers accounts that the reader may not access.
     private func name(of note: WatchNote) -> String {
         guard let name = note.by else { return "An unknown caller" }
         return accounts.isAll || note.isOfAccount ? name : AuditActor.somebodyElse.name

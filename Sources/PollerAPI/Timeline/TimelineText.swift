@@ -6,7 +6,7 @@ import PollerWords
 ///
 /// `PayerWords` has the text for payers, which says less and is translated.
 enum TimelineText {
-    /// The label of a payment state and its meaning in a sentence.
+    /// Returns the label of a payment state and its meaning in a sentence.
     static func label(_ state: PaymentState) -> (label: String, sentence: String) {
         switch state {
         case .awaitingCustomer: ("Waiting", "The customer has not paid yet.")
@@ -98,7 +98,7 @@ enum TimelineText {
         }
     }
 
-    /// Why a watch was closed.
+    /// Describes why a watch was closed.
     static func sentence(_ reason: ClosedReason) -> String {
         switch reason {
         case .settled: "Polling has stopped."
@@ -110,7 +110,7 @@ enum TimelineText {
         }
     }
 
-    /// Why a watch with this last status and error was closed.
+    /// Describes why a watch with this last status and error was closed.
     ///
     /// "The customer did not pay" is said only when the last poll was answered.
     static func sentence(
@@ -124,7 +124,7 @@ enum TimelineText {
             + "Poll again to find out."
     }
 
-    /// Whether a watch expired without an answer to its last poll, so the payment state is unknown.
+    /// Returns whether a watch expired without an answer to its last poll, so the payment state is unknown.
     static func isBlind(_ reason: ClosedReason, _ status: SourceStatus?, _ error: String?) -> Bool {
         reason == .expired && (status == nil || error != nil)
     }
@@ -138,7 +138,7 @@ enum TimelineText {
         return "\(polls) \(isRefused ? "was refused" : "failed") (\(message))"
     }
 
-    /// The predicate that follows the caller's name, such as "requested a poll".
+    /// Returns the predicate that follows the caller's name, such as "requested a poll".
     static func action(_ operation: String) -> String {
         switch operation {
         case "pollWatch": "requested a poll"
@@ -166,7 +166,7 @@ enum TimelineText {
         }
     }
 
-    /// An amount such as `€10.99`, or the bare number when the currency is unknown.
+    /// Returns an amount such as `€10.99`, or the bare number when the currency is unknown.
     private static func money(_ amount: Amount?, _ currency: String?) -> String {
         guard let amount else { return "" }
         return PayerMoney.text(amount, currency, in: .en) ?? "\(amount)"
@@ -176,7 +176,7 @@ enum TimelineText {
         PayerWords.in(.en).name(of: method) ?? plain(method.name)
     }
 
-    /// A URL without its scheme, and without its query, which may hold a secret.
+    /// Returns a URL without its scheme, and without its query, which may hold a secret.
     static func place(_ url: NotifyURL) -> String {
         let text = url.description
         for scheme in ["https://", "http://", "mailto:"] where text.hasPrefix(scheme) {
@@ -211,7 +211,7 @@ enum PayerAct: String {
     /// The account for a refund.
     case account
 
-    /// The action of a submitted form.
+    /// Creates the action of a submitted form.
     init(_ form: PayerForm) {
         switch form {
         case .code: self = .code

@@ -5,18 +5,18 @@ import PollerWire
 
 /// A line of an archive, checked for the caller of a restore.
 struct RestoredLine {
-    /// The watch; nil where it had not ended.
+    /// The watch; `nil` if it was not closed.
     let watch: ArchivedWatch?
-    /// Whether this cluster has signed it.
+    /// Whether this cluster has signed the line.
     let isSigned: Bool
 
-    /// Reads a line of an archive.
+    /// Parses a line of an archive.
     ///
-    /// It is an answer of some server: members that a newer one has added are ignored.
+    /// The line is a server's response, so members that a newer server has added are ignored.
     ///
-    /// - `archives`: the keys that may have signed it.
-    /// - `isTrusted`: whether a line is taken that none of them has signed.
-    /// - `endpoints`: which URLs can be reached.
+    /// - `archives`: the keys that may have signed the line.
+    /// - `isTrusted`: whether a line without a valid signature is accepted.
+    /// - `endpoints`: determines the URLs that can be reached.
     ///
     /// Errors: a ``Problem`` that names the member.
     init(
@@ -33,7 +33,7 @@ struct RestoredLine {
                 field: "watch"
             )
         }
-        // From here on nothing is read that the digest does not cover.
+        // From here on, only members that the digest covers are read.
         let wire = try Problem.reading(PollerWire.Watch.self, shown).archived
         guard let told = line.member("events")?.elements else {
             throw Problem(.missingField, "events must be the events of the watch.", field: "events")
@@ -67,7 +67,7 @@ struct RestoredLine {
         }
         var events: [Poller.Event] = []
         for (index, text) in told.enumerated() {
-            // White space in a line is no change, and a stored event must be one line.
+            // White space is not significant, and a stored event must be a single line.
             guard let event = Poller.Event(json: text.compacted.description) else {
                 throw Problem(
                     .invalidValue,
@@ -110,9 +110,9 @@ struct RestoredLine {
         }
     }
 
-    /// Whether this cluster has signed a line.
+    /// Returns whether this cluster has signed a line.
     ///
-    /// Errors: a ``Problem`` that says what to do, for a line that is neither signed nor trusted.
+    /// Errors: a ``Problem`` with the recommended action, for a line that is neither signed nor trusted.
     private static func check(
         _ digest: RawJSON?,
         _ archives: ArchiveKeys,
@@ -146,7 +146,7 @@ struct RestoredLine {
         )
     }
 
-    /// The id of a key as a message shows it, whatever the line claims.
+    /// Returns a key ID that is safe in a message, since the line may contain any text.
     private static func shown(_ id: String) -> String {
         String(
             id.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }.map(
@@ -184,10 +184,10 @@ private struct ArchivedMember: Sendable {
         }
     }
 
-    /// All of them, in the order in which the digest covers them.
+    /// All members, in the order in which the digest covers them.
     ///
-    /// The order and the names are part of every archive there is. A member that a later release adds is
-    /// optional, so that lines without it keep their digests.
+    /// The order and the names are part of every existing archive. A member that a later release adds must be optional,
+    /// so that lines without it keep their digests.
     static let all: [Self] = [
         Self("source", \.source), Self("kind", \.kind), Self("account", \.account),
         Self("state", \.state), Self("closed_reason", \.closedReason), Self("status", \.status),
@@ -201,17 +201,17 @@ private struct ArchivedMember: Sendable {
 }
 
 extension PollerWire.Watch {
-    /// The watch with the members alone that a restore reads.
+    /// The watch with only the members that a restore reads.
     fileprivate var archived: PollerWire.Watch {
         var archived = PollerWire.Watch()
         for member in ArchivedMember.all { member.copy(self, &archived) }
         return archived
     }
 
-    /// The bytes that the digest of a line covers.
+    /// Returns the bytes that the digest of a line covers.
     ///
-    /// The watch as JSON, then each event as it is recorded, with a line feed between. None of them has a line end
-    /// inside.
+    /// They are the watch as JSON, then each event as recorded, separated by line feeds. None of them contains a line
+    /// feed.
     fileprivate func archivedBytes(with events: [Poller.Event]) -> [UInt8] {
         var json = JSONWriter(capacity: 1024)
         json.object { json in
@@ -225,7 +225,7 @@ extension PollerWire.Watch {
 }
 
 extension ArchiveLine {
-    /// A line for an archive, signed where it can be restored.
+    /// Creates a line for an archive, signed if it can be restored.
     ///
     /// `events`: the log, oldest first. Events recorded after the snapshot are left out.
     init(_ snapshot: WatchSnapshot, events: [Poller.Event], by archives: ArchiveKeys) {
@@ -234,7 +234,7 @@ extension ArchiveLine {
         watch = PollerWire.Watch(snapshot)
         watch.memory = WatchMemory(of: snapshot.watch).packed
         self.events = events.map { RawJSON(unchecked: $0.json) }
-        // The signature covers the line as a restore reads it: metadata may be written in another form there.
+        // The signature covers the line as a restore reads it, which may write metadata in another form.
         let line = RawJSON(unchecked: watch.json)
         guard let read = try? PollerWire.Watch(reading: line) else { return }
         digest = archives.digest(of: read.archivedBytes(with: events))
@@ -242,7 +242,7 @@ extension ArchiveLine {
 }
 
 extension Poller.Watch {
-    /// A watch as readers were told of it, with what they are told only for an archive.
+    /// Creates a watch from its API representation and the data that only archives contain.
     fileprivate init(_ wire: PollerWire.Watch, _ key: WatchKey) throws(InvalidInput) {
         let charge = ChargeProgress(
             name: wire.charge?.state.rawValue ?? "none",

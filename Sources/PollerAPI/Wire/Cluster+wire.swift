@@ -4,7 +4,9 @@ import PollerQueue
 import PollerWire
 
 extension Lane {
-    /// A lane as readers are told of it; `standard` is what holds when it has no limit of its own.
+    /// Creates the API representation of a lane.
+    ///
+    /// `standard` is the limit without a custom one.
     init(_ report: LaneReport, standard: PollerQueue.LaneLimit) {
         self.init()
         id = report.lane.description
@@ -24,14 +26,14 @@ extension Lane {
         partition = report.partition
     }
 
-    /// A lane that the store has forgotten: it holds nothing and has no settings of its own.
+    /// Creates a lane that the store has deleted, since it has neither items nor settings.
     init(forgotten lane: LaneID, standard: PollerQueue.LaneLimit) {
         self.init()
         id = lane.description
         limit = PollerWire.LaneLimit(standard, isDefault: true)
     }
 
-    /// What of a lane holds it, and nothing else.
+    /// Creates a lane with only the fields of its hold.
     init(_ hold: LaneHold) {
         self.init()
         isPaused = hold.isPaused
@@ -39,7 +41,7 @@ extension Lane {
         circuit = Open(rawValue: hold.circuit.rawValue)
     }
 
-    /// What of a lane is its limit, and nothing else.
+    /// Creates a lane with only its limit.
     init(limit own: PollerQueue.LaneLimit?, standard: PollerQueue.LaneLimit) {
         self.init()
         limit = PollerWire.LaneLimit(own ?? standard, isDefault: own == nil)
@@ -47,7 +49,7 @@ extension Lane {
 }
 
 extension PollerWire.LaneLimit {
-    /// A limit as readers are told of it.
+    /// Creates the API representation of a limit.
     init(_ limit: PollerQueue.LaneLimit, isDefault: Bool) {
         self.init()
         rate = limit.ratePerSecond
@@ -70,13 +72,14 @@ extension PollerQueue.LaneFailure {
 }
 
 extension LaneReport {
-    /// Until when it is held; nil once that is over.
+    /// The end of the current hold; `nil` once it has passed.
     var heldYet: Timestamp? { heldUntil.flatMap { $0 > now ? $0 : nil } }
 }
 
 extension WatchExplanation {
-    /// An explanation as readers are told it; `standard` is what holds for lanes without a limit of
-    /// their own, `acts` what will be done before its deadlines.
+    /// Creates the API representation of an explanation.
+    ///
+    /// `standard` is the limit for lanes without a custom one. `acts` are the actions before its deadlines.
     init(
         _ explanation: Explanation,
         standard: PollerQueue.LaneLimit,
@@ -105,7 +108,7 @@ extension WatchExplanation {
         earliestPollAt = hasWorker ? explanation.earliest.map { Time($0) } : nil
         reasons = explanation.reasons + acts
         if case .waiting = explanation.place {
-            // The last look's error says more than any limit why nothing comes of it.
+            // The error of the last poll explains more than any limit.
             if let error = explanation.snapshot.lastError {
                 reasons.append("its last poll failed: \(error)")
             }
@@ -120,7 +123,7 @@ extension WatchExplanation {
 }
 
 extension Stats {
-    /// The counts as readers are told them.
+    /// Creates the API representation of the counts.
     init(_ status: ClusterStatus) {
         self.init()
         watches = Counts(status.watches)
@@ -146,7 +149,7 @@ extension Stats {
 }
 
 extension Stats.Counts {
-    /// What a queue holds; see `StoreStats` for what each means.
+    /// Creates the counts of a queue; see `StoreStats` for their meaning.
     init(_ stats: StoreStats) {
         self.init()
         pending = stats.pending
@@ -160,7 +163,7 @@ extension Stats.Counts {
 }
 
 extension DepartedWorker {
-    /// A departure as the API describes it.
+    /// Creates the API representation of a departure.
     init(_ departure: Departure) {
         self.init()
         process = PollerWire.Worker(departure.member)
@@ -170,7 +173,7 @@ extension DepartedWorker {
 }
 
 extension PollerWire.Worker {
-    /// A process as readers are told of it.
+    /// Creates the API representation of a process.
     init(_ member: Member) {
         self.init()
         id = member.owner.description
@@ -184,7 +187,7 @@ extension PollerWire.Worker {
 }
 
 extension HealthReport {
-    /// What the checks found, each by its name.
+    /// Creates the report of the checks, each with its name.
     init(_ findings: [(name: String, result: HealthResult)]) {
         self.init()
         healthy = findings.allSatisfy { $0.result.status != .failed }
@@ -200,9 +203,9 @@ extension HealthReport {
 }
 
 extension LaneLimitChange {
-    /// The lane's own limit after the change; nil for the default.
+    /// Returns the lane's custom limit after the change; `nil` for the default.
     ///
-    /// Errors: a ``Problem`` when nothing is asked for, or both.
+    /// Errors: a ``Problem`` if the request is empty, or combines the default with other values.
     func limit(from current: PollerQueue.LaneLimit) throws(Problem) -> PollerQueue.LaneLimit? {
         guard usesDefault != true else {
             guard isEmpty else {
@@ -230,7 +233,7 @@ extension LaneLimitChange {
 }
 
 extension ListPage {
-    /// The page on the wire for whoever has asked, each item as `render` tells it.
+    /// Returns the API representation of the page for the caller, with each item rendered by `render`.
     func wire<Told: WireObject & Hashable>(
         for context: APIContext,
         _ render: (Item) -> Told
@@ -239,7 +242,7 @@ extension ListPage {
             items.map(render),
             next: next.map { context.cursors.seal($0, for: context.caller) }
         )
-        // Who may not see everything is not told how much of others was passed.
+        // A bound caller must not learn how many records of other accounts were skipped.
         if context.caller.accounts.isAll { page.looked = looked }
         return page
     }

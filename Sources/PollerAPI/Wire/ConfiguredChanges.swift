@@ -3,9 +3,11 @@ package import Poller
 package import PollerQueue
 import PollerWire
 
-/// What the configuration file changes, told as the routes tell the same.
+/// Changes by the configuration file, in the same form as those of the routes.
 package enum ConfiguredChanges {
-    /// What differs between two states of an endpoint; of secrets and values of headers only that they do.
+    /// Returns the difference of two states of an endpoint.
+    ///
+    /// Secrets and header values are shown only as changed.
     package static func endpoint(
         from old: Poller.Endpoint?,
         to new: Poller.Endpoint?
@@ -17,7 +19,9 @@ package enum ConfiguredChanges {
         )
     }
 
-    /// A lane's limit that the file has replaced; `standard` holds where there is none of its own.
+    /// Returns the change of a lane's limit by the file.
+    ///
+    /// `standard` is the limit without a custom one.
     package static func limit(
         of lane: LaneID,
         from old: PollerQueue.LaneLimit?,
@@ -39,10 +43,10 @@ package enum ConfiguredChanges {
         )
     }
 
-    /// The fields of an endpoint that have changed and whose values nobody is told.
+    /// Returns the changed fields of an endpoint whose values are not shown.
     static func hidden(_ old: Poller.Endpoint?, _ new: Poller.Endpoint?) -> [String] {
         var names = old?.headers != new?.headers ? ["headers"] : []
-        // A new one has a secret, whoever makes it.
+        // A new endpoint always gets a secret, so it is not a change.
         if let old, let new, old.secrets.map(\.secret) != new.secrets.map(\.secret) {
             names.append("secret")
         }

@@ -4,9 +4,10 @@ import PollerQueue
 import PollerWire
 
 extension PollerWire.Delivery {
-    /// A delivery as the API describes it.
+    /// Creates the API representation of a delivery.
     ///
-    /// `lane` is the state of its endpoint, `name` is the endpoint's, `lastAttempt` is the time of the last attempt.
+    /// `lane` is the state of its endpoint, `name` is the endpoint's name, and `lastAttempt` is the time of the last
+    /// attempt.
     init(
         _ snapshot: DeliverySnapshot,
         lane: LaneReport? = nil,
@@ -30,7 +31,7 @@ extension PollerWire.Delivery {
         retryingSeqs = progress.again
         failingSince = progress.failedSince.map { Time($0) }
         nextAttemptAt = snapshot.nextAttempt(lane).map { Time($0) }
-        // Nothing is wrong with what was dismissed.
+        // A dismissed error is no longer shown.
         lastError = snapshot.state == .done ? nil : snapshot.lastError
         lastAttemptAt = lastAttempt.map { Time($0) }
         givenUpAt = snapshot.givenUpAt.map { Time($0) }
@@ -39,7 +40,7 @@ extension PollerWire.Delivery {
 }
 
 extension DeliverySnapshot {
-    /// When it is due, and its endpoint not held; nil while it rests or is in hand.
+    /// Returns the due time, not before the endpoint's hold ends; `nil` for a delivery that is inactive or in flight.
     func nextAttempt(_ lane: LaneReport?) -> Timestamp? {
         guard case .waiting(let due) = place, lane?.isPaused != true else { return nil }
         return max(due, lane?.heldUntil ?? due)
@@ -47,7 +48,7 @@ extension DeliverySnapshot {
 }
 
 extension PollerWire.EndpointHealth {
-    /// How an endpoint takes what it is sent, which its lane knows.
+    /// Creates the health of an endpoint from its lane.
     init(_ lane: LaneReport) {
         self.init()
         circuit = Open(rawValue: lane.circuit.rawValue)
@@ -63,7 +64,7 @@ extension PollerWire.EndpointHealth {
 }
 
 extension DeliveryAttempt {
-    /// An attempt as readers are told of it.
+    /// Creates the API representation of an attempt.
     init(_ record: AttemptRecord) {
         self.init()
         at = Time(record.at)
@@ -84,7 +85,7 @@ extension DeliveryAttempt {
 }
 
 extension EndpointTest {
-    /// What an endpoint did with a test event.
+    /// Creates the result of a test delivery.
     init(_ result: AttemptResult) {
         self.init()
         isDelivered = result.outcome == .delivered
@@ -98,7 +99,7 @@ extension EndpointTest {
 }
 
 extension Replay {
-    /// A job as readers are told of it.
+    /// Creates the API representation of a job.
     init(_ job: ReplayJob) {
         self.init()
         endpoint = job.endpoint

@@ -2,12 +2,12 @@ import PollerWire
 import StripeAPI
 
 extension PollerWire.Deprecation {
-    /// What takes the place of a Stripe Source.
+    /// Returns the replacement of a Stripe Source.
     ///
-    /// Stripe has deprecated Sources as a whole, and each type has a PaymentMethod in its place
+    /// Stripe has deprecated the Sources API, and each type has a PaymentMethod as its replacement
     /// (``SourceMigration``).
     ///
-    /// `type`: that of the source, as `ideal`; nil, or one that we do not know, before the first poll.
+    /// `type`: the type of the source, such as `ideal`; `nil` or an unknown type before the first poll.
     static func ofSource(_ type: String?) -> Self {
         var deprecation = Self()
         deprecation.url = SourceMigration.guideURL

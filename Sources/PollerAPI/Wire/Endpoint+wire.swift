@@ -4,11 +4,10 @@ import PollerWire
 import StandardWebhooks
 
 extension PollerWire.Endpoint {
-    /// An endpoint as readers are told of it.
+    /// Creates the API representation of an endpoint.
     ///
-    /// `secret`: the newest one, only in the answers to its creation and rotation; `health`: how
-    /// it takes what it is sent, only when it has something to tell. Values of
-    /// headers are never told: they are the receiver's secrets as much as ours are.
+    /// `secret` is the newest one, given only in the responses to creation and rotation. `health` is given only if it
+    /// was read. Header values are never returned: they are secrets of the recipient, too.
     init(
         _ endpoint: Poller.Endpoint,
         secret: WebhookSecret? = nil,
@@ -20,7 +19,7 @@ extension PollerWire.Endpoint {
         name = endpoint.name
         origin = Open(endpoint.isOfFile ? .file : .api)
         url = endpoint.url.description
-        // Of an Ed25519 key nobody but us needs the secret half.
+        // Only this server needs the private half of an Ed25519 key.
         self.secret = secret.flatMap { $0.signing == .hmac ? $0.reveal : nil }
         signing = endpoint.secrets.first.map { Open(rawValue: $0.secret.signing.rawValue) }
         if case .disabled(let reason, let at, _) = endpoint.state {
@@ -64,7 +63,7 @@ extension PollerWire.Endpoint {
 }
 
 extension ChangeNotes {
-    /// Tells how an endpoint was changed; of values of headers only that they were.
+    /// Records the change of an endpoint, with header values shown only as changed.
     func changed(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
         guard let target = new ?? old else { return }
         changed(
@@ -78,8 +77,9 @@ extension ChangeNotes {
 }
 
 extension Poller.Endpoint {
-    /// Changes it as asked, and checks it as a whole: what is not given stays as it is, and null is
-    /// the standard again.
+    /// Applies a change and validates the endpoint as a whole.
+    ///
+    /// Absent values stay unchanged, and null restores the default.
     ///
     /// Errors: a ``Problem`` that names the field.
     mutating func apply(_ change: EndpointChange, of backend: EndpointBackend) throws(Problem) {
@@ -107,7 +107,7 @@ extension Poller.Endpoint {
             case .keep: break
             case .standard: endpoint.retry = try RetryChoice(named: "default")
             case .set(.named(let name)): endpoint.retry = try RetryChoice(named: name)
-            // A wait of nothing is what the check refuses.
+            // The check rejects a wait of zero.
             case .set(.waits(let waits)):
                 endpoint.retry = try RetryChoice(
                     waits: waits.map { Span($0)?.duration ?? .zero }
@@ -147,7 +147,7 @@ extension Poller.Endpoint {
 }
 
 extension EndpointChange {
-    /// The URL; nil when none is given.
+    /// Returns the URL; `nil` if none is given.
     func checkedURL(for backend: EndpointBackend) throws(Problem) -> NotifyURL? {
         guard let url else { return nil }
         return try Problem.checked { () throws(InvalidInput) in
@@ -159,7 +159,7 @@ extension EndpointChange {
 }
 
 extension NewEndpoint {
-    /// How its webhooks are to be signed.
+    /// Returns the requested signature scheme.
     func checkedSigning(of url: NotifyURL) throws(Problem) -> WebhookSigning {
         guard let named = signing else { return .hmac }
         guard url.isWebhook else {
@@ -177,7 +177,7 @@ extension NewEndpoint {
 }
 
 extension Change {
-    /// The value that is to hold: what it is now, the standard, or what is given.
+    /// Returns the value after the change: the current one, the default, or the given one.
     fileprivate func or(_ current: Value, _ standard: Value) -> Value {
         switch self {
         case .keep: current

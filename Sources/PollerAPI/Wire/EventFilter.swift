@@ -1,12 +1,12 @@
 import Poller
 import PollerIdentity
 
-/// Which events a reader of all events wants.
+/// The filter of a reader of all events.
 struct EventFilter: Sendable {
-    /// Sources one request may name: what fits a URL.
+    /// The maximum number of sources in one request, which fit in a URL.
     static let sourcesMax = 50
     static let typesMax = 20
-    /// What a type looks like, as a regular expression without its ends.
+    /// The pattern of an event type, without anchors.
     static let typePattern =
         "(\(EventSubject.families.joined(separator: "|")))([.][a-z0-9_.-]*([.][*])?|[.][*])"
 
@@ -14,9 +14,11 @@ struct EventFilter: Sendable {
     let accounts: AccountSet
     private let types: [String]
 
-    /// A filter of these; empty and nil let everything pass.
+    /// Creates a filter.
     ///
-    /// Errors: a ``Problem`` when a type is none an event can have.
+    /// Empty lists match every event.
+    ///
+    /// Errors: a ``Problem`` for a type that no event can have.
     init(sources: [SourceID], accounts: AccountSet, types: [String]) throws(Problem) {
         self.sources = Set(sources)
         self.accounts = accounts
@@ -43,16 +45,16 @@ struct EventFilter: Sendable {
         }
     }
 
-    /// Whether an event passes.
+    /// Returns whether an event matches.
     ///
-    /// What tells of the cluster only when its types were asked for.
+    /// Cluster events match only if their types are requested.
     func matches(_ event: Event) -> Bool {
         event.isAsked(for: types) && (sources.isEmpty || sources.contains(event.key.source))
             && accounts.contains(event.key.account)
             && (types.isEmpty || EventSubject.matches(event.type, types))
     }
 
-    /// What somebody hears who waits for what passes.
+    /// The subscription of a client that waits for matching events.
     var interest: Interest {
         Interest(
             in: sources.isEmpty ? .accounts(accounts) : .sources(sources, of: accounts),
@@ -60,7 +62,7 @@ struct EventFilter: Sendable {
         )
     }
 
-    /// Whether it asks for what tells of the cluster.
+    /// Whether the filter requests cluster events.
     var isForOperators: Bool { types.contains(where: EventSubject.isOfOperators) }
 }
 

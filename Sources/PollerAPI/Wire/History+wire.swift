@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerWire
 
 extension StatsHistory {
-    /// The history as it is told.
+    /// Creates the API representation of the history.
     init(_ history: ActivityHistory) {
         self.init()
         stepSeconds = Int(clamping: history.span.step.ms / 1000)

@@ -2,17 +2,17 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// Where the next page of lanes begins.
+/// The start of the next page of lanes.
 ///
 /// Opaque to clients.
 ///
-/// *Shape*: base64url of `1:r:<group>:<ms>:<lane>`, the last lane of a page of what was looked
-/// at, or of `1:s:<cursor>`, a cursor of the store for the lanes beyond.
+/// *Shape*: base64url of `1:r:<group>:<ms>:<lane>`, the last lane of a page of the sorted lanes. Or base64url of
+/// `1:s:<cursor>`, a cursor of the store for the lanes beyond them.
 enum LaneCursor: Hashable {
     case after(LaneRank)
     case store(String)
 
-    /// Reads a cursor; nil when it is not one.
+    /// Parses a cursor; `nil` if it is invalid.
     init?(_ text: String) {
         guard text.utf8.count <= 2048, let bytes = Base64URL.decode(text),
             let plain = String(validating: bytes, as: UTF8.self)
@@ -34,7 +34,7 @@ enum LaneCursor: Hashable {
         self = .after(LaneRank(group: group, overdueSince: since, lane: String(lane)))
     }
 
-    /// The cursor on the wire.
+    /// The encoded cursor.
     var text: String {
         switch self {
         case .after(let rank):
@@ -45,7 +45,7 @@ enum LaneCursor: Hashable {
 }
 
 extension RouteInput where Value == LaneCursor? {
-    /// Where a list of lanes goes on.
+    /// The cursor of a list of lanes.
     static var laneCursor: Self {
         .all(.cursor(lengthMax: 2048)) { text throws(Problem) in
             guard let text else { return nil }

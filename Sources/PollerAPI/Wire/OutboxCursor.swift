@@ -5,9 +5,8 @@ import PollerIdentity
 ///
 /// Opaque to clients.
 ///
-/// *Shape*: base64url of `1:<ms>-<n>,<ms>-<n>,…`, some 25 characters for each partition. It
-/// names no source and grants nothing, so it needs no signature; a made-up one reads a page from
-/// somewhere else.
+/// *Shape*: base64url of `1:<ms>-<n>,<ms>-<n>,…`, about 25 characters per partition. It names no source and grants
+/// nothing, so it needs no signature. A forged one only reads a page from another position.
 struct OutboxCursor: Hashable {
     var positions: [OutboxPosition]
 
@@ -15,9 +14,9 @@ struct OutboxCursor: Hashable {
         self.positions = positions
     }
 
-    /// Reads a cursor of a store with so many partitions; nil when it is not one.
+    /// Parses a cursor of a store with this number of partitions; `nil` if it is invalid.
     init?(_ text: String, partitions: Int) {
-        // 1,024 partitions of 41 characters at most, in base64.
+        // At most 1,024 partitions of 41 characters, in base64.
         guard text.utf8.count <= 65_536, let bytes = Base64URL.decode(text),
             let plain = String(validating: bytes, as: UTF8.self), plain.hasPrefix("1:")
         else { return nil }
@@ -29,13 +28,13 @@ struct OutboxCursor: Hashable {
         positions = OutboxPosition.extended(positions, to: partitions)
     }
 
-    /// The cursor on the wire.
+    /// The encoded cursor.
     var text: String {
         Base64URL.encode("1:\(positions.map(\.description).joined(separator: ","))".utf8)
     }
 }
 
-/// Cursors without a signature, for an API without a gateway beside it.
+/// Cursors without a signature, for an API without a gateway.
 struct PlainCursors: EventCursors {
     func text(after positions: [OutboxPosition], accounts: AccountSet) -> String {
         OutboxCursor(positions: positions).text

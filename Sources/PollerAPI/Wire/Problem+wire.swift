@@ -4,14 +4,13 @@ import PollerIdentity
 import PollerWire
 
 extension Problem {
-    /// What one request may cost to read.
+    /// The parsing limits of a request.
     ///
-    /// A request nests three deep; more room would only help an attacker. 400,000 values are a batch
-    /// of 10,000 items with a few endpoints and some metadata each. The largest object is metadata
-    /// with its 50 keys.
+    /// A request nests three deep, and a higher limit would only help an attacker. 400,000 values are a batch of 10,000
+    /// items with a few endpoints and some metadata each. The largest object is metadata with its 50 keys.
     private static let limits = JSONLimits(depthMax: 16, valuesMax: 400_000, membersMax: 64)
 
-    /// The one JSON value of a body, or of a line of it.
+    /// Returns the single JSON value of a body, or of a line of it.
     static func checkedJSON(
         _ bytes: [UInt8],
         _ range: Range<Int>? = nil,
@@ -24,7 +23,7 @@ extension Problem {
         }
     }
 
-    /// An object of a request.
+    /// Decodes an object of a request.
     static func reading<Object: WireObject>(
         _ type: Object.Type,
         _ json: RawJSON
@@ -50,7 +49,7 @@ extension ProblemCode {
 }
 
 extension Problem {
-    /// Runs a check of the domain; what it refuses is the client's problem.
+    /// Runs a check of the domain, and turns its error into a problem of the client.
     static func checked<Value>(
         _ code: ProblemCode = .invalidValue,
         _ check: () throws(InvalidInput) -> Value

@@ -5,8 +5,9 @@ import PollerQueue
 import PollerWire
 
 extension NewWatch {
-    /// Checks a request of somebody to watch something; `locator` tells whose a URL is, `endpoints` which URLs can be
-    /// told.
+    /// Checks a request to watch a source.
+    ///
+    /// `locator` resolves the source of a URL, and `endpoints` determines the URLs that can be reached.
     ///
     /// Errors: a ``Problem`` that names the field.
     init(
@@ -98,7 +99,7 @@ extension ChargeOrder {
 }
 
 extension WatchKey {
-    /// What a request names: `source` with its account and kind, or a `url`.
+    /// Creates the key of a request: from `source` with its account and kind, or from a `url`.
     fileprivate init(
         _ request: WatchRequest,
         _ caller: Caller,
@@ -150,7 +151,7 @@ extension WatchKey {
 }
 
 extension WatchRequest {
-    /// Whether it orders what moves money, now or before a deadline passes.
+    /// Whether the request moves money, now or before a deadline.
     fileprivate var movesMoney: Bool {
         charge?.isNothing == false || authorisation.map { $0.rawValue != "leave" } ?? false
             || abandoned.map { $0.rawValue != "leave" } ?? false
@@ -158,7 +159,7 @@ extension WatchRequest {
 }
 
 extension SourceKind {
-    /// The kind somebody named, or the one the id's prefix tells.
+    /// Creates the named kind, or infers it from the ID's prefix.
     init(
         named name: String?,
         of source: SourceID,
@@ -184,9 +185,9 @@ extension SourceKind {
 }
 
 extension PollerWire.Watch {
-    /// A watch as readers are told of it.
+    /// Creates the API representation of a watch.
     ///
-    /// `outcome`: what became of the enqueue this answers, when it answers one.
+    /// `outcome` is the outcome of the enqueue request, for its response.
     init(_ snapshot: WatchSnapshot, outcome: EnqueueResult.Outcome? = nil) {
         let watch = snapshot.watch
         let state = watch.state
@@ -203,7 +204,7 @@ extension PollerWire.Watch {
         run = watch.run
         attempts = state.attempts
         createdAt = Time(watch.createdAt)
-        // An open watch may outlive its deadline; a closed one keeps what it was made with.
+        // An open watch may outlive its deadline. A closed one shows the original deadline.
         deadlineAt = Time(snapshot.closed == nil ? watch.end : watch.deadline)
         nextPollAt = snapshot.nextPollAt.map { Time($0) }
         lastPolledAt = state.lastPolledAt.map { Time($0) }
@@ -235,7 +236,7 @@ extension PollerWire.Watch {
 }
 
 extension BatchResult.Result {
-    /// What became of one item of a batch.
+    /// Creates the result of one item of a batch.
     init(_ result: EnqueueResult) {
         self.init()
         source = result.key.source.description
@@ -247,6 +248,6 @@ extension BatchResult.Result {
 }
 
 extension Time {
-    /// The instant on the wire.
+    /// Creates the instant from a timestamp.
     init(_ instant: Timestamp) { self.init(ms: instant.ms) }
 }

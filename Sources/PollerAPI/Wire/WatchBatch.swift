@@ -3,24 +3,31 @@ import Poller
 import PollerIdentity
 import PollerWire
 
-/// The checked items of a batch, or a problem that lists what is wrong with them.
+/// The checked items of a batch, or a problem that lists their errors.
 ///
-/// All or nothing: a batch with one wrong item enqueues none.
+/// A batch with an invalid item enqueues none.
 struct WatchBatch {
-    /// A batch holds a worker of the API for a moment, and Redis for a few ms a thousand.
+    /// The maximum size.
+    ///
+    /// A batch occupies an API process for a moment, and Redis for a few ms per thousand.
     static let countMax = 10_000
-    /// Wrong items listed one by one; who gets twenty wrong has one cause.
+    /// The maximum number of errors listed.
+    ///
+    /// More usually have the same cause.
     private static let errorsListedMax = 20
 
-    /// Each item once, in groups of which none names a source twice: a source given again with
-    /// other options joins the watch that the group before made, as two requests would.
+    /// The distinct items, in groups without a repeated source.
+    ///
+    /// A source given again with other options joins the watch of the earlier group, as two requests would.
     private(set) var groups: [[NewWatch]] = []
     /// Items left out because an equal one came before.
     private(set) var duplicates = 0
 
-    /// Checks a JSON array, or with `isLines` one object a line; empty lines are skipped.
+    /// Checks a JSON array, or with `isLines` one object per line.
     ///
-    /// `caller`: who sends it; `locator` tells whose a URL is, `endpoints` which URLs can be told.
+    /// Empty lines are skipped.
+    /// `caller` is the sender. `locator` resolves the source of a URL, and `endpoints` determines the URLs that can be
+    /// reached.
     init(
         _ bytes: [UInt8],
         isLines: Bool,
@@ -54,7 +61,7 @@ struct WatchBatch {
                 if group == groups.count { groups.append([]) }
                 groups[group].append(new)
             } catch  where error.code == .notAllowed {
-                // One item or all of them: the key is the wrong one.
+                // The key lacks a permission, which concerns the whole batch.
                 throw error
             } catch {
                 errorsTotal += 1
@@ -75,7 +82,7 @@ struct WatchBatch {
         }
     }
 
-    /// Gives all of them the trace of the request that brings them.
+    /// Sets the trace of the request on all items.
     mutating func carry(_ trace: TraceContext?) {
         guard trace != nil else { return }
         for group in groups.indices {
@@ -122,7 +129,7 @@ struct WatchBatch {
 }
 
 extension ProblemReport.Item {
-    /// What is wrong with the item at this place.
+    /// Creates the error of the item at this index.
     init(_ problem: Problem, index: Int) {
         self.init()
         self.index = index
