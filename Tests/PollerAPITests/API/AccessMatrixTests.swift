@@ -7,7 +7,9 @@ import Testing
 
 @testable import PollerAPI
 
-/// Every operation, by every role, on what is one's own and what is not: made of the routes there are.
+/// Every operation with every role, on own and foreign objects.
+///
+/// The cases are generated from the existing routes.
 @Suite("Who may do what, to what", .timeLimit(.minutes(2)))
 struct AccessMatrixTests {
     private static func key(_ role: KeyRole) -> String { "key-of-\(role.rawValue)-0123456789" }
@@ -129,7 +131,7 @@ struct AccessMatrixTests {
                             $1
                         }
                     )
-                    // A replay is still running when another key asks for one.
+                    // A replay is still running when another key requests one.
                     #expect(
                         answer.status < 300 || key == .operator,
                         "\(route.operation): \(answer.text)"
@@ -182,8 +184,7 @@ struct AccessMatrixTests {
     }
 }
 
-/// Something of each kind that belongs to an account a key is not bound to, and names of what is not
-/// there.
+/// One object of each kind in an account that a key is not bound to, and names of missing objects.
 private struct Foreigner {
     let account = "foreign"
     let names: [String: String]
@@ -231,7 +232,7 @@ private struct Foreigner {
         self.names = names
     }
 
-    /// What an answer must not hold that names nothing itself.
+    /// Texts that a response may not contain unless the request names them.
     var traces: [String] {
         ["src_F", "F-1", "f.example", "foreign/"]
             + ["{endpoint}", "{delivery}", "{key}"].compactMap { names[$0] }
@@ -249,7 +250,7 @@ private struct Foreigner {
         }
     }
 
-    /// One request to a route about such things, naming their account or none.
+    /// Sends a request to a route about these objects, with their account or without one.
     func ask(
         _ route: RouteDescription,
         _ names: [String: String],
@@ -274,7 +275,7 @@ private struct Foreigner {
         )
     }
 
-    /// A body that a route takes, for the default account.
+    /// Returns a valid body for a route, for the default account.
     static func wish(of route: RouteDescription) -> String {
         switch route.operation {
         case "enqueue": #"{"source":"src_1"}"#
@@ -313,7 +314,7 @@ private struct Foreigner {
         }
     }
 
-    /// The text without the names that were asked for, and without the request's id.
+    /// Returns the text without the requested names and the request ID.
     func neutral(_ text: String) -> String {
         var text = text
         for name in names.keys {
@@ -327,7 +328,7 @@ private struct Foreigner {
         )
     }
 
-    /// How the things stand, as those see it who may.
+    /// Returns the state of the objects, as an authorised key reads it.
     func state() async throws -> [String] {
         var seen: [String] = []
         for path in [

@@ -153,22 +153,24 @@ struct KeyTests {
     }
 }
 
-/// Generated from the API's description, so that an operation that is added is covered by itself.
+/// Generated from the API description, so that added operations are covered automatically.
 @Suite("Who gets in, however an address is spelt")
 struct AccessSpellingTests {
     private static let key = "pk_0123456789abcdef0123"
-    /// Values that an operation would serve; anything else for parameters nobody has named yet.
+    /// Values for which an operation would succeed.
+    ///
+    /// Other parameters get an arbitrary value.
     private static let values = [
         "source": "src_1", "endpoint": "inline", "lane": "default/sources", "account": "default",
     ]
-    /// A charge: what hurts most if it is served.
+    /// A charge, which would do the most harm if accepted.
     private static let body = #"{"source":"src_1","charge":true}"#
 
     /// An operation of the description.
     struct Operation: CustomStringConvertible {
         let method: String
         let path: String
-        /// Whether it says that it needs no key.
+        /// Whether the operation is described as needing no key.
         let isPublic: Bool
 
         var description: String { "\(method) \(path)" }
@@ -178,7 +180,7 @@ struct AccessSpellingTests {
     func spellings() async throws {
         try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             let operations = try await Self.operations(api)
-            // Pages for payers, whose forms have a route to show them and one to take them.
+            // Public operations are payer pages. Each form has a route that shows it and one that accepts it.
             #expect(operations.count { $0.isPublic } < operations.count / 3)
             for operation in operations where !operation.isPublic {
                 for target in Self.spellings(of: Self.path(operation), port: api.port) {
@@ -240,7 +242,7 @@ struct AccessSpellingTests {
         }.joined(separator: "/")
     }
 
-    /// What a request line may carry for a path, and what somebody who tries doors makes of it.
+    /// Returns spellings of a path in a request line, including those of an attacker.
     private static func spellings(of path: String, port: Int) -> [String] {
         let head = path.dropFirst().prefix { $0 != "/" }
         let tail = path.dropFirst(1 + head.count)
@@ -255,7 +257,7 @@ struct AccessSpellingTests {
         ]
     }
 
-    /// Sends what no HTTP library would send as it is.
+    /// Sends a request line that no HTTP library would send unchanged.
     private static func answer(
         _ api: LiveAPI,
         _ method: String,

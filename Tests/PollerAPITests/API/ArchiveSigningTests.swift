@@ -29,7 +29,7 @@ struct ArchiveSigningTests {
         )
     }
 
-    /// The line of a payment that has ended, and how the server shows the payment.
+    /// Returns the line of a closed payment, and the server's representation of the payment.
     private func exported(
         signedBy keys: ArchiveKeys = Self.keys,
         account: String = "default"

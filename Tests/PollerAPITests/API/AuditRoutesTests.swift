@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// What is left in the audit trail, by every route there is.
+/// The entries in the audit trail, for every existing route.
 @Suite("Who changed what", .timeLimit(.minutes(2)))
 struct AuditRoutesTests {
     private static let admin = "key-of-ada-0123456789abc"
@@ -171,7 +171,7 @@ struct AuditRoutesTests {
     }
 }
 
-/// An upstream that takes whatever payers hand in.
+/// An upstream that accepts every submission.
 private struct AgreeingPayers: PayerUpstream {
     func verify(
         _ watch: Watch,
@@ -187,7 +187,7 @@ private struct AgreeingPayers: PayerUpstream {
     ) async -> RefundAccountResult { .taken }
 }
 
-/// Something for each change to be made to.
+/// The objects to which each change applies.
 private struct Stage {
     let api: LiveAPI
     let headers: [String: String]
@@ -205,7 +205,9 @@ private struct Stage {
         self.key = try #require(key["id"], "\(key.text)")
     }
 
-    /// A request that changes something at a route; a route that is not here is not audited by a test.
+    /// Returns a request that changes something through a route.
+    ///
+    /// A route without a request here fails the test.
     func request(_ route: RouteDescription) async throws -> (path: String, body: String?) {
         switch route.operation {
         case "cancelWatch": return (try await watch("c"), nil)
@@ -270,7 +272,7 @@ private struct Stage {
             let pause = "/v1/lanes/default/sources/pause"
             _ = try await api.request(.POST, pause, headers: headers)
             return ("/v1/lanes/default/sources/resume", nil)
-        // So many that what other routes need a worker for is claimed, too.
+        // A high limit, so that watches needed by other routes are also claimed.
         case "limitLane": return ("/v1/lanes/default/sources/limit", #"{"rate":3000,"burst":100}"#)
         case "liftSuppression":
             let bounce = #"{"recipient":"a@b.example","type":"hard_bounce"}"#
@@ -292,7 +294,7 @@ private struct Stage {
 
     private func at(_ action: String) -> String { "/v1/endpoints/\(endpoint)\(action)" }
 
-    /// Sets an entry aside; its ID as a part of a path.
+    /// Sets an entry aside and returns its ID as a part of a path.
     private func setAside(_ name: String) async throws -> String {
         let suspect = Suspect(.hint, partition: 1, name: name, account: .main, about: "src_1")
         let at = Timestamp(ms: 1_795_165_200_125)
@@ -302,7 +304,7 @@ private struct Stage {
         return entry.id.replacing(":", with: "%3A")
     }
 
-    /// Watches a source of this name.
+    /// Watches a source with this name.
     private func watch(_ name: String) async throws -> String {
         let body = #"{"source":"src_\#(name)","client_secret":"src_\#(name)_secret_x"}"#
         let made = try await api.request(.POST, "/v1/watches", body: body, headers: headers)
@@ -310,7 +312,7 @@ private struct Stage {
         return "/v1/watches/src_\(name)"
     }
 
-    /// A delivery that waits.
+    /// Creates a waiting delivery.
     private func delivery(of name: String = "d") async throws -> String {
         _ = try await watch(name)
         let mark = DeliveryMark(
@@ -321,7 +323,7 @@ private struct Stage {
         return api.backend.deliveries.id(of: mark.endpoint, mark.watch).description
     }
 
-    /// A delivery that has given something up.
+    /// Creates a delivery with a dead letter.
     private func deadDelivery() async throws -> String {
         let id = try DeliveryID(try await delivery(of: "given_up"))
         let claim = try await api.backend.deliveries.claim(

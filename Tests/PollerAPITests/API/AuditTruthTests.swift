@@ -10,7 +10,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// What the audit trail says was done, was done, by whom it says.
+/// The entries in the audit trail match the actual changes and their authors.
 @Suite("The audit trail tells the truth", .timeLimit(.minutes(2)))
 struct AuditTruthTests {
     private static let admin = "key-of-ada-0123456789abc"
@@ -66,7 +66,7 @@ struct AuditTruthTests {
     func readBehind() async throws {
         try await run { api in
             try await enqueue(api, ["src_1"], account: "acme")
-            // The feed reads too.
+            // The feed also reads.
             api.plan.fail(.read, Array(repeating: .refused, count: 100))
             let answer = try await send(api, .DELETE, "/v1/watches/src_1?account=acme")
             #expect(answer.status == 503, "\(answer.text)")
@@ -89,7 +89,7 @@ struct AuditTruthTests {
                 Content-Length: 2\r\n\r\n
                 """
             try await channel.writeAndFlush(ByteBuffer(string: head))
-            // The head has been read when a whole request behind it is answered.
+            // The head has been read once the server has responded to a complete later request.
             for _ in 0..<5 { _ = try await trail(api) }
             let change = #"{"url":"https://h.example/b"}"#
             let changed = try await send(api, .PATCH, "/v1/endpoints/\(id)", change)
@@ -134,7 +134,7 @@ struct AuditTruthTests {
                 #expect(Set(old.keys).union(new.keys) == ["paused"])
                 changes += (new["paused"] as? Bool) == true ? 1 : -1
             }
-            // Each change is told once, whatever their order in the trail.
+            // Each change is recorded once, in any order.
             let lane = try await send(api, .GET, "/v1/lanes/acme/sources")
             #expect(changes == ((lane.json["paused"] as? Bool) == true ? 1 : 0))
         }

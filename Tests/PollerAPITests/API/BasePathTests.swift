@@ -107,7 +107,7 @@ struct BasePathTests {
         }
     }
 
-    /// Comes back from a bank and looks at the page, whose addresses begin as is expected.
+    /// Returns from the bank and opens the page, whose URLs must have the expected prefix.
     private func visit(
         _ api: LiveAPI,
         _ prefix: String,
@@ -144,7 +144,7 @@ struct BasePathTests {
         }
     }
 
-    /// An answer, without following where it leads.
+    /// Returns a response without following redirects.
     private func fetch(
         _ api: LiveAPI,
         _ path: String,

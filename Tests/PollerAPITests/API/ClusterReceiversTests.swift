@@ -6,10 +6,10 @@ import Testing
 
 @testable import PollerAPI
 
-/// Failing receivers and accounts with a refused key, as a check of the cluster finds them.
+/// Failing recipients and accounts with a rejected key, as found by a check of the cluster.
 @Suite("Troubles of receivers and keys")
 struct ClusterReceiversTests {
-    /// A cluster in memory, and its checker.
+    /// A cluster in memory with its check.
     private struct Rig {
         let time = VirtualTime()
         let store: MemoryStore
@@ -42,7 +42,7 @@ struct ClusterReceiversTests {
 
         static let watch = WatchKey("src_1")
 
-        /// Makes one attempt of a delivery, which is due.
+        /// Makes one attempt of a due delivery.
         func attempt(
             _ mark: DeliveryMark,
             _ verdict: Verdict,
@@ -73,7 +73,7 @@ struct ClusterReceiversTests {
             try #require(try await troubles.look(at: time.now, open: open)[kind])
         }
 
-        /// An event that became a dead letter, and no further event.
+        /// Records an event that becomes a dead letter, without a further event.
         func buries(_ mark: DeliveryMark) async throws {
             try await deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, dead: [1])
@@ -108,7 +108,7 @@ struct ClusterReceiversTests {
                 == "shop.example (\(mark.endpoint)) accepts nothing since \(since): answered 503"
         )
         #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
-        // The incident begins at the receiver's first failure, and is reported once.
+        // The incident begins at the recipient's first failure, and is reported once.
         var board = IncidentBoard()
         let news = board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60))
         #expect(news.map(\.since) == [since] && news.map(\.openedAt) == [rig.time.now])
@@ -196,7 +196,7 @@ struct ClusterReceiversTests {
         #expect(waiting.troubles.map(\.message) == first.troubles.map(\.message))
         #expect(board.note([.deadLetters: waiting], at: rig.time.now, hold: .zero).isEmpty)
 
-        // Sent again and accepted, together with the new event.
+        // Retried and accepted, together with the new event.
         try await rig.deliveries.resume(LaneID(endpoint: mark.endpoint))
         try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
         let over = try await rig.seen(.deadLetters, open: board.open)
@@ -280,7 +280,7 @@ struct ClusterReceiversTests {
         #expect(seen.action?.contains("STRIPE_API_KEY") == true)
         #expect(ClusterTroubles.stopped(status).troubles.isEmpty)
         #expect(ClusterTroubles.processes(status)[.backlog]?.troubles.isEmpty == true)
-        // If a key may not see some objects, the lane is reported once it is stopped.
+        // If a key has no access to some objects, the lane is reported once it is stopped.
         let denied = ClusterStatus(
             watches: StoreStats(pending: 2),
             deliveries: StoreStats(),

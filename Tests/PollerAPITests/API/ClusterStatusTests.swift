@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Looking at a bounded cost")
 struct ClusterStatusTests {
-    /// Lanes whose listing takes time, as that of a store with many lanes.
+    /// Lanes whose listing takes time, as in a store with many lanes.
     ///
     /// A class, because test and cache share its count.
     private final class SlowLanes: LaneControl {

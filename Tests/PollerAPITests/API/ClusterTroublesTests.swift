@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// What a look at a cluster finds for operators, in the doctor's words.
+/// The incidents that a check finds for operators, with the doctor's messages.
 @Suite("Troubles of a cluster")
 struct ClusterTroublesTests {
     private static let now = Timestamp(ms: 1_795_165_200_125)
@@ -77,7 +77,7 @@ struct ClusterTroublesTests {
         #expect(Self.kinds(Self.status(late, watches: waiting)) == [.backlog])
         #expect(Self.kinds(Self.status(watches: StoreStats(undelivered: 5000))) == [.backlog])
         #expect(Self.kinds(Self.status(watches: StoreStats(quarantined: 2))) == [.quarantine])
-        // Its watches wait because it is stopped.
+        // Its watches wait because the lane is stopped.
         let stopped = [Self.lane("a", overdueFor: .seconds(90), failures: 10)]
         #expect(Self.kinds(Self.status(stopped, watches: waiting)) == [])
         let told = ClusterTroubles.processes(Self.status(watches: waiting, roles: ["api"]))

@@ -7,17 +7,18 @@ import Testing
 
 @testable import PollerAPI
 
-/// What a bound key is answered, page by page, alone and beside others who have much: made of the routes
-/// there are, so that a new one is asked too.
+/// The responses to a bound key, page by page, with and without many objects of other accounts.
+///
+/// The cases are generated from the existing routes, so that a new route is covered too.
 @Suite("What others have changes nothing of what a bound key is told", .timeLimit(.minutes(2)))
 struct CompanyTests {
-    /// Of others: more than a page of events passes, and than a part of a list.
+    /// The number of foreign objects: more than a page of events skips, and more than a part of a list.
     private static let othersCount = 60
-    /// Pages of one list; others' things are more than so many.
+    /// The maximum pages of one list, fewer than the foreign objects.
     private static let pagesMax = 40
     private static let bound = "key-of-acme-0123456789"
     private static let whole = "key-of-everything-0123456789"
-    /// Searches, also for what others have.
+    /// Searches, including those for foreign objects.
     private static let searches = [
         "src_foreign1", "order=F-1", "F-1", "customer=Jane", "amount=1099", "state=open",
         "state=closed", "status!=x", "metadata.colour=red", "src_own",
@@ -80,7 +81,7 @@ struct CompanyTests {
         #expect(made.status == 201, "\(made.text)")
     }
 
-    /// All pages of everything that lists, counts or searches.
+    /// Returns all pages of every route that lists, counts or searches.
     private static func answers(_ api: LiveAPI) async throws -> [(name: String, pages: [String])] {
         var all: [(name: String, pages: [String])] = []
         for route in api.routes where route.access.scope != nil && !route.path.contains("{") {
@@ -108,10 +109,10 @@ struct CompanyTests {
         return all
     }
 
-    /// The ways in which a list is asked for: short pages, from the beginning, with each search and state.
+    /// Returns the queries of a list: short pages, from the beginning, with each search and state.
     private static func queries(of route: RouteDescription) -> [[String]] {
         let takes = Set(route.parameters.filter { $0.place == .query }.map(\.name))
-        // Whatever the pace of this machine, both watches are so late.
+        // Both watches are late by this span on any machine.
         var queries: [[String]] = takes.contains("over") ? [["over=1ms"]] : [[]]
         if takes.contains("q") { queries += searches.map { ["q=\(escaped($0))"] } }
         if takes.contains("state"), route.path == "/v1/watches" {
@@ -134,7 +135,7 @@ struct CompanyTests {
         var pages: [String] = []
         var cursor: String?
         repeat {
-            // Where to begin is said once.
+            // Only the first request names the start.
             let place = cursor.map { ["cursor=\($0)"] } ?? []
             let rest = cursor == nil ? query : query.filter { !$0.hasPrefix("from=") }
             let words = (rest + place).joined(separator: "&")
@@ -150,11 +151,11 @@ struct CompanyTests {
         return pages
     }
 
-    /// The text without what differs from one answer to the next.
+    /// Returns the text without values that differ between responses.
     private static func neutral(_ text: String) -> String {
         text.replacing(/"(request_id|instance|next|server_time|now|at)":"[^"]*"/) { "\($0.1)" }
             .replacing(/"(overdue_ms|uptime_ms|late_ms)":[0-9]+/) { "\($0.1)" }
-            // How long ago is told by the age of what is one's own.
+            // Ages depend only on the caller's own objects.
             .replacing(/"[a-z_]*age[a-z_]*":[0-9]+/, with: "")
     }
 }

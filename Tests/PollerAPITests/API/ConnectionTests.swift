@@ -11,7 +11,7 @@ import Testing
 struct ConnectionTests {
     private static let key = "pk_0123456789abcdef0123"
 
-    /// The head of a request whose body never comes, but for one byte.
+    /// Returns the head of a request whose body never arrives, except for one byte.
     private static func unread(_ line: String) -> String {
         "\(line) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: 1000\r\n\r\n{"
@@ -76,7 +76,7 @@ struct ConnectionTests {
             let bad = line + "\r\n" + hosts.map { "Host: \($0)\r\n" }.joined() + "\r\n"
             let answer = try await RawConnection.everything(port: api.port, to: bad)
             #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
-            // The requests before it on the same connection are answered first.
+            // Earlier requests on the same connection get their responses first.
             let good = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
             let answers = try await RawConnection.everything(port: api.port, to: good + bad)
             let statuses = answers.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
@@ -124,17 +124,19 @@ struct ConnectionTests {
         }
     }
 
-    /// Takes every place there is; then one more is closed unheard, and heard when one is free.
+    /// Takes every slot.
+    ///
+    /// A further connection is closed without a response, and served once a slot is free.
     private static func fill(_ port: Int, _ most: Int) async throws {
         let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         let opened = try await RawConnection.open(port: port, count: most + 1)
-        // They are set up side by side: one of them is too many, whichever that is.
+        // The connections are set up concurrently, so any one of them may be the rejected one.
         try await eventually("one is closed") { opened.contains { !$0.isActive } }
         let taken = opened.filter(\.isActive)
         #expect(taken.count == most)
         let refused = try? await RawConnection.everything(port: port, to: request)
         #expect(refused ?? "" == "")
-        // One that has sent nothing for a while may have been closed by the server.
+        // The server may already have closed an idle connection.
         try? await taken[0].close()
         try await eventually("a place is free") {
             let answer = try? await RawConnection.everything(port: port, to: request)
@@ -194,7 +196,9 @@ struct ConnectionTests {
         }
     }
 
-    /// Takes a place and waits; with something to find only for as long as it takes to see it.
+    /// Takes a slot and waits.
+    ///
+    /// With something to find, it returns at once.
     private static func wait(
         _ polls: LongPolls,
         _ key: String,
@@ -209,7 +213,7 @@ struct ConnectionTests {
         )
     }
 
-    /// A feed of a cluster in which nothing happens.
+    /// A feed without events.
     private struct SilentFeed: EventFeed {
         func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem> {
             AsyncStream { _ in }
@@ -271,7 +275,7 @@ struct ListenErrorTests {
     @Test("an address of another machine and an unknown name are told apart")
     func otherAddresses() async throws {
         try await LiveAPI.run { api in
-            // 192.0.2.0/24 is for documentation (RFC 5737); binding sends nothing.
+            // 192.0.2.0/24 is reserved for documentation (RFC 5737). Binding sends nothing.
             for (host, part) in [
                 ("192.0.2.1", "no address of this machine"), ("no.such.host.invalid", "unknown"),
             ] {
@@ -288,7 +292,7 @@ struct ListenErrorTests {
         }
     }
 
-    /// As pollerd runs its services.
+    /// Runs a service in the same way as pollerd.
     private func run(_ service: any Service) async throws {
         try await ServiceGroup(services: [service], logger: LiveAPI.quiet).run()
     }

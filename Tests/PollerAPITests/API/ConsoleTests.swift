@@ -112,7 +112,7 @@ struct ConsoleTests {
                     "document.write", "eval(", "import(", "localStorage",
                 ]
                 for wrong in sinks { #expect(!text.contains(wrong), "\(name): \(wrong)") }
-                // What a field shows as an example is no address that anything is loaded from.
+                // URLs in placeholders of input fields are not loaded.
                 let elsewhere = text.matches(of: /https?:\/\/[a-z0-9.]+/).map { String($0.output) }
                     .filter { $0 != "http://www.w3.org" && !$0.hasSuffix("example.com") }
                 #expect(elsewhere == [], "\(name)")
@@ -123,7 +123,7 @@ struct ConsoleTests {
 
     @Test("every route it asks for is one there is, and every scope one that keys can have")
     func routes() async throws {
-        // Asked whether they are there, and shown when they are.
+        // Routes that the console probes and shows only if they exist.
         let optional: Set<String> = []
         let all = Self.scripts.values.joined()
         let asked = Set(all.matches(of: /["`](v1\/[a-z]+)/).map { "/\($0.output.1)" })

@@ -12,7 +12,7 @@ struct DeliveryMessageTests {
     private static let url = "https://shop.example/hook"
     private let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
 
-    /// A watch with one event, and its delivery to the inline URL.
+    /// Creates a watch with one event, and its delivery to the inline URL.
     private func prepare(_ api: LiveAPI) async throws -> DeliveryID {
         _ = try await api.post("/v1/watches", #"{"source":"src_1","notify":["\#(Self.url)"]}"#)
         try await api.see("src_1", "chargeable")
@@ -21,7 +21,7 @@ struct DeliveryMessageTests {
         return api.backend.deliveries.id(of: mark.endpoint, key)
     }
 
-    /// Ends a turn of the delivery with an attempt of the first event that sent a message with a digest.
+    /// Commits an attempt of the first event that sent a message with a digest.
     private func deliver(_ api: LiveAPI, _ id: DeliveryID, digest: String) async throws {
         let claim = try await api.backend.deliveries.claim(
             ClaimRequest(partition: id.partition, lease: .seconds(45))

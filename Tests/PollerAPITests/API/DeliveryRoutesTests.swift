@@ -14,7 +14,7 @@ import Testing
 struct DeliveryRoutesTests {
     private static let url = "https://shop.example/hook"
 
-    /// Marks the delivery of a source to the inline URL and ends its turn with a failed attempt.
+    /// Marks the delivery of a source to the inline URL and commits a failed attempt.
     private func fail(
         _ api: LiveAPI,
         _ source: String,

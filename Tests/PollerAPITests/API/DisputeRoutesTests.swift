@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Disputes over HTTP", .timeLimit(.minutes(3)))
 struct DisputeRoutesTests {
-    /// Disputes made by a test; counts the reads.
+    /// A dispute book with fixed disputes, which counts the reads.
     private final class Book: DisputeBook {
         let disputedAccounts = [AccountID(unchecked: "acme"), .main]
         private let all: [AccountDispute]
@@ -76,12 +76,12 @@ struct DisputeRoutesTests {
             #expect(unread.first?["reason"] as? String == "401 invalid key")
             let all = try await api.get("/v1/disputes?closed=true").list("data")
             #expect(all.map { $0["id"] as? String }.contains("dp_4"))
-            // Each account was read once, also the unreadable one.
+            // Each account was read once, including the unreadable one.
             #expect(book.count == 2)
         }
     }
 
-    /// Many accounts, some of them unreadable; a read takes a while.
+    /// A dispute book with many accounts, one of them unreadable, and slow reads.
     private final class SlowBook: DisputeBook {
         let disputedAccounts: [AccountID]
         private let reads = Mutex((now: 0, most: 0, all: 0))
@@ -91,7 +91,7 @@ struct DisputeRoutesTests {
         }
 
         var count: Int { reads.withLock { $0.all } }
-        /// The most reads at a time.
+        /// The maximum number of concurrent reads.
         var most: Int { reads.withLock { $0.most } }
 
         func disputes(
@@ -102,7 +102,7 @@ struct DisputeRoutesTests {
                 reads.all += 1
                 reads.most = max(reads.most, reads.now)
             }
-            // Long enough for others to begin: each of them comes before this one again.
+            // Long enough for other reads to start, since each of them runs before this one continues.
             for _ in 0..<200 { await Task.yield() }
             reads.withLock { $0.now -= 1 }
             guard account.description != "acct_0" else { throw DisputeReadFailure("no answer") }

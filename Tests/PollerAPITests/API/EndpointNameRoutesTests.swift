@@ -56,7 +56,7 @@ struct EndpointNameRoutesTests {
             )
             let refused = try await Self.patch(api, second, #"{"name":"crm"}"#)
             #expect(refused.code == "endpoint_name_taken", "\(refused.text)")
-            // Setting the same name again is no conflict.
+            // Setting the same name again is not a conflict.
             #expect(try await Self.patch(api, first, #"{"name":"crm"}"#).status == 200)
         }
     }
@@ -65,7 +65,7 @@ struct EndpointNameRoutesTests {
         "a name with invisible characters, or that looks like an ID, is refused",
         arguments: [
             "", " crm", "crm ", "a\\nb", "ep_crm", "a\\u202eb", String(repeating: "x", count: 65),
-            // Of width zero, soft hyphen, marks of direction, private use, unassigned.
+            // Zero-width, soft hyphen, direction marks, private use, unassigned.
             "Bill\\u200bing", "a\\u200db", "\\ufeffa", "a\\u00adb", "a\\u200eb", "a\\u200fb",
             "a\\u061cb", "a\\ue000b", "a\\u0378b",
         ]

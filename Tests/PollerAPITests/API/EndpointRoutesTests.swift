@@ -83,13 +83,13 @@ struct EndpointRoutesTests {
         try await LiveAPI.run { api in
             let body = #"{"url":"https://shop.example/hook"}"#
             let made = try await Self.create(api, body, key: "order 1")
-            // A server that knows nothing of named requests has noted it in the registry alone.
+            // A server without support for named requests has recorded it only in the registry.
             api.requests.forget()
             let again = try await Self.create(api, body, key: "order 1")
             #expect(again["id"] == made["id"] && again["secret"] == made["secret"])
             #expect(again.headers.first(name: "Idempotent-Replayed") == "true")
             api.requests.forget()
-            // Once something has changed the secret may be another's: it is not told again.
+            // After a change the secret may belong to another caller, so it is not returned again.
             let id = try #require(made["id"])
             _ = try await Self.patch(api, "/v1/endpoints/\(id)", #"{"coalesce":true}"#)
             let late = try await Self.create(api, body, key: "order 1")

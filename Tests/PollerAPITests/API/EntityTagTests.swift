@@ -43,7 +43,7 @@ struct EntityTagTests {
                 #expect(tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 24, "\(tag)")
                 for known in [tag, "*", "W/\(tag)", "\"x\", \(tag)", "\"a,b\",\(tag)"] {
                     let again = try await api.get(path, headers: ["If-None-Match": known])
-                    // Some tell the time: what has changed has another tag.
+                    // Some responses contain the time. A changed response has another tag.
                     if again.status == 200 {
                         #expect(known != "*" && Self.tag(again) != tag, "\(path) \(known)")
                     } else {
@@ -163,14 +163,14 @@ struct EntityTagTests {
             #expect(try await limit(#"{"rate":3}"#, if: seen).status == 200)
             let late = try await limit(#"{"burst":9}"#, if: seen)
             #expect(late.status == 412 && late.code == "precondition_failed")
-            // A pause is no limit.
+            // A pause does not change the limit.
             let now = try #require(Self.tag(try await api.get(path)))
             _ = try await api.post(path + "/pause")
             let second = try await limit(#"{"burst":9}"#, if: now)
             #expect(second.status == 200, "\(second.text)")
             let own = try #require(second.json["limit"] as? [String: Any])
             #expect(own["rate"] as? Double == 3 && own["burst"] as? Int == 9)
-            // Without a condition both of two that change different things win.
+            // Without a condition, two concurrent changes of different fields both succeed.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for body in [#"{"rate":7}"#, #"{"concurrency":4}"#] {
                     group.addTask {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Hostile input")
 struct HostileInputTests {
-    /// A body, the code it must end in and the field it must name.
+    /// A body with the expected problem code and field.
     struct Case: CustomTestStringConvertible, Sendable {
         let body: String
         let code: String

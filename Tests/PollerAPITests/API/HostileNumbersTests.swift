@@ -99,7 +99,7 @@ struct HostileNumbersTests {
                 line(number),
                 type: "application/x-ndjson"
             )
-            // An archive of a sum that cannot be is refused with the place of it.
+            // An archive with an impossible amount is rejected, with its location.
             #expect(
                 answer.status == 422 && answer.text.contains("events[0]"),
                 "\(answer.text)"

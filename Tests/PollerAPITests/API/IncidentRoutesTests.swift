@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// What operators are told of, and that nobody else learns of it.
+/// The incidents for operators, which no other caller may read.
 @Suite("Incidents")
 struct IncidentRoutesTests {
     private static let bound = "key-of-acme-0123456789"
@@ -86,7 +86,7 @@ struct IncidentRoutesTests {
             #expect(made.status == 201 && made["account"] == "@operator", "\(made.text)")
             let path = "/v1/endpoints/\(try #require(made["id"]))"
 
-            // What is bound to accounts may neither make, see nor change one.
+            // A key bound to accounts may not create, read or change one.
             for account in ["", #","account":"acme""#, #","account":"other""#] {
                 let body =
                     #"{"url":"mailto:a@b.example","types":["operator.no_worker"]\#(account)}"#
@@ -99,7 +99,7 @@ struct IncidentRoutesTests {
             let listed = try await ask(.GET, "/v1/endpoints", nil, Self.bound)
             #expect(listed.list("data").isEmpty, "\(listed.text)")
 
-            // Nor is one of payments told of the cluster beside them.
+            // An endpoint for payments does not receive cluster events, either.
             for body in [
                 #"{"url":"mailto:a@b.example","types":["operator.*","source.*"]}"#,
                 #"{"url":"mailto:a@b.example","types":["operator.*"],"account":"acme"}"#,

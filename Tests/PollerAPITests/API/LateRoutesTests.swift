@@ -25,7 +25,7 @@ struct LateRoutesTests {
             #expect(rows.first?["late_ms"] as? Int ?? 0 > 0)
             let why = rows.first?["reasons"] as? [String] ?? []
             #expect(why.contains { $0.contains("is paused") }, "\(why)")
-            // No worker runs here, which is a reason, too.
+            // No worker runs here, which is also a reason.
             #expect(why.contains { $0.contains("no worker is alive") }, "\(why)")
             #expect(answer.json["has_more"] as? Bool == false && answer.number("waiting") == 2)
             let one = try await api.get("/v1/late?over=1ms&limit=1")

@@ -31,7 +31,7 @@ struct LongPollTests {
             try await api.enqueue("src_2")
             async let waiting = api.get("/v1/watches/src_1?after_seq=0&wait=15s")
             try await eventually("the request waits") { api.feed.listened == 1 }
-            // A whole request later the first one has read for the first time.
+            // After a complete other request, the first one has read once.
             _ = try await api.get("/v1/watches/src_1")
             try await api.see("src_2", "chargeable")
             try await api.see("src_1", "chargeable")
@@ -46,7 +46,7 @@ struct LongPollTests {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             try await withThrowingTaskGroup(of: Int.self) { group in
-                // As many as the test's client makes connections to one server.
+                // The number of connections that the test client opens to one server.
                 for _ in 0..<8 {
                     group.addTask {
                         try await api.get("/v1/watches/src_1?after_seq=0&wait=15s").status
@@ -79,7 +79,7 @@ struct LongPollTests {
             #expect(gone.status == 200)
             let statuses = try await [first.status, second.status]
             #expect(statuses == [401, 401])
-            // Much longer than a second, for a machine that does other things as well.
+            // Much longer than a second, for a busy machine.
             #expect(start.duration(to: clock.now) < .seconds(15))
         }
     }

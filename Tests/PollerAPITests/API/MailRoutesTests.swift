@@ -127,7 +127,7 @@ struct MailRoutesTests {
                 #expect(try await api.get("/u/\(text)").status == 404, "\(text)")
                 #expect(try await post(api, "/u/\(text)", oneClick).status == 404, "\(text)")
             }
-            // What a scanner of mails does to every link.
+            // The requests that a mail scanner sends to every link.
             #expect(try await post(api, "/u/\(good)", "").status == 400)
             #expect(try await post(api, "/u/\(good)", "a=b").status == 400)
             let big = String(repeating: "x", count: 5000)

@@ -164,12 +164,12 @@ struct OperatorRoutesTests {
             let ready = try await api.get("/readyz")
             #expect(ready.status == 503)
             #expect(ready.text == "redis: not connected\n")
-            // A shard that is away is no reason to send nothing: the others are served.
+            // One unavailable shard does not stop the work, because the others are served.
             isReady.withLock { $0 = true }
             let partly = try await api.get("/readyz")
             #expect(partly.status == 200)
             #expect(partly.text == "ok\nredis: 1 of 3 masters away: r3:6379\n")
-            // A page of another site that has been led to this machine reads nothing here.
+            // A page of another site that was redirected to this machine (DNS rebinding) can read nothing.
             for (host, status) in [("evil.example:\(port)", 403), ("localhost:\(port)", 200)] {
                 let rebound = try await api.get("/metrics", headers: ["Host": host])
                 #expect(rebound.status == status, "\(rebound.text)")

@@ -106,7 +106,7 @@ struct OrderRoutesTests {
                 return try await api.post("/v1/watches", body)
             }
             #expect(try await enqueue(nil).status == 201)
-            // The first that is named holds, and so it does for those who name none.
+            // The first order named applies, also to later requests without one.
             #expect(try await enqueue("A77").status == 200)
             for order in ["A77", nil] { #expect(try await enqueue(order)["order"] == "A77") }
             let other = try await enqueue("A78", metadata: #","metadata":{"a":"b"}"#)
@@ -115,7 +115,7 @@ struct OrderRoutesTests {
             let batch = #"[{"source":"src_2","order":"A78"},{"source":"src_1","order":"A78"}]"#
             #expect(try await api.post("/v1/watches/batch", batch).code == "order_mismatch")
             #expect(try await api.get("/v1/watches/src_2").status == 404)
-            // Two orders for a source that nobody watches yet.
+            // Two orders for a source without a watch.
             let twice = #"[{"source":"src_3","order":"A1"},{"source":"src_3","order":"A2"}]"#
             #expect(try await api.post("/v1/watches/batch", twice).code == "order_mismatch")
             #expect(try await api.get("/v1/watches/src_3").status == 404)

@@ -11,11 +11,11 @@ import Testing
 
 @testable import PollerAPI
 
-/// An upstream that says to each code what a test has told it.
+/// An upstream with a scripted response to each code.
 private final class ScriptedPayers: PayerUpstream {
     private let state = Mutex((answer: VerificationResult.accepted, told: [[String]]()))
 
-    /// What was handed in.
+    /// The submitted values.
     var told: [[String]] { state.withLock { $0.told } }
 
     func answer(_ answer: VerificationResult) { state.withLock { $0.answer = answer } }
@@ -63,7 +63,7 @@ struct PayerRoutesTests {
         }
     }
 
-    /// The cookie of somebody who has shown the secret.
+    /// Returns the cookie of a customer who has presented the secret.
     private func cookie(_ api: LiveAPI) async throws -> String {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow

@@ -8,8 +8,10 @@ import Testing
 
 @Suite("QR codes")
 struct QRCodeTests {
-    /// Codes that another implementation draws of the same texts: `qrcode.QRCode` of qrcode 8.2 with
-    /// `ERROR_CORRECT_M`, `MODE_8BIT_BYTE` and the mask; the rows of zeros and ones as SHA-256.
+    /// Codes drawn by another implementation from the same texts.
+    ///
+    /// They are from `qrcode.QRCode` of qrcode 8.2 with `ERROR_CORRECT_M`, `MODE_8BIT_BYTE` and the mask. Each digest
+    /// is the SHA-256 of the rows of zeros and ones.
     static let drawn: [(text: String, mask: Int, size: Int, digest: String)] = [
         ("A", 1, 21, "b13656d3f3aedff53591fe62dc8bd489767bcb37e25d5cfe0aaa872da074f397"),
         (
@@ -93,7 +95,7 @@ struct QRCodeTests {
             transfer.creditTransferText
                 == "BCD\n002\n1\nSCT\nCOBADEFFXXX\nShop GmbH\nDE89370400440532013000"
         )
-        // What would become a line of its own, another currency, or nobody to pay.
+        // A line break, another currency, a missing payee, and an amount of zero.
         var wrong = transfer
         wrong.reference = "F-7\nEUR9.99"
         #expect(wrong.creditTransferText == nil)

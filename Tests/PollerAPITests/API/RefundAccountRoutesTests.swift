@@ -9,11 +9,11 @@ import Testing
 
 @testable import PollerAPI
 
-/// An upstream that says to each account what a test has told it.
+/// An upstream with a scripted response to each account.
 private final class ScriptedAccounts: PayerUpstream {
     private let state = Mutex((answer: RefundAccountResult.taken, given: [RefundAccount]()))
 
-    /// What was handed in.
+    /// The submitted accounts.
     var given: [RefundAccount] { state.withLock { $0.given } }
 
     func answer(_ answer: RefundAccountResult) { state.withLock { $0.answer = answer } }
@@ -43,7 +43,7 @@ struct RefundAccountRoutesTests {
     private static let iban = "DE89370400440532013000"
     private static let api = "/v1/watches/src_1/refund_attributes"
 
-    /// Runs `body` with a watch that has ended, whose money waits to go back.
+    /// Runs `body` with a closed watch whose refund is waiting for an account.
     private func run(
         paidBy method: String = "multibanco",
         _ step: NextStep = .giveRefundAccount(url: "https://pay.example/r/src_1/continue?grant=x"),
@@ -68,7 +68,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    /// The cookie of somebody who was led here by a mail.
+    /// Returns the cookie of a customer who followed the link in an email.
     private func cookie(_ api: LiveAPI) async throws -> String {
         let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
         let grant = try #require(ClientSecret(Self.secret).grant(of: key))

@@ -43,7 +43,7 @@ struct RepeatTests {
             #expect(ids[0] != ids[1])
             let ended = try await api.get("/v1/watches/src_1")
             #expect(ended["state"] == "closed" && ended.number("run") == 1)
-            // Without the name, and under another, it begins anew.
+            // Without the key, and with another one, a new run begins.
             #expect(try await send("order-2").status == 201)
             #expect(try await api.get("/v1/watches/src_1").number("run") == 2)
         }
@@ -71,7 +71,7 @@ struct RepeatTests {
                 #expect(other.status == 409 && other.code == "idempotency_key_reused", "\(path)")
                 #expect(other["field"] == "Idempotency-Key")
             }
-            // Of another operation it is another name.
+            // The same key is a different name in another operation.
             let watch = #"{"source":"src_1"}"#
             let enqueued = try await api.request(
                 .POST,
@@ -152,7 +152,7 @@ struct RepeatTests {
                     headers: Self.headers("a")
                 )
             }
-            // Reading comes before and after: the write is the first of the others.
+            // Reads come before and after. The write is the first of the other operations.
             api.plan.fail(.other, [.answerLost])
             let lost = try await send()
             #expect(lost.status == 503 && lost.code == "store_unavailable", "\(lost.text)")
@@ -179,7 +179,7 @@ struct RepeatTests {
                 )
             }
             #expect(try await send().status == 503)
-            // As if that process had been killed, and its lease had ended.
+            // As if that process had been killed and its lease had expired.
             api.requests.endLeases()
             let made = try await send()
             #expect(made.status == 201 && !Self.isReplay(made), "\(made.text)")

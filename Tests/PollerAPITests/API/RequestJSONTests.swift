@@ -76,7 +76,7 @@ struct RequestJSONTests {
         let cursor = OutboxCursor(positions: [.init(ms: 9, n: 1), .init(ms: 10, n: 0), .start])
         #expect(OutboxCursor(cursor.text, partitions: 3) == cursor)
         #expect(OutboxCursor(cursor.text, partitions: 4) == nil)
-        // Of a store that has been given more since: the new ones go on where they come from.
+        // In a store with more partitions since, the new ones start at the position of their origin.
         let more = OutboxCursor(cursor.text, partitions: 6)
         #expect(more?.positions == cursor.positions + cursor.positions)
         #expect(OutboxCursor("", partitions: 1) == nil)

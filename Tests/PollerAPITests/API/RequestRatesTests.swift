@@ -13,7 +13,7 @@ struct RequestRatesTests {
         return RequestRates(limits, clock: clock)
     }
 
-    /// How many of some requests are let in.
+    /// Returns how many requests are admitted.
     private func taken(_ count: Int, _ admit: () throws -> Void) -> Int {
         (0..<count).count { _ in (try? admit()) != nil }
     }

@@ -99,7 +99,7 @@ import Testing
 }
 
 extension RouteDescription {
-    /// A route of which only its operation matters.
+    /// Returns a route of which only the operation matters.
     fileprivate static func sample(_ operation: String) -> RouteDescription {
         Route(.post, "/x", operation, "", access: .key(.manageKeys), answers: []).description
     }

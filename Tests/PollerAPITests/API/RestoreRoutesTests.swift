@@ -7,7 +7,7 @@ import Testing
 
 /// Lines of an archive.
 enum Archive {
-    /// A payment that has ended, or not, with two events.
+    /// Returns the line of a payment with two events, closed by default.
     static func line(
         _ source: String,
         account: String = "default",
@@ -36,7 +36,7 @@ enum Archive {
 struct RestoreRoutesTests {
     private static let path = "/v1/watches/batch/restore"
 
-    /// Sends lines that no server has signed, and vouches for them.
+    /// Sends unsigned lines with `trust=true`.
     private func send(_ api: LiveAPI, _ lines: [String]) async throws -> Answer {
         try await api.post(
             Self.path + "?trust=true",

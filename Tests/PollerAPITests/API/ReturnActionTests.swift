@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// The button of a page on which a payment has ended, and the account of a transfer.
+/// The button on the page of a closed payment, and the account of a transfer.
 @Suite("The payer's next step on the return page")
 struct ReturnActionTests {
     private static func shop(holder: String? = nil) throws -> Branding {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The way on from the return page")
 struct ReturnLinkTests {
-    /// A watch whose customer was sent to a bank.
+    /// Returns a watch whose customer was sent to a bank.
     func snapshot(
         _ kind: SourceKind = .source,
         state: PaymentState = .awaitingCustomer,
@@ -67,7 +67,7 @@ struct ReturnLinkTests {
 
     @Test("where nobody knows a way on, none is offered")
     func none() throws {
-        // An intent's address has the secret of another object.
+        // The URL of an intent contains the secret of another object.
         for unknown in [
             try snapshot(.paymentIntent), try snapshot(closed: .expired),
             try snapshot(url: "javascript:alert(1)?client_secret=src_secret"),

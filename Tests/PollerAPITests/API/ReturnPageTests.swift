@@ -33,7 +33,7 @@ struct ReturnPageTests {
         }
     }
 
-    /// Fetches a page without following where it leads.
+    /// Fetches a page without following redirects.
     func fetch(
         _ api: LiveAPI,
         _ path: String,
@@ -54,7 +54,7 @@ struct ReturnPageTests {
         }
     }
 
-    /// Shows the secret; gives the cookie.
+    /// Presents the secret and returns the cookie.
     func arrive(_ api: LiveAPI, _ source: String = "src_1") async throws -> String {
         let answer = try await fetch(api, "/r/\(source)?client_secret=\(Self.secret)")
         #expect(answer.status == 303)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What the return page shows of a next step")
 struct ReturnRowsTests {
-    /// The page as it is sent.
+    /// Returns the page as it is sent.
     func html(
         _ state: PaymentState,
         _ step: NextStep,
@@ -45,7 +45,7 @@ struct ReturnRowsTests {
         return (text, page.policy)
     }
 
-    /// An account in euro with a sum and a reference.
+    /// A transfer to an account in euro with an amount and a reference.
     static let transfer: NextStep = {
         var account = NextStep.BankAccount(scheme: "iban")
         account.iban = "DE89370400440532013000"
@@ -73,7 +73,7 @@ struct ReturnRowsTests {
         let german = html(.partiallyPaid, Self.transfer, language: .de).text
         #expect(german.contains(#"<html lang="de">"#) && german.contains("Verwendungszweck"))
         #expect(german.contains("5,99\u{A0}€ von 10,99\u{A0}€ eingegangen"))
-        // Paid, nothing of it is to be done any more.
+        // A paid payment shows no transfer details.
         let paid = html(.paid, Self.transfer).text
         #expect(!paid.contains("DE89") && !paid.contains("<svg"))
     }
@@ -137,7 +137,7 @@ struct ReturnRowsTests {
         #expect(!page.policy.contains("unsafe") && !page.policy.contains("*"))
         let plain = html(.paid, .none)
         #expect(!plain.policy.contains("img-src") && !plain.text.contains("<img"))
-        // What would end the directive is no logo.
+        // A URL that would end the directive is not used as a logo.
         let odd = try Branding(name: "S", logoURL: "https://shop.example/a;script-src/x.png")
         let safe = html(.paid, .none, branding: odd)
         #expect(!safe.policy.contains("img-src") && !safe.text.contains("<img"))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Routes as values")
 struct RouteTests {
-    /// What stands for the segments that vary.
+    /// Values of the variable segments.
     private static let values = [
         "{source}": "src_1", "{endpoint}": "ep_1", "{lane}": "default/sources",
         "{delivery}": "dlv_0_AAAAAAAAAAAA", "{recipient}": "a@b.example", "{account}": "default",
@@ -28,7 +28,7 @@ struct RouteTests {
             for (path, methods) in paths {
                 for method in methods.keys { described.insert("\(method.uppercased()) \(path)") }
             }
-            // Pages for people are left out, and described when a test asks for them.
+            // Pages for people are described only on request.
             let clients = api.routes.filter {
                 $0.path.hasPrefix("/v1/") || $0.operation == "openAPI"
             }
@@ -66,7 +66,9 @@ struct RouteTests {
         }
     }
 
-    /// Changes that need no key, each with another secret; signing out changes nothing.
+    /// Changes that need no key but another secret.
+    ///
+    /// Signing out changes nothing.
     private static let wishes: Set = [
         "returnVerify", "returnRefundAccount", "unsubscribe", "endSession",
     ]

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Searches among many records, few at a time", .timeLimit(.minutes(3)))
 struct ScanGateTests {
-    /// Looks that go on until they are let go, and the order in which they began.
+    /// Searches that run until the test ends them, and the order in which they began.
     private final class Looks: Sendable {
         let gate = ScanGate()
         private let begun = Mutex<[String]>([])
@@ -25,7 +25,7 @@ struct ScanGateTests {
             }
         }
 
-        /// Ends the one that began first of those that go on.
+        /// Ends the running search that began first.
         func end() { ends.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.resume() }
     }
 
@@ -33,7 +33,7 @@ struct ScanGateTests {
     func turns() async throws {
         let looks = Looks()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // The queue of `flood` is there before the others come.
+            // The queue of `flood` exists before the other keys arrive.
             for count in 1...6 {
                 group.addTask { try await looks.look("flood") }
                 try await eventually("it is in the queue") {
@@ -52,7 +52,7 @@ struct ScanGateTests {
                 looks.end()
                 return looks.names.count == 8 && looks.gate.waiting == 0
             }
-            // The last may have begun behind the last end.
+            // The last search may have begun after the last end.
             looks.end()
             looks.end()
             try await group.waitForAll()
@@ -72,7 +72,7 @@ struct ScanGateTests {
         }
         let refused = await #expect(throws: Problem.self) { try await looks.look("flood") }
         #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 1)
-        // A file that has begun tries again instead.
+        // A file that has begun retries instead.
         let scans = Scans(
             watches: MemoryStore(time: ClockTime(ContinuousClock())),
             gate: looks.gate,
@@ -83,7 +83,7 @@ struct ScanGateTests {
         #expect(page == nil)
         let other = Task { try await looks.look("shop") }
         try await eventually("another key begins") { looks.names.contains("shop") }
-        // Who has gone away is no longer waited for.
+        // A disconnected client leaves the queue.
         for task in tasks { task.cancel() }
         try await eventually("the queue is empty") { looks.gate.waiting == 0 }
         for _ in 0..<2 { looks.end() }

@@ -15,7 +15,7 @@ struct SessionRoutesTests {
         try await LiveAPI.run(keys: KeyFile(text: "\(Self.key) role=support name=desk"), body)
     }
 
-    /// The `Set-Cookie` of a sign-in.
+    /// Signs in and returns the `Set-Cookie` value.
     private func signIn(_ api: LiveAPI) async throws -> String {
         let answer = try await api.request(
             .POST,
@@ -26,7 +26,7 @@ struct SessionRoutesTests {
         return try #require(answer.headers.first(name: "Set-Cookie"))
     }
 
-    /// The part of a `Set-Cookie` that a browser sends back.
+    /// Returns the part of a `Set-Cookie` value that a browser sends back.
     private func sent(_ cookie: String) -> String { String(cookie.prefix { $0 != ";" }) }
 
     @Test("the cookie replaces the key, is hidden from scripts and does not reveal the key")
@@ -44,7 +44,7 @@ struct SessionRoutesTests {
             let headers = ["Cookie": "a=b; \(sent(cookie))", "Poller-Console": "1"]
             let caller = try await api.get("/v1/caller", headers: headers)
             #expect(caller.status == 200 && caller["name"] == "desk", "\(caller.text)")
-            // Another tab of the same browser, and a role that holds for it as well.
+            // Another tab of the same browser, for which the role applies as well.
             let refused = try await api.request(.POST, "/v1/keys", body: "{}", headers: headers)
             #expect(refused.code == "not_allowed")
         }
@@ -55,7 +55,7 @@ struct SessionRoutesTests {
         try await run { api in
             let cookie = sent(try await signIn(api))
             let requests: [[String: String]] = [
-                // A form, a link or an image: no page of another origin can set the header.
+                // A form, a link or an image: a page of another origin cannot set the header.
                 ["Cookie": cookie],
                 ["Cookie": cookie, "Poller-Console": "1", "Sec-Fetch-Site": "cross-site"],
                 ["Cookie": cookie, "Poller-Console": "1", "Sec-Fetch-Site": "same-site"],
@@ -185,7 +185,7 @@ struct SessionRoutesTests {
         }
         let other = try cookie("127.0.0.1:8081", "http://127.0.0.1:8081")
         #expect(other.hasPrefix("poller-console-8081="))
-        // A proxy that names this machine as Host, plain HTTP from elsewhere, and requests without an origin.
+        // A proxy that names this machine as Host, plain HTTP from another machine, and requests without an origin.
         for origin in ["https://ops.example", "http://ops.example", "null", nil] {
             let proxied = try cookie("127.0.0.1:8080", origin)
             #expect(proxied.hasPrefix("__Host-poller-console-8080="), "\(origin ?? "none")")

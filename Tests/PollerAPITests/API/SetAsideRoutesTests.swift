@@ -48,7 +48,7 @@ struct SetAsideRoutesTests {
             let path = "/v1/quarantine/entries/hint%3A1%3Aevt_1/redrive"
             let done = try await api.request(.POST, path, headers: headers)
             #expect(done.status == 200 && done["id"] == id, "\(done.text)")
-            // Its watch is polled, because the event itself is behind the sweep.
+            // Its watch is polled, because the event itself is before the sweep's cursor.
             let key = WatchKey("src_1", of: AccountID(unchecked: "acme"))
             #expect(try await api.store.snapshot(of: key)?.watch.hintedAt != nil)
             let again = try await api.request(.POST, path, headers: headers)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PollerAPI
 
-/// Cursors of events in a store that was given more partitions since they were told.
+/// Event cursors from before a store was split into more partitions.
 @Suite("recorded events of a store that was given more partitions")
 struct SplitOutboxTests {
-    /// Of two partitions, of which the second was split from the first.
+    /// An outbox of two partitions, the second split from the first.
     private struct Split: Outbox {
         let second: OutboxBounds
         let partitions = 2
@@ -82,7 +82,7 @@ struct SplitOutboxTests {
         let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let gone = OutboxBounds(oldest: "0-0", newest: "20-0", trimmed: "20-0")
         #expect(try await page(after: told, gone).hasGap)
-        // Who polled between has a place in the new one, where nothing had been recorded yet.
+        // A client that polled in between has a position in the new partition, which was still empty.
         let polled = OutboxCursor(positions: [.init(ms: 9, n: 0), .start]).text
         #expect(try await page(after: polled, gone).hasGap)
         let kept = OutboxBounds(oldest: "10-0", newest: "20-0", trimmed: "0-0")

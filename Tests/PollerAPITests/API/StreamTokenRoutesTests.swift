@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Stream tokens over HTTP")
 struct StreamTokenRoutesTests {
-    /// An issuer that remembers what was asked, and refuses a source named `src_bad`.
+    /// An issuer that records requests, and rejects a source named `src_bad`.
     private final class Recorder: StreamTokenIssuer {
         let requests = Mutex<[(grant: StreamGrant, ttl: Duration)]>([])
 

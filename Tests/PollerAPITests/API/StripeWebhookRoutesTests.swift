@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Stripe's webhooks over HTTP")
 struct StripeWebhookRoutesTests {
-    /// An intake that answers what a test told it, and remembers what arrived.
+    /// An intake with a scripted response, which records the calls.
     private final class Recorder: WebhookIntake {
         let outcome: Result<WebhookOutcome, StoreError>
         let calls = Mutex<[(body: [UInt8], signature: String?, account: AccountID)]>([])
@@ -117,7 +117,7 @@ struct StripeWebhookRoutesTests {
         try await LiveAPI.run(webhooks: recorder) { api in
             let most = String(repeating: "x", count: StripeWebhookRoutes.bodyBytesMax)
             let fits = try await Self.post(api, "/v1/stripe/webhook", most)
-            // Refused by its announced length: the connection may end before a client has sent all of it.
+            // Rejected because of its announced length: the connection may close before a client has sent all of it.
             let exceeds = try await RawConnection.firstAnswer(
                 port: api.port,
                 to:

@@ -10,7 +10,7 @@ import Testing
 struct TimelineTests {
     private let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
 
-    /// The sentences of the notes for a reader with access to these accounts.
+    /// Returns the sentences of the notes for a reader with access to these accounts.
     private func actions(_ notes: [WatchNote], to accounts: AccountSet) async throws -> [String] {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         _ = try await store.enqueue([try NewWatch(key: key)])
@@ -50,7 +50,7 @@ struct TimelineTests {
 
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(ms: seconds * 1000) }
 
-    /// An event with this payment state of a closed watch.
+    /// Returns an event with this payment state of a closed watch.
     private func event(_ seq: Int, at seconds: Int64, _ state: PaymentState) -> Poller.Event {
         let watch = Watch(
             key: key,
@@ -70,7 +70,7 @@ struct TimelineTests {
         )
     }
 
-    /// The sentences of a watch that was reopened after a minute.
+    /// Returns the sentences of a watch that was reopened after a minute.
     private func story(_ events: [Poller.Event], notes: [KeptNote] = []) -> [String] {
         let watch = Watch(
             key: key,
@@ -124,7 +124,7 @@ struct TimelineTests {
         )
     }
 
-    /// The last change of a watch whose deadline has passed.
+    /// Returns the last change of a watch whose deadline has passed.
     private func expired(status: String?, error: String?) throws -> TimelineEntry {
         let status = status.map { SourceStatus(unchecked: $0) }
         let watch = Watch(

@@ -43,7 +43,7 @@ struct WatchRoutesTests {
     @Test("enqueuing takes one call of the store of watches, for a new watch and for a join")
     func oneCall() async throws {
         try await LiveAPI.run { api in
-            // The feed reads too.
+            // The feed also reads.
             api.plan.fail(.read, Array(repeating: .refused, count: 100))
             for (order, status) in [("A1", 201), ("A1", 200), ("A2", 409)] {
                 let body = #"{"source":"src_1","order":"\#(order)"}"#
@@ -302,7 +302,7 @@ struct WatchRoutesTests {
 
 @Suite("How far, and by which name, a watch is asked for")
 struct WatchGoalRoutesTests {
-    /// Knows the URLs of one upstream, `https://bank.example/<id>`.
+    /// A locator with the URLs of one upstream, `https://bank.example/<id>`.
     private struct Bank: SourceLocator {
         func key(
             of url: String,

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A client that follows the live gateway")
 struct EventStreamClientTests {
-    /// An event of a source as the gateway tells it.
+    /// Returns an event of a source as the gateway sends it.
     private static func event(_ source: String, seq: Int, closed: String? = nil) -> String {
         """
         {"id":"evt_\(source)_\(seq)","type":"source.s\(seq)","account":"default","source":"\(source)",\
@@ -28,12 +28,12 @@ struct EventStreamClientTests {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             try await api.see("src_1", "s1")
-            // The places the client asks for are those of the API: here, of its own log.
+            // The client resumes at positions of the API's log.
             let (opened, open) = AsyncStream.makeStream(of: String.self)
             try await ScriptedGateway.run { connection in
                 open.yield(connection.query("since") ?? "")
                 try await connection.begin()
-                // It says when to come back, and ends.
+                // The stream names the reconnect time and ends.
                 try await connection.send("retry: 20\n\n:\n\n")
             } _: { gateway, port in
                 var events = try client(api, gateway: port).events(for: "src_1")
@@ -91,7 +91,7 @@ struct EventStreamClientTests {
     func noGateway() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
-            // Refused is refused: the shared HTTP client would try for 15 s.
+            // No retries: the shared HTTP client would retry for 15 s.
             try await PollerClient.withClient(url: api.url, gateway: "http://127.0.0.1:1") {
                 var events = $0.events(for: "src_1").makeAsyncIterator()
                 try await api.see("src_1", "pending")

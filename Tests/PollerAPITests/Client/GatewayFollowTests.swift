@@ -7,7 +7,9 @@ import Testing
 
 @Suite("A client that follows, with an API and a gateway that come and go")
 struct GatewayFollowTests {
-    /// What a follower has been told; a class, because the test shares it.
+    /// The events that a follower has received.
+    ///
+    /// A class, because the test shares it.
     private final class Told: Sendable {
         let statuses = Mutex<[String]>([])
     }
@@ -26,7 +28,7 @@ struct GatewayFollowTests {
             for number in 1...30 {
                 let event = try await events.next()
                 #expect(event?.seq == number && event?.status == "s\(number)")
-                // Recorded once its predecessor has been read: none of these is history.
+                // Recorded after the previous event has been read, so none of these is history.
                 if number < 30 {
                     try await servers.api.see("src_1", "s\(number + 1)", final: number == 29)
                 }
@@ -61,7 +63,7 @@ struct GatewayFollowTests {
                     recorded.append("s\(recorded.count)")
                     try await servers.api.see("src_1", recorded[recorded.count - 1])
                 }
-                // Some are read; the servers go while others are on their way.
+                // Some are read. The servers stop while others are in transit.
                 let half = recorded.count - 10
                 try await eventually("half is read") {
                     told.statuses.withLock(\.count) >= half

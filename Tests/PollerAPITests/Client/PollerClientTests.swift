@@ -74,7 +74,7 @@ struct PollerClientTests {
             var requests = (0..<4500).map { WatchRequest(WatchName("src_\($0 % 4400)")) }
             let result = try await client.enqueue(requests)
             #expect(result.created == 4400)
-            // Equal requests of two parts meet in the store.
+            // Equal requests in two parts join in the store.
             #expect(result.joined + result.duplicates == 100)
             requests[4321] = WatchRequest("src 4321")
             let error = await #expect(throws: PollerError.self) {

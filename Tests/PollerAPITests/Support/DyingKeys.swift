@@ -3,13 +3,13 @@ import PollerIdentity
 import PollerQueue
 import Synchronization
 
-/// Keys of a process that dies once, after it has made one.
+/// Keys of a process that dies once, after it has created one.
 ///
 /// A class, because the server and the test share it.
 final class DyingKeys: Sendable {
     private let count = Mutex(0)
 
-    /// How many keys were made.
+    /// The number of created keys.
     var made: Int { count.withLock { $0 } }
 
     func before(_ store: any KeyStore) -> any KeyStore { Store(base: store, keys: self) }

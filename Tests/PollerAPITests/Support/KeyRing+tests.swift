@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 
 extension KeyRing {
-    /// No keys at all.
+    /// A key ring without keys.
     static var open: KeyRing {
         KeyRing(
             file: [:],

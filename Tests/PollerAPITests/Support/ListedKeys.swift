@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Keys that are read and never change.
+/// Fixed keys that can be read and never change.
 struct ListedKeys: KeyStore {
     var keys: [AccessKey] = []
 

@@ -10,12 +10,12 @@ import Testing
 @testable import PollerAPI
 
 extension LiveAPI {
-    /// Where a client finds the two servers of a test.
+    /// The two servers of a test.
     typealias Servers = (api: LiveAPI, gateway: Loopback)
 
     /// Starts an API and a live gateway over one store, runs `body` and stops both.
     ///
-    /// With the ports of an earlier run they are, to a client, the same servers again.
+    /// With the ports of an earlier run, they are the same servers to a client.
     static func runWithGateway(
         over stores: RedisStores,
         ports: (api: Int, gateway: Int) = (0, 0),

@@ -3,13 +3,13 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// An answer as a test looks at it.
+/// A response, as tests inspect it.
 struct Answer {
     let status: Int
     let headers: HTTPHeaders
     let text: String
 
-    /// The body as a JSON object; empty when it is none.
+    /// The body as a JSON object; empty for any other body.
     var json: [String: Any] {
         (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
     }
@@ -20,7 +20,7 @@ struct Answer {
 
     func number(_ name: String) -> Int? { json[name] as? Int }
 
-    /// The objects of an array.
+    /// Returns the objects of an array.
     func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
 }
 
@@ -29,7 +29,7 @@ protocol HTTPServer: Sendable {
     var port: Int { get }
 }
 
-/// A server that is nothing but its port.
+/// A server of which only the port is known.
 struct Loopback: HTTPServer {
     let port: Int
 }
@@ -48,7 +48,7 @@ extension HTTPServer {
         request.method = method
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        // A hundred at once, beside every other test of the target, take their time on two cores.
+        // A hundred concurrent requests, with all other tests of the target, take long on two cores.
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 32 * 1_048_576)
         return Answer(
@@ -72,7 +72,7 @@ extension HTTPServer {
         try await request(.POST, path, body: body, headers: ["Content-Type": type])
     }
 
-    /// Watches a source, which must succeed.
+    /// Watches a source, or throws.
     func enqueue(_ source: String) async throws {
         let answer = try await post("/v1/watches", #"{"source":"\#(source)"}"#)
         guard answer.status == 201 || answer.status == 200 else {
@@ -81,7 +81,7 @@ extension HTTPServer {
     }
 }
 
-/// An answer that ends a test.
+/// A response that fails a test.
 struct UnexpectedAnswer: Error {
     let text: String
 }

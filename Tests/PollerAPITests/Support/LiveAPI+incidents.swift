@@ -4,7 +4,9 @@ import PollerTesting
 import Testing
 
 extension LiveAPI {
-    /// Lets a look at the cluster see these troubles; what was open and is not among them is over.
+    /// Commits a check of the cluster with these problems.
+    ///
+    /// Open incidents of other kinds are resolved.
     func see(_ kinds: [IncidentKind]) async throws {
         let owner = OwnerID(unchecked: "AAAAAAAAAAA")
         let look = try #require(try await store.takeLook(owner, for: .seconds(10)))

@@ -13,9 +13,9 @@ import Testing
 
 @testable import PollerAPI
 
-/// The API over a store on Redis, on a real socket, for as long as a test runs.
+/// The API over a store on Redis, on a real socket, for the duration of a test.
 struct LiveAPI: HTTPServer {
-    /// The store behind the API, as tests use it.
+    /// The store of the API, as tests use it.
     typealias Store = WatchStore & Outbox & IncidentStore & LaneControl
 
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -29,7 +29,7 @@ struct LiveAPI: HTTPServer {
     let requests: MemoryNamedRequests
     let port: Int
 
-    /// Starts everything, runs `body` and stops everything.
+    /// Starts all servers, runs `body` and stops them.
     static func run(
         keys: KeyFile = .none,
         addresses: PerAddressLimit = .half,
@@ -124,7 +124,7 @@ struct LiveAPI: HTTPServer {
         }
     }
 
-    /// The routes of such a server, as its router has them.
+    /// The routes of such a server, as in its router.
     var routes: [RouteDescription] {
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
@@ -142,12 +142,12 @@ struct LiveAPI: HTTPServer {
         return server.routes(replays: ReplayRunner(replayer: replayer)).map(\.description)
     }
 
-    /// A client of this server.
+    /// Returns a client of this server.
     func client(key: String? = nil) throws -> PollerClient {
         try PollerClient(url: url, apiKey: key)
     }
 
-    /// Lets a worker see a status of a watched source, and what it says of 10.99 € to be paid.
+    /// Lets a worker observe a status of a watched source, with a payment of 10.99 €.
     func see(
         _ source: String,
         _ status: String,
@@ -179,7 +179,7 @@ struct LiveAPI: HTTPServer {
         }
     }
 
-    /// What a worker sees of a source.
+    /// An observation of a worker.
     private struct News {
         let subject: EventSubject
         let status: String
@@ -189,7 +189,7 @@ struct LiveAPI: HTTPServer {
         let step: NextStep
     }
 
-    /// Lets a worker give up a watched source: it goes to quarantine.
+    /// Lets a worker move a watched source to quarantine.
     func bury(_ source: String, because error: String) async throws {
         try await work(on: source) { lease, now in
             let event = Event(
@@ -203,7 +203,7 @@ struct LiveAPI: HTTPServer {
         }
     }
 
-    /// Lets a worker poll a source that is due, once.
+    /// Lets a worker poll a due source once.
     func work(
         on source: String,
         _ poll: (Lease<Poller.Watch>, Timestamp) -> Commit<WatchChange>
@@ -220,7 +220,7 @@ struct LiveAPI: HTTPServer {
         try #require(found, "nobody watches \(source), or it is not due")
     }
 
-    /// How many watches a worker would get now; it gives them back.
+    /// Returns how many watches a worker would claim now, and releases them.
     func claimable() async throws -> Int {
         var count = 0
         try await claimAll { lease, _ in
@@ -287,7 +287,7 @@ struct LiveAPI: HTTPServer {
     }
 }
 
-/// A feed that tells how many requests have begun to listen.
+/// A feed that counts the requests that have subscribed.
 ///
 /// A class, because server and test share it.
 final class ObservedFeed: EventFeed {
@@ -298,7 +298,7 @@ final class ObservedFeed: EventFeed {
         self.base = base
     }
 
-    /// Requests that have listened so far.
+    /// The number of subscriptions so far.
     var listened: Int { count.withLock { $0 } }
 
     func listen(
@@ -311,7 +311,7 @@ final class ObservedFeed: EventFeed {
 }
 
 extension AccountBackend {
-    /// What accounts have in a store, and may have.
+    /// Returns the accounts of a store with their limits.
     static func of(_ store: RedisWatchStore, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
             book: store,
@@ -330,7 +330,9 @@ extension EndpointBackend {
     /// The secret of inline webhooks of every server under test.
     static let inlineSecret = "whsec_" + String(repeating: "aW5saW5l", count: 4)
 
-    /// An endpoint registry; `channels` deliver its test events.
+    /// Returns an endpoint registry.
+    ///
+    /// `channels` deliver its test events.
     static func on(
         _ store: any EndpointStore,
         channels: [any DeliveryChannel] = []

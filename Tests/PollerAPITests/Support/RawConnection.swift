@@ -1,9 +1,11 @@
 import NIOCore
 import NIOPosix
 
-/// A client that does what no HTTP library does.
+/// A client for requests that no HTTP library sends.
 enum RawConnection {
-    /// Sends a head and then one chunk after the other; true when the server closes in time.
+    /// Sends a head and then one chunk after the other.
+    ///
+    /// Returns whether the server closes in time.
     static func sendsUntilClosed(
         port: Int,
         head: String,
@@ -26,7 +28,7 @@ enum RawConnection {
         return false
     }
 
-    /// Sends some bytes and gives the first that come back.
+    /// Sends bytes and returns the first response bytes.
     static func firstAnswer(port: Int, to bytes: String) async throws -> String {
         try await connect(port: port).executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(string: bytes))
@@ -35,7 +37,7 @@ enum RawConnection {
         }
     }
 
-    /// Sends some bytes and gives everything that comes back until the server closes.
+    /// Sends bytes and returns the whole response until the server closes.
     static func everything(port: Int, to bytes: String) async throws -> String {
         try await connect(port: port).executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(string: bytes))
@@ -45,7 +47,7 @@ enum RawConnection {
         }
     }
 
-    /// Opens connections that say nothing; the caller closes them.
+    /// Opens idle connections, which the caller closes.
     static func open(port: Int, count: Int) async throws -> [any Channel] {
         var channels: [any Channel] = []
         for _ in 0..<count {

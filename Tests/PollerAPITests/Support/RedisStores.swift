@@ -16,7 +16,7 @@ struct RedisStores: Sendable {
     let activity: RedisActivityStore
     let members: RedisMembership
 
-    /// Empty stores.
+    /// Creates empty stores.
     init(partitions: Int = 4) async throws {
         let client = try await Self.server.value.client
         let layout = try await StoreLayout.agreed(
@@ -34,10 +34,10 @@ struct RedisStores: Sendable {
         members = RedisMembership(client: client, layout: layout)
     }
 
-    /// The time of the server, which is this machine's.
+    /// The server's time, which is that of this machine.
     static var now: Timestamp { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    /// The server and its client run until the process ends.
+    /// The server and its client, which run until the process ends.
     private static let server = Task {
         let process = try RedisServerProcess()
         let client = RedisClient(url: try RedisURL(process.url), logger: LiveAPI.quiet)

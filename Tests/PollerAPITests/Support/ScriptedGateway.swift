@@ -2,17 +2,17 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A live gateway that says what a test wants it to, on a free port.
+/// A live gateway with scripted responses, on a free port.
 ///
-/// A class, because the test and its connections share what was asked.
+/// A class, because the test and its connections share the received requests.
 final class ScriptedGateway: Sendable {
-    /// One connection: what was asked for, and the way to answer.
+    /// One connection: its request, and the means to respond.
     struct Connection: Sendable {
-        /// The request's first line.
+        /// The first line of the request.
         let request: String
         fileprivate let writer: NIOAsyncChannelOutboundWriter<ByteBuffer>
 
-        /// A parameter of the query, still encoded.
+        /// Returns a query parameter, still encoded.
         func query(_ name: String) -> String? {
             request.split { $0 == "?" || $0 == "&" || $0 == " " }
                 .first { $0.hasPrefix(name + "=") }
@@ -24,14 +24,14 @@ final class ScriptedGateway: Sendable {
             try await send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
         }
 
-        /// Sends bytes as they are.
+        /// Sends bytes unchanged.
         func send(_ text: String) async throws {
             try await writer.write(ByteBuffer(string: text))
         }
 
         /// Keeps the connection open until the client closes it, or the test ends.
         func hold() async {
-            // Nothing ever comes: cancellation ends it.
+            // The stream stays empty. Cancellation ends it.
             let (silence, continuation) = AsyncStream.makeStream(of: Void.self)
             for await _ in silence {}
             withExtendedLifetime(continuation) {}
@@ -43,11 +43,12 @@ final class ScriptedGateway: Sendable {
 
     /// The requests so far, oldest first.
     var requests: [String] { asked.withLock(\.self) }
-    /// Connections that the client has closed.
+    /// The number of connections closed by the client.
     var closedByClient: Int { left.withLock(\.self) }
 
-    /// Serves while `body` runs; each connection is answered by `answer`, and closed when that
-    /// returns.
+    /// Serves while `body` runs.
+    ///
+    /// `answer` handles each connection, which closes when it returns.
     static func run(
         answer: @escaping @Sendable (Connection) async throws -> Void,
         _ body: (ScriptedGateway, Int) async throws -> Void
@@ -75,7 +76,7 @@ final class ScriptedGateway: Sendable {
             }
             try await body(gateway, port)
             group.cancelAll()
-            // Cancelled, it may say so.
+            // Cancelled, it may throw.
             try? await group.waitForAll()
         }
     }
@@ -84,7 +85,7 @@ final class ScriptedGateway: Sendable {
         _ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>,
         _ answer: @escaping @Sendable (Connection) async throws -> Void
     ) async {
-        // A client that goes away ends the connection in whatever way.
+        // A client may disconnect at any time and in any way.
         try? await channel.executeThenClose { inbound, outbound in
             var reader = inbound.makeAsyncIterator()
             guard let head = try await reader.next() else { return }

@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 
 extension WatchSnapshot {
-    /// A snapshot without recipients and metadata.
+    /// Creates a snapshot without recipients and metadata.
     init(
         _ watch: Watch,
         closed: ClosedReason? = nil,
