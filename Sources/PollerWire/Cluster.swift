@@ -100,7 +100,7 @@ public struct Stats: WireObject, Hashable {
         public var overdue = 0
         /// Items that a process holds under a lease.
         public var leased = 0
-        /// Closed watches that are still stored, without orders and incidents.
+        /// Closed items that are still stored, without orders and incidents.
         public var closed = 0
         /// Events in the outbox.
         public var outbox = 0

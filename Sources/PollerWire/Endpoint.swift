@@ -85,7 +85,7 @@ public struct Endpoint: WireObject, Hashable {
     public var createdAt = Time(ms: 0)
     /// The time of the last change.
     public var updatedAt = Time(ms: 0)
-    /// The endpoint's health; `nil` in lists.
+    /// The endpoint's health; `nil` if it was not read, or if there is nothing to report.
     public var health: EndpointHealth?
 
     /// A signing secret without its value.
@@ -257,7 +257,7 @@ public struct EndpointHealth: WireObject, Hashable {
     public var circuit = Open(Circuit.closed)
     /// The time before which no attempt starts.
     ///
-    /// The endpoint asked for the wait (`Retry-After`), or its circuit is open.
+    /// The endpoint requested the wait (`Retry-After`), or its circuit is open.
     public var heldUntil: Time?
     /// The consecutive failed attempts across all deliveries of the endpoint.
     public var failures = 0

@@ -207,7 +207,7 @@ public struct NextStep: WireObject, Hashable {
     public var imageURL: String?
     /// The remaining attempts to enter a code.
     public var attemptsLeft: Int?
-    /// `amounts` or `descriptor_code`.
+    /// The way to verify the deposits: `amounts` or `descriptor_code`.
     public var deposits: String?
     /// The time of the deposits or of the debit.
     public var at: Time?

@@ -14,7 +14,7 @@ public struct WatchRequest: WireObject, Hashable {
     public var account: String?
     /// The URL of a source at a configured upstream, in place of its ID.
     public var url: String?
-    /// The kind, required when the ID has none of Stripe's prefixes.
+    /// The kind, required when the ID does not have a Stripe prefix.
     public var kind: Open<Kind>?
     /// The source's client secret, if the server polls with a publishable key.
     public var clientSecret: String?

@@ -16,8 +16,8 @@ import PollerNet
 /// machine are rejected too. Forms of payer pages send the Origin `null`, because these pages send no referrer. It is
 /// accepted for requests that need the payer's own secret, which a page of another site cannot send.
 ///
-/// Ownership is not checked here but when an object is read (``RequestValues/caller``): an object of another account
-/// gives the same response as one that does not exist.
+/// Ownership is checked when an object is read (``RequestValues/caller``), not here. An object of another account gives
+/// the same response as one that does not exist.
 struct KeyMiddleware: RouterMiddleware {
     let keys: KeyRing
     let cursors: SealedCursors

@@ -4,8 +4,8 @@ import PollerQueue
 
 /// Open watches whose last poll was rejected because of the credentials, by lane.
 ///
-/// A lane stops only after rejections of ten different objects in a row, since a key may have access to some objects
-/// and not to others (<doc:0005-rate-limits-and-circuits>). So a lane may run although none of its watches can be read.
+/// A lane stops only after rejections of ten different objects in a row, since a key may have access to only some
+/// objects (<doc:0005-rate-limits-and-circuits>). So a lane may run although the upstream rejects all of its watches.
 /// This check finds such lanes by reading the open watches.
 ///
 /// *Cost*: some pages of open watches, at most the first 2,000. In a larger cluster, the result covers only those.

@@ -2,9 +2,9 @@ import PollerWords
 
 /// A QR code of a text: its dark and light modules.
 ///
-/// *Approach*: one mode (bytes, as UTF-8) and one error correction level (M, a seventh of the code may be lost), in the
-/// smallest version that holds the text. Banks require that for transfer codes, and every reader supports it. Other
-/// modes would save a few modules for digits only. ``QRCanvas`` places the bits, and ``ReedSolomon`` computes the
+/// *Approach*: one mode (bytes, as UTF-8) and one error correction level, in the smallest version that holds the text.
+/// At level M, a seventh of the code may be lost. Banks require that for transfer codes, and every reader supports it.
+/// Other modes would save a few modules for digits only. ``QRCanvas`` places the bits, and ``ReedSolomon`` computes the
 /// correction.
 /// *Source*: ISO/IEC 18004:2015, by the number of each table or section below.
 struct QRCode: Hashable, Sendable {

@@ -114,7 +114,7 @@ struct PayerSubmissions {
         }
     }
 
-    /// Returns whether a payment asks for a code, or has asked for one.
+    /// Returns whether a payment requests a code, or has requested one.
     private static func hasVerification(_ snapshot: WatchSnapshot) -> Bool {
         guard snapshot.watch.key.kind == .source, let event = snapshot.lastEvent else {
             return false

@@ -63,7 +63,8 @@ struct BatchRoutes {
 
     /// Checks all items first, then enqueues them.
     ///
-    /// If the store fails midway, some items are enqueued. The client is asked to repeat the batch, which joins them.
+    /// If the store fails midway, some items are enqueued. The error tells the client to repeat the batch, which joins
+    /// them.
     @Sendable
     private func enqueue(
         _ caller: TraceContext?,

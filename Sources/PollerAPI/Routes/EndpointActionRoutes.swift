@@ -102,7 +102,7 @@ extension EndpointRoutes {
 
     /// Tests an endpoint.
     ///
-    /// The response is 200 whatever the endpoint answered, because the test itself succeeded.
+    /// The response is 200 for any result, because the test itself succeeded.
     @Sendable
     private func test(
         _ name: EndpointName,

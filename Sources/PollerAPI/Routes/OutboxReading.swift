@@ -66,7 +66,7 @@ struct OutboxReading: Sendable {
                 hasGap = true
             }
             if cursor.positions[partition] < trimmed {
-                // A client that starts at the beginning asked for the stored events, and misses none.
+                // A client that starts at the beginning requested the stored events, and misses none.
                 hasGap = hasGap || !isBeginning
                 cursor.positions[partition] = trimmed
             }

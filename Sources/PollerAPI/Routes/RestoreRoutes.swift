@@ -7,7 +7,7 @@ import PollerWire
 
 /// Archives: exports a payment as a signed line, and restores lines of closed payments.
 ///
-/// A line is restored if this cluster has signed it (``ArchiveKeys``), or if the caller sets `trust=true`, which
+/// A line is restored if this cluster has signed it (``ArchiveKeys``), or if the caller sets `trust=true`. That
 /// requires a separate scope and is recorded in the audit trail.
 ///
 /// All lines are checked before any is restored, so that a client need not find out which half was accepted. Existing

@@ -76,9 +76,8 @@ struct Route<Input: Sendable>: Sendable {
 
     /// Returns the route with its handler.
     ///
-    /// Before the handler runs, the request is checked in this order: the names in the query, each value as the input
-    /// parses it, the `Idempotency-Key`, the type of a required body. After the handler, its changes are recorded
-    /// (``RequestAudit``).
+    /// Before the handler runs, the request is checked. The order is: query names, each value, the `Idempotency-Key`,
+    /// the type of a required body. After the handler, its changes are recorded (``RequestAudit``).
     func answered(
         by handler: @escaping @Sendable (Input, Request, APIContext) async throws -> Response
     ) -> AnsweredRoute {
@@ -228,7 +227,7 @@ struct RouteBody: Sendable {
         Self(content: [("application/json", schema)], isRequired: !optional)
     }
 
-    /// Returns a body that its handler checks, whatever its declared type.
+    /// Returns a body that its handler checks, regardless of the declared type.
     static func raw(_ type: String, _ schema: SchemaNode) -> Self {
         Self(content: [(type, schema)], isJSON: false)
     }

@@ -49,7 +49,7 @@ struct SelectionRoutes {
     let scans: Scans
     let statusCache: ClusterStatusCache
     let reader: BodyReader
-    /// The current time, from which ages in a search are computed.
+    /// Returns the current time, from which ages in a search are computed.
     let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {

@@ -9,9 +9,9 @@ import PollerWire
 /// The signature authorises the request, and each event is a hint.
 ///
 /// *Bounds*: 4 MiB. Most events have a few KiB. An intent with the charges of an old API version, or an invoice with
-/// long lines, has hundreds. A process reads at most four events of more than 256 KiB at a time, since their signature
-/// can only be checked after the whole body has arrived. So unauthenticated clients can occupy at most 16 MiB, and
-/// events of the usual size are not affected. The fifth one gets a 429, which Stripe retries.
+/// long lines, has hundreds. A process reads at most four events of more than 256 KiB at a time. Their signature can
+/// only be checked after the whole body has arrived. So unauthenticated clients can occupy at most 16 MiB, and events
+/// of the usual size are not affected. The fifth one gets a 429, which Stripe retries.
 /// The response is sent as soon as the hints are stored. It is 503 if they cannot be stored. It is 429 if a new source
 /// is to be watched and its account has reached its limit of open watches. Stripe retries both.
 ///

@@ -14,9 +14,9 @@ import PollerWire
 /// change is a 304. A `seq` is used instead of an `ETag`, because it also shows how many events were missed.
 ///
 /// *Enqueuing* is one script call, which checks, writes and reads the watch for the response. Three operations are
-/// separate. The open watches of an account with a limit are counted (``OpenWatchLimit``), at most once per second
-/// while there is room, because its lanes are in several partitions. The order is in its own partition. The deliveries
-/// of an endpoint that joins a watch with events are in the second queue.
+/// separate. The open watches of an account with a limit are counted separately (``OpenWatchLimit``), because its lanes
+/// are in several partitions. That happens at most once per second while there is room. The order is in its own
+/// partition. The deliveries of an endpoint that joins a watch with events are in the second queue.
 ///
 /// *After any other change* a second call reads the watch for the response, which may show a later change of another
 /// request. A closed watch is distinguished from one that never existed: the 409 says to enqueue it again.
@@ -138,7 +138,7 @@ struct WatchRoutes {
     let reader: BodyReader
     let polls: LongPolls
     let scans: Scans
-    /// The current time, from which ages in a search are computed.
+    /// Returns the current time, from which ages in a search are computed.
     let now: @Sendable () -> Timestamp
     let tracing: EnqueueTracing
 

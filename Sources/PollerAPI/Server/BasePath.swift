@@ -12,7 +12,8 @@ package import PollerNet
 /// *Approach*: requests are accepted with the prefix and without. Payer pages include it. The console's URLs are
 /// relative and need none. The prefix is the operator's (`base_path`, or the path of `public_url`), or the value of
 /// `X-Forwarded-Prefix`, which Traefik and Spring Cloud Gateway send. The header is accepted only from proxies that an
-/// operator has configured: otherwise a cache could store a page with a prefix from an attacker for other users.
+/// operator has configured. Otherwise an attacker could put a prefix into a page that a cache then serves to other
+/// users.
 package struct BasePath: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length in bytes, longer than any realistic prefix.
     private static let bytesMax = 200

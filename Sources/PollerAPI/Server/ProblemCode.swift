@@ -3,9 +3,9 @@ import HTTPTypes
 /// Every way a request can fail, with a stable code that clients switch on.
 ///
 /// Two errors have different codes if a client would react differently. The detail describes the error exactly, and its
-/// text may change. A code always has the same status. 400: the URL, a header or the form of the body is wrong. 422:
-/// the body was parsed, and a value violates a rule. 409: the same request would succeed in another state. 503 comes
-/// with `Retry-After`: a retry is safe and may succeed.
+/// text may change. A code always has the same status. A 400 means that the URL, a header or the form of the body is
+/// wrong. A 422 means that the body was parsed, and a value violates a rule. A 409 means that the same request would
+/// succeed in another state. A 503 comes with `Retry-After`, and a retry is safe and may succeed.
 ///
 /// To add a code, add a case, its status and its title. The description lists them automatically.
 enum ProblemCode: String, CaseIterable {

@@ -210,8 +210,7 @@ extension PollerWire.Watch {
 
     /// Returns the bytes that the digest of a line covers.
     ///
-    /// They are the watch as JSON, then each event as recorded, separated by line feeds. None of them contains a line
-    /// feed.
+    /// They are the watch as JSON, then each event as recorded, separated by line feeds. No part contains a line feed.
     fileprivate func archivedBytes(with events: [Poller.Event]) -> [UInt8] {
         var json = JSONWriter(capacity: 1024)
         json.object { json in

@@ -6,8 +6,8 @@ import StandardWebhooks
 extension PollerWire.Endpoint {
     /// Creates the API representation of an endpoint.
     ///
-    /// `secret` is the newest one, given only in the responses to creation and rotation. `health` is given only if it
-    /// was read. Header values are never returned: they are secrets of the recipient, too.
+    /// `secret` is the newest one, given only in the responses to creation and rotation. `health` is given only if
+    /// there is something to report. Header values are never returned: they are secrets of the recipient, too.
     init(
         _ endpoint: Poller.Endpoint,
         secret: WebhookSecret? = nil,

@@ -6,8 +6,8 @@ import PollerWire
 extension Problem {
     /// The parsing limits of a request.
     ///
-    /// A request nests three deep, and a higher limit would only help an attacker. 400,000 values are a batch of 10,000
-    /// items with a few endpoints and some metadata each. The largest object is metadata with its 50 keys.
+    /// A request nests three deep, and a higher limit would only help an attacker. A batch of 10,000 items with a few
+    /// endpoints and some metadata each has up to 400,000 values. The largest object is metadata with its 50 keys.
     private static let limits = JSONLimits(depthMax: 16, valuesMax: 400_000, membersMax: 64)
 
     /// Returns the single JSON value of a body, or of a line of it.

@@ -115,7 +115,9 @@ struct ArchiveSigningTests {
         }
     }
 
-    /// Every member of the watch is replaced and removed: a line that is still accepted restores the same.
+    /// Replaces and removes every member of the watch.
+    ///
+    /// A line that is still accepted must restore the same watch.
     @Test("whatever a restore reads of a watch is signed")
     func coverage() async throws {
         let (line, watch) = try await exported()
@@ -140,7 +142,7 @@ struct ArchiveSigningTests {
                         api,
                         line.replacing(shown.description, with: changed)
                     )
-                    // A member without its value may be as good as none.
+                    // A member without a value may be equivalent to an absent one.
                     if read.contains(member.name), text != #""x":1"# {
                         #expect(answer.status == 422, "\(text): \(answer.text)")
                     } else if answer.status == 200 {
@@ -200,7 +202,7 @@ struct ArchiveSigningTests {
                 let refused = try await send(api, wrong)
                 #expect(refused.status == 422, "\(text)")
             }
-            // White space that a formatter adds between the parts says nothing.
+            // White space that a formatter adds between the parts is not significant.
             let spaced = line.replacing(
                 events.description,
                 with: "[ \(all.joined(separator: " , ")) ]"
@@ -224,7 +226,7 @@ struct ArchiveSigningTests {
             }
             let vouched = try await send(api, own, isTrusted: true, key: bound)
             #expect(vouched.status == 403 && vouched.text.contains("watches:trust"))
-            // What the signed line of one account says cannot be said of another.
+            // The signed line of one account cannot be restored under another.
             let moved = others.replacing(#""account":"other""#, with: #""account":"acme""#)
             #expect(try await send(api, moved, key: bound).status == 422)
             let restored = try await send(api, own, key: bound)

@@ -63,7 +63,7 @@ struct PayerRoutesTests {
         }
     }
 
-    /// Returns the cookie of a customer who has presented the secret.
+    /// Presents the secret and returns the cookie.
     private func cookie(_ api: LiveAPI) async throws -> String {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow

@@ -68,7 +68,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    /// Returns the cookie of a customer who followed the link in an email.
+    /// Follows the link in an email and returns the cookie.
     private func cookie(_ api: LiveAPI) async throws -> String {
         let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
         let grant = try #require(ClientSecret(Self.secret).grant(of: key))

@@ -99,7 +99,7 @@ import Testing
 }
 
 extension RouteDescription {
-    /// Returns a route of which only the operation matters.
+    /// Returns a route with only an operation.
     fileprivate static func sample(_ operation: String) -> RouteDescription {
         Route(.post, "/x", operation, "", access: .key(.manageKeys), answers: []).description
     }

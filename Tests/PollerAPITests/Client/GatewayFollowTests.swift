@@ -28,7 +28,7 @@ struct GatewayFollowTests {
             for number in 1...30 {
                 let event = try await events.next()
                 #expect(event?.seq == number && event?.status == "s\(number)")
-                // Recorded after the previous event has been read, so none of these is history.
+                // Recorded after the previous event has been read, so that it arrives live.
                 if number < 30 {
                     try await servers.api.see("src_1", "s\(number + 1)", final: number == 29)
                 }

@@ -29,7 +29,7 @@ protocol HTTPServer: Sendable {
     var port: Int { get }
 }
 
-/// A server of which only the port is known.
+/// A server with only a known port.
 struct Loopback: HTTPServer {
     let port: Int
 }
