@@ -175,7 +175,8 @@ package struct ThinEvent: WireObject, Hashable {
 
 /// An event as the customer of a source may see it.
 ///
-/// It has no account, order, charge or lag. Its object holds only the fields that the gateway allows.
+/// It has no account, order or charge, and its ``Event/Observed`` has no lag. Its object holds only the fields that the
+/// gateway allows.
 package struct PublicEvent: WireObject, Hashable {
     package var id = ""
     package var type = ""

@@ -29,7 +29,7 @@ package enum SecretShape: Hashable, Sendable {
     /// - Parameters:
     ///   - text: the text as given, unchecked.
     ///   - isName: whether a person chose the text, such as the name of an account or order. A name may begin with
-    /// `sk_`.
+    ///     `sk_`.
     package init?(_ text: some StringProtocol, isName: Bool = false) {
         let folded = text.lowercased().drop { $0.isWhitespace }
         let isOfStripe = Self.owners.contains { Self.hasWord($0, in: folded) }

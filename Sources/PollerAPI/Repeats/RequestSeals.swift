@@ -55,7 +55,7 @@ package struct RequestSeals: Sendable {
     ///   - route: the route. A name is separate for each route.
     ///   - isTakenWhenFull: whether the name is claimed in a full store.
     ///   - caller: the caller. Its accounts are part of the identity: a key of the file that was bound to accounts
-    /// meanwhile must not get an earlier response.
+    ///     meanwhile must not get an earlier response.
     /// - Returns: values that are the same for each repeat.
     func named(
         _ request: Request,

@@ -40,8 +40,9 @@ final class LongPolls: Sendable {
     private let isStoreReachable: (@Sendable () -> Bool)?
     private let places = SlotCounter()
 
-    /// - `addresses`: the maximum number of slots per address.
+    /// Creates the long polls of a process.
     ///
+    /// - `addresses`: the maximum number of slots per address.
     /// - `perKey`: the maximum per key, so that one service cannot lock out the others; 0 for no limit.
     /// - `isStoreReachable`: whether the store is reachable now; `nil` without a store check.
     init(
