@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Forgets the attempts of deliveries that ended well long ago; what is kept is when which event was accepted.
+-- Removes the attempts of deliveries that ended well long ago. Which event was accepted, and when, is kept.
 --
--- Each is read once, as bodies.lua does it, and once more when it was opened and ended again.
+-- Each delivery is read once, like in bodies.lua, and once more after it was reopened and has ended again.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms, about how many items, the most characters that are kept of one
--- RETURNS  how many items were read
--- COST     two reads an item, and two writes for each that has attempts
+-- ARGV     retention ms, approximate number of items, the maximum characters kept of one item
+-- RETURNS  the number of items read
+-- COST     two reads per item, and two writes per item with attempts
 local since = call('HGET', KEYS[1], META.faded) or '-inf'
 local oldest = int(older_than(number(ARGV[1])))
 local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', 'LIMIT', 0, number(ARGV[2]),
@@ -15,7 +15,9 @@ if #found == 0 then return 0 end
 local last, most = found[#found], number(ARGV[3])
 local ids = call('ZRANGE', key(KEY.closed), '(' .. since, last, 'BYSCORE')
 
--- What is kept (AcceptedLine.swift) as {{seq, s}, …}, and the newest of such that have room, as it is kept.
+-- Returns the kept entries (AcceptedLine.swift) as {{seq, s}, …}.
+--
+-- Returns the newest entries that fit, in the stored form.
 local function read(line)
   local entries, s = {}, 0
   for seq, mark, hex in string.gmatch(line, '(%d+)([.+])(%x+)') do
@@ -29,7 +31,7 @@ local function written(entries)
     local line, before = '', 0
     for at = first, #entries do
       local seq, s = entries[at][1], entries[at][2]
-      -- Where a clock was set back, the instant itself.
+      -- If a clock was set back, the entry holds the time itself instead of the difference.
       local isLater = at > first and s >= before
       line = line .. (at > first and ',' or '') .. seq .. (isLater and '+' or '.')
         .. format('%x', isLater and s - before or s)
@@ -42,11 +44,11 @@ end
 for _, id in ipairs(ids) do
   local attempts, item = key(KEY.attempts, id), key(KEY.item, id)
   local lines = call('LRANGE', attempts, 0, -1)
-  -- What was given up keeps its whole story for as long as somebody may send it again.
+  -- A dead letter keeps all of its attempts for as long as an operator can send it again.
   if #lines > 0 and call('HGET', item, ITEM.closed) ~= CLOSED.dead then
     local entries, skipped = read(call('HGET', item, ITEM.accepted) or ''), {}
     for _, line in ipairs(lines) do
-      -- Why a recipient was sent nothing is asked long after.
+      -- Skipped attempts are kept because operators ask much later why a recipient received nothing.
       if match(line, '^%d+|%d+|%d+|' .. ATTEMPT.skipped .. '|') then skipped[#skipped + 1] = line end
       local ms, seq = match(line, '^(%d+)|(%d+)|%d+|' .. ATTEMPT.delivered)
       if ms then entries[#entries + 1] = { seq, floor(number(ms) / 1000) } end

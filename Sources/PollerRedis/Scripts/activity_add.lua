@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Adds what a process did to the rings of the history. It may be written into a full store: a ring
--- is a hash with a fixed number of fields, each a step of time, and an old one is written over.
+-- Adds the activity of a process to the rings of the activity history. A full store accepts this write: a ring is a
+-- hash with a fixed number of fields, one per time step, and new steps overwrite old ones.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     step s and fields of a ring, twice; then what was done, a number each
+-- ARGV     step s and number of fields of a ring, twice; then the counts, one number each
 -- RETURNS  1
 -- COST     two reads and two writes
 local now = clock()

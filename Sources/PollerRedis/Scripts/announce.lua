@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- Records an event that is about an item and changes nothing else of it; of a closed item as a run of its
--- own. A lease ends, because its result would not follow: the item is due at once. That it was not
--- recorded before is the caller's to know, from the log that ends with the event before it.
+-- Records an event of an item and changes nothing else of the item. For a closed item the event is a run of its own. A
+-- lease of the item ends, because its result would not follow the event, and the item is due at once. The caller must
+-- know that the event is not recorded yet: the log then ends with the event before it.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, seq of the event, its run, channel to publish it on, 1 when it is told of an item that is
---          closed, or 0, event as JSON, and packed or ''
--- RETURNS  1, or 0 when no such item may be told of
--- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
+-- ARGV     id, seq of the event, its run, channel to publish it on, 1 if the item is closed, else 0, event as JSON, and
+--          packed or ''
+-- RETURNS  1, or 0 when there is no such item or it was cancelled
+-- ERRORS   BADSEQ: another event was recorded meanwhile; read again and repeat
 -- COST     about 12 commands
 local now = clocks()
 local before = head_of_partition()
@@ -22,7 +22,7 @@ record(id, ARGV[2], ARGV[4], ARGV, 6, 7)
 if w[2] then
   call('HSET', item, ITEM.run, ARGV[3])
 elseif w[5] and number(w[5]) == number(w[4] or 0) then
-  -- Whatever opened it again still waits for its look: of the payment nothing was told since.
+  -- The hint that reopened the item still waits for a poll: no event about the payment was recorded since.
   call('HSET', item, ITEM.reopenedSeq, ARGV[2])
 end
 local lease = call('HGET', key(KEY.leases), id)

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Checks the invariants of some items, of some lanes with all leases, or of the counts of registered
--- endpoints; mends them if asked to.
+-- Checks the invariants of some items, of some lanes with all leases, or of the counts of registered endpoints. Repairs
+-- them on request.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
+-- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, count; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
 -- USES     created, folding
--- COST     about fifteen reads an item, ten a lane, and for lanes all leases; O(endpoints) for their counts
+-- COST     about fifteen reads per item, ten per lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
 local before = head_of_partition()
@@ -138,7 +138,7 @@ local function check_lane(name, leases)
   end
 end
 
--- How many endpoints the accounts have, counted by the records: {account -> count}.
+-- Returns the number of endpoints of each account, counted from the records: {account -> count}.
 local function count_endpoints()
   local counts, records = {}, call('HVALS', key(KEY.endpoints))
   for at = 1, #records do
@@ -177,7 +177,7 @@ elseif ARGV[2] == 'items' then
   reply[1] = #ARGV - 2
 else
   local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
-  -- Of every step: how many there are is a matter of the processes, not of the lanes.
+  -- Every step reads all leases. Their number depends on the processes, not on the lanes.
   local counts, leases = {}, call('HGETALL', key(KEY.leases))
   for at = 1, #leases, 2 do
     local id = leases[at]
@@ -192,8 +192,8 @@ else
       end
     end
   end
-  -- Ranks go on from one list to the next; a lane that is in two is checked with the first, one that is in
-  -- none and has leases with the first step.
+  -- Ranks continue from one list to the next. A lane in two lists is checked with the first. A lane in no list that has
+  -- leases is checked in the first step.
   local lists, names, total = { KEY.occupiedLanes, KEY.readyUrgent, KEY.readyRest }, {}, 0
   local function is_in_one(name, last)
     for at = 1, last do

@@ -1,19 +1,18 @@
 #!lua flags=allow-oom
--- Announces a process for a span, or removes it; lists all announced processes, or those that left.
+-- Announces a process for a span, or removes it. Lists all announced processes, or those that left.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     owner ('' to list only), span ms (0: leaves), its description, 1 for no list, d for the processes
---          that left
+-- ARGV     owner ('' to list only), span ms (0: leaves), its description, 1 for no list, d for the processes that left
 -- RETURNS  {description, description, …}; of those that left, `left ms, DEPARTURE, description`
--- COST     one write, O(processes) for the list; two writes more for each that has left
+-- COST     one write, O(processes) for the list; two more writes for each process that has left
 local now, list, left = clock(), key(KEY.members), key(KEY.departures)
--- A process counts as gone after so long without a beat, ms: beyond it the clock was set back
+-- The longest span of an announcement, ms. A process announced further ahead counts as gone: the clock was set back
 -- since.
 local SPAN_MAX = 60000
--- How long departures are kept, ms, and how many: three deployments of thirty processes.
+-- How long departures are kept, ms, and how many: enough for three deployments of thirty processes.
 local KEPT, KEPT_MAX = 86400000, 100
 
--- Notes the departure of a process.
+-- Records the departure of a process.
 local function depart(owner, at, how, what)
   call('HSET', left, owner, int(at) .. ' ' .. how .. ' ' .. what)
   call('PEXPIRE', left, KEPT)

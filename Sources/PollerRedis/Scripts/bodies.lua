@@ -1,21 +1,21 @@
 #!lua flags=no-writes
--- Reads the logs of items that were closed long ago, whose events are to lose their bodies.
+-- Reads the logs of items that were closed long ago, so that their events can be reduced.
 --
--- Closed items stand in the order in which they were closed, and how far this has come is kept: each is
--- read once, and once more when it was opened and closed again.
+-- Closed items are sorted by the time they were closed, and the position reached is stored. Each item is read once, and
+-- once more after it was reopened and closed again.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms, about how many items
--- RETURNS  {} when there are none, else the place of the last one, how many were read, and for each that has a
---          log {id, seq, source, lane, its log}
+-- ARGV     retention ms, approximate number of items
+-- RETURNS  {} when there are none, else the position of the last item, the number of items read, and for each item with
+--          a log {id, seq, source, lane, its log}
 -- USES     folding
--- COST     two reads for each item, and another for each that has a log
+-- COST     two reads per item, and another per item with a log
 local since = call('HGET', KEYS[1], META.faded) or '-inf'
 local oldest = int(older_than(number(ARGV[1])))
 local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', 'LIMIT', 0, number(ARGV[2]),
   'WITHSCORES')
 if #found == 0 then return {} end
--- Those that were closed in the same millisecond as the last one are behind what is kept, too.
+-- Items closed in the same millisecond as the last one are read too, because the stored position passes them.
 local last = found[#found]
 local ids = call('ZRANGE', key(KEY.closed), '(' .. since, last, 'BYSCORE')
 local reply = { last, #ids }

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Closes an open item and records that; the new token makes a result in flight stale.
+-- Closes an open item and records the event. The new token makes a result in flight stale.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, seq of the event, channel to publish it on, event as JSON, and packed or ''
 -- RETURNS  1, or 0 when no such item is open
--- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
+-- ERRORS   BADSEQ: another event was recorded meanwhile; read again and repeat
 -- COST     about 20 commands
 local now, wall = clocks()
 local before = head_of_partition()

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Takes due items under a lease, after putting back those whose lease has ended.
+-- Claims due items under a lease, after recovering expired leases.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     owner, most items, lease ms, and the limit of lanes without their own: interval µs
---          (0: no rate), burst, most in flight; ahead ms
--- RETURNS  {now ms, next ready ms or -1, leases put back, {lane without a slot left, …}, item, item, …};
---          an item is {id, token, due ms, start ms, lane, private part, {field, value, …}}; where an
---          endpoint's attempts fail also since when in ms, and how many in a row
+-- ARGV     owner, most items, lease ms, and the limit of lanes without their own: interval µs (0: no rate), burst, most
+--          in flight; ahead ms
+-- RETURNS  {now ms, next ready ms or -1, leases recovered, {lane without a free slot, …}, item, item, …}; an item is
+--          {id, token, due ms, start ms, lane, private part, {field, value, …}}; if the endpoint's attempts fail, also
+--          the time of the first failure in ms and the number of failures in a row
 -- USES     claiming
--- COST     one HGETALL an item and four variadic writes a lane; lanes at their limit are not even
---          read: their score in the ready set is in the future
+-- COST     one HGETALL per item and four variadic writes per lane. Lanes at their limit are not read: their score in
+--          the ready set is in the future
 local now, wall, back, gap = watched_clocks()
 local reply = { int(wall), '-1', 0, {} }
 local earliest

@@ -1,28 +1,29 @@
--- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
+-- Preface of the scripts that claim items: the claim of claim.lua and commit.lua.
 --
--- Goal: a claim costs what it takes, not what the partition holds. Lanes stand in two sets (the urgent
--- and the rest) by the time at which they are worth a claim, so that lanes which are held, paused,
--- at their limit or not due are not even looked at; whatever changes a lane writes its new time.
+-- Goal: the cost of a claim depends on the items claimed, not on the size of the partition. Two sorted sets (urgent and
+-- normal) hold the lanes by the time at which they are worth a claim. Lanes that are held, paused, at their limit or
+-- not due are therefore never read. Every change of a lane writes its new time.
 --
--- Order: lanes by how long they have waited, a fair share of the claim each and then more, so that
--- one with a million items delays nobody. Urgent items come before the rest, four to one. A lane's
--- limit is a GCRA (one number: when the next start would be due) and a count of what is in flight.
+-- Order: lanes are served by how long they have waited, first a fair share of the claim each and then more, so a lane
+-- with a million items delays no other lane. Urgent items come before normal ones, four to one. A lane's limit is a
+-- GCRA (one number: when the next start would be due) and a count of the items in flight.
 --
--- Atomicity: an item leaves its wheel, gets a lease and counts in its lane in this one script. A
--- holder that dies leaves a lease that ends; the next claim puts the item back where it was taken
--- from. A reply that gets lost leaves the same, so a claim is never repeated to get its answer.
+-- Atomicity: in this one script an item leaves its schedule, gets a lease, and counts in its lane. If the owner dies,
+-- its lease expires, and the next claim puts the item back into its schedule. A lost reply has the same effect, so a
+-- claim is never repeated to get its reply.
 --
 -- The decisions: 0003-schedule, 0002-leases, 0002-leases.
 
--- How old `seen` may be, ms: what a step back may cost; more often, an idle store would write for it.
+-- How old `seen` may be, ms. A clock that is set back can cost this much. A shorter interval would make an idle store
+-- write more often.
 local SEEN_PACE = 2000
--- How soon after a gap another goes on with it, ms.
+-- A gap that begins within this time after another one extends it, ms.
 local SOON = 600000
 
--- The clocks, with what has become of them since the last claim; and the gap, the last span
--- without a claim: {ms, wall clock time of its end}.
+-- Returns the clocks, corrected for changes since the last claim, and the gap. The gap is the last span without a
+-- claim: {ms, wall clock time of its end}.
 --
--- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
+-- Deadlines that passed in the gap have not been checked by a poll: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.gap, META.gapEnd, META.gapsSum, META.split, META.splitting)
@@ -36,16 +37,16 @@ local function watched_clocks()
     now = seen
     call('HSET', M, META.back, int(back))
     if gap[2] > wall then
-      -- What of the gap lies ahead now has not passed after all.
+      -- The part of the gap that is now in the future has not passed.
       local undone = min(gap[1], gap[2] - wall)
       gap = { gap[1] - undone, wall }
       gaps = max(gaps - undone, 0)
       call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
     end
   elseif seen and now - seen > UNSEEN then
-    -- Older ones fade, so that nights without processes do not add up for ever.
+    -- Older gaps fade, so that nights without processes do not add up without limit.
     gaps = now - seen + gaps * max(0, 1 - (wall - gap[2]) / GAPS_MEMORY)
-    -- A pause soon after a gap goes on with it: not everything has been looked at in between.
+    -- A pause soon after a gap extends it: not every item was polled in between.
     local first = wall - (now - seen)
     if first - gap[2] < SOON then first = min(first, gap[2] - gap[1]) end
     gap = { wall - first, wall }
@@ -58,19 +59,19 @@ local function watched_clocks()
   return now, wall, back, gap
 end
 
--- Holders close a poisonous item at five; beyond this many, none of them could.
+-- Workers close a poison item after five crashes. With more crashes, no worker could close it.
 local GIVEN_UP = 6
 
--- The end of the lease that ends first, or nil.
+-- Returns the end of the lease that expires first, or nil.
 local function first_end()
   return number(call('ZRANGE', key(KEY.leaseEnds), '0', '0', 'WITHSCORES')[2] or '')
 end
 
--- Puts leases that have ended back where they were taken from, with the slots they took. The
--- new token refuses whatever their old owners still send.
+-- Recovers expired leases: puts their items back into their schedules and releases their slots. The new token rejects
+-- any commit that the old owners still send.
 --
--- Returns how many, and an instant before which no lease ends, also of those that this claim makes for
--- a span of ms; nil when there was none.
+-- Returns the number of leases, and a time before which no lease expires, including the leases that this claim grants
+-- for a span of ms; nil when there was none.
 local function recover(now, span)
   local first = first_end()
   local earliest = first and min(first, now + span)
@@ -81,15 +82,15 @@ local function recover(now, span)
     local token, _, marks, wheel, due, lane = unpack_lease(leases[at] or '')
     if lane then
       give_back(lane, 1)
-      -- A lease can outlive its item; then only the slot goes back.
+      -- A lease can outlive its item. Then only the slot is released.
       if call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
         due = bounded(due, now)
         local crashes = bounded(call('HGET', key(KEY.item, id), ITEM.crashes), 0) + 1
         call('HSET', key(KEY.item, id), ITEM.token, int(bounded(token, 0) + 1), ITEM.crashes, int(crashes))
         local isHinted = sub(marks, 1, 1) == MARK.hinted
         if isHinted then due = min(now, due) end
-        -- No worker could close it, because it is a record of another release perhaps: it must not
-        -- stand before the others for ever.
+        -- No worker could close the item, possibly because it is a record of another release. It must not block the
+        -- other items forever.
         if crashes > GIVEN_UP then due = now + 60000 end
         add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
       end
@@ -100,23 +101,23 @@ local function recover(now, span)
   return #expired, earliest
 end
 
--- Appends up to `limit` due items to `reply` and leases them to `owner`; names of lanes that have no slot
--- left go into its fourth place.
+-- Appends up to `limit` due items to `reply` and leases them to `owner`. The names of lanes without a free slot are
+-- added to its fourth element.
 --
--- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
--- ahead ms}: the limit is that of lanes without their own. Times in the reply are of the wall clock.
+-- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight, ahead ms}: the limit
+-- applies to lanes without their own. Times in the reply are wall clock times.
 local function claim(request, now, back, gap, reply)
-  -- Of a partition that is being split nothing is taken any more; what is leased is still committed, or put back.
+  -- A partition that is being split grants no leases. Existing leases are still committed or recovered.
   if stage then return end
   local owner, limit, horizon = request[1], number(request[2]), now + number(request[7])
   local taken, suspects, isFull = 0, false, false
   local leases, ends, lease_end = {}, {}, text(now + number(request[3]))
   local latest = text(horizon)
   local items = key(KEY.item)
-  -- By wheel, the turn of each ready lane once it has been served.
+  -- By schedule, the turn of each ready lane once it has been served.
   local floors = {}
 
-  -- Takes up to `quota` items of one wheel of a lane; how many there were.
+  -- Claims up to `quota` items of one schedule of a lane; returns their number.
   local function serve(name, wheel, quota)
     local lane = lane_of(name)
     rescored[wheel][name] = true
@@ -126,8 +127,8 @@ local function claim(request, now, back, gap, reply)
     local interval, tolerance = full / factor, ((lane.burst or number(request[5])) - 1) * full
     local most = max(1, floor((lane.inFlightMax or number(request[6])) * factor))
     if (lane.failures or 0) >= FAILURES_MAX then most = 1 end
-    -- GCRA: `arrival` is the theoretical arrival time of the next start; it may be ahead of the
-    -- start by burst - 1 intervals.
+    -- GCRA: `arrival` is the theoretical arrival time of the next start. It may be ahead of the start by burst - 1
+    -- intervals.
     local ids, arrival, isBlocked = {}, lane.arrival or 0, false
     local room = min(quota, most - (lane.inFlight or 0))
     if interval > 0 then
@@ -157,12 +158,12 @@ local function claim(request, now, back, gap, reply)
           end
         end
         if #w == 0 then
-          -- Nothing but its place is left of it.
+          -- The item is gone; only its entry in the schedule is left.
           call('ZREM', key(wheel, name), id)
           rescore(lane)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
-          -- Suspects come in small batches, then alone, to find the one that kills its holder.
-          -- This one waits, and what is behind it; its lane keeps its place before the others.
+          -- Suspects are claimed in small batches, then alone, to find the one that kills its worker. This one waits
+          -- with the items behind it. Its lane stays ahead of the others.
           isBlocked = true
           break
         else
@@ -171,9 +172,9 @@ local function claim(request, now, back, gap, reply)
             '-' .. marks .. (crashes > 0 and MARK.crashed or '-'), wheel, due[at + 1], name)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
-          -- A lane without trouble ends the list before its last two.
-          -- Time in which no claim was made does not count against an endpoint. Since when an upstream
-          -- fails is not kept: of its lanes the list says only that the circuit is open.
+          -- For a lane without failures, the last two elements are missing. Time without claims does not count against
+          -- an endpoint. The time of an upstream's first failure is not stored, so for its lanes the reply reports only
+          -- that the circuit is open.
           local trouble = lane.failingSince
           if trouble and trouble < gap[2] then trouble = min(trouble + gap.sum, gap[2]) end
           if not trouble and (lane.failures or 0) >= FAILURES_MAX then trouble = 0 end
@@ -192,7 +193,7 @@ local function claim(request, now, back, gap, reply)
       call('ZREM', key(wheel, name), unpack(ids))
       if not isBlocked then set(lane, TURN[wheel], floors[wheel][name]) end
       if wheel == REST then lane.hasRest = true end
-      -- A lane that is only in flight stays listed among those of the rest.
+      -- A lane whose items are all in flight stays listed in the normal schedule.
       if not lane.inFlight or lane.inFlight == 0 then rescored[REST][name] = true end
       set(lane, LANE.inFlight, (lane.inFlight or 0) + #ids)
       if interval > 0 then
@@ -211,8 +212,8 @@ local function claim(request, now, back, gap, reply)
 
   local isRestFirst = false
 
-  -- Serves the ready lanes of one wheel in turn, a fair share each and then more, until `places`
-  -- are taken; how many were.
+  -- Serves the ready lanes of one schedule in turn, first a fair share each and then more, until `places` items are
+  -- claimed; returns their number.
   local function serve_all(ready, wheel, places)
     local got = 0
     local waiting = {}
@@ -223,7 +224,7 @@ local function claim(request, now, back, gap, reply)
       for _, name in ipairs(waiting) do
         local quota = min(share, places - got)
         if quota == 0 or isFull then break end
-        -- What a lane may start is its own to divide: its urgent items would take it all.
+        -- A lane's limit is shared by its two schedules. Without this, its urgent items would use all of it.
         if isRestFirst and wheel == URGENT and not lane_of(name).hasRest then
           got = got + serve(name, REST, 1)
           quota = min(quota, places - got)
@@ -237,16 +238,16 @@ local function claim(request, now, back, gap, reply)
     return got
   end
 
-  -- The lanes to claim from, the longest waiting first.
+  -- Returns the lanes to claim from, the longest waiting first.
   local function ready(wheel)
-    -- A score within the last millisecond is ready: the rest of it only keeps the lanes' turns.
+    -- A score within the last millisecond is ready: its fraction only keeps the order of the lanes.
     local stored = call('ZRANGE', key(READY[wheel]), '-inf', '(' .. text((horizon + 1) * 1000),
       'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
     local scores, found = {}, {}
     for at = 1, #stored, 2 do
       found[#found + 1], scores[stored[at]] = stored[at], number(stored[at + 1])
     end
-    -- Lanes that this script has changed are not stored yet, or with a score out of date.
+    -- Lanes that this script has changed are not stored yet, or are stored with an outdated score.
     local isChanged = false
     for name in pairs(rescored[wheel]) do
       isChanged = true
@@ -256,7 +257,7 @@ local function claim(request, now, back, gap, reply)
       if not scores[name] then found[#found + 1] = name end
       scores[name] = score
     end
-    -- Of those that have only got items, what is stored holds unless one of these is earlier.
+    -- For lanes that have only gained items, the stored score is valid unless one of the new items is earlier.
     for name, due in pairs(gained[wheel]) do
       local lane = lanes[name]
       if not rescored[wheel][name] and due < math.huge and not lane.paused and not lane.parked then
@@ -274,8 +275,8 @@ local function claim(request, now, back, gap, reply)
       end)
       while #found > 0 and scores[found[#found]] >= (horizon + 1) * 1000 do found[#found] = nil end
     end
-    -- A lane that was served goes behind every lane that waits already, but not into the future:
-    -- what becomes due there is due.
+    -- A lane that was served moves behind every lane that already waits, but not into the future: an item that becomes
+    -- due in that lane is still due.
     local first, turns = now * 1000, {}
     for at, name in ipairs(found) do
       local score = scores[name]
@@ -291,8 +292,8 @@ local function claim(request, now, back, gap, reply)
   elseif #rest == 0 then
     serve_all(urgent, URGENT, limit)
   else
-    -- Four to one: the rest gets a fifth of each claim, and every fifth claim begins with it, so
-    -- that neither small claims nor a lane's own limit can starve it.
+    -- Four to one: normal items get a fifth of each claim, and every fifth claim begins with them. So neither small
+    -- claims nor a lane's own limit can starve them.
     local owed = floor(limit / 5)
     local turn = call('HINCRBY', M, META.turn, 1)
     if turn % 5 == 0 then
@@ -311,8 +312,8 @@ local function claim(request, now, back, gap, reply)
   end
 end
 
--- When the partition is worth a claim again, by the wall clock: its next ready lane or the next end
--- of a lease, none of which is before `earliest`.
+-- Returns when the partition is worth a claim again, by the wall clock: when its next lane is ready or its next lease
+-- expires. No lease expires before `earliest`.
 local function next_ready(back, earliest)
   if stage then return '-1' end
   local ready = head_of_partition()

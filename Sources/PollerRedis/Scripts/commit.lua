@@ -1,38 +1,36 @@
 #!lua flags=allow-oom
--- Records what came of leases, each only while it is held; then takes due items, if asked to.
+-- Commits the results of leases, each only while the lease is valid. Then claims due items, if requested.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
---          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '' (=
---          leaves the one there is),
---          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i still
---          garbled, r refused; in capitals of an endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
---          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
---          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
---          by side; and then by the events, each as JSON and packed or ''. Without events seq and channel are a line for the
---          item's log of attempts or '', and its ms to live
--- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
---          written); and claim.lua's answer, or an empty list
+-- ARGV     the seven values of claim.lua, most items 0 to claim none; then for each lease six: id, token, verdict (n
+--          next, c close, r release), wait ms or reason ('' settled), schedule of the next turn (u|z), state (packed).
+--          An uppercase verdict is followed by ten more: error or '' (= keeps the existing one), signal ('' fine, h
+--          hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i still garbled, r
+--          refused; uppercase for an endpoint), its ms, the number of events, the seq of the first, the channel to
+--          publish them on, the payment to store or '' to keep it, its secret or '' if none was learned, 1 if the poll
+--          covered the change a hint announced, else '', and its new entries in the index, next to each other; then the
+--          events, each as JSON and packed or ''. Without events, seq and channel are a line for the item's log of
+--          attempts or '', and its time to live in ms
+-- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing written); and
+--          claim.lua's reply, or an empty list
 -- USES     texts, created, opening, searching, claiming
--- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
--- COST     one HSET for an unchanged item, and seven commands for one that is closed; all else once for the batch
---          or a lane of it
+-- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
+-- COST     one HSET for an unchanged item, and seven commands for a closed one; everything else once per batch or per
+--          lane
 --
--- All commits are checked before the first is written, so an error leaves nothing half done. A commit is
--- proven by token and owner, which stand at the front of the lease: a holder whose lease has ended,
--- or was taken over, changes nothing (0). A commit repeated because its answer got lost finds no
--- lease, and its own token in the item: done before (1). The events go to the outbox, the item's
--- log and its listeners in this script, together with the state they tell of; of an item's writes the
--- stream comes first, as it is the one that can fail. Marks set during the lease win over the verdict:
--- what was hinted is due now, whatever the holder saw before; and an item that is closed by a look
--- that may not have seen the news of a hint is opened again for it at once, as hint.lua does.
+-- All commits are checked before the first write, so an error leaves no partial result. Token and owner at the start of
+-- the lease authorize a commit: an owner whose lease has expired or was taken over changes nothing (0). A commit
+-- repeated after a lost reply finds no lease, and its own token in the item: committed before (1). This script appends
+-- the events to the outbox and the item's log and publishes them, together with the state they report. Of an item's
+-- writes, the stream comes first, because it can fail. Marks set during the lease override the verdict: a hinted item
+-- is due now, regardless of the result. An item closed by a poll that may have missed the change of a hint is reopened
+-- for it at once, as in hint.lua.
 local owner, items = ARGV[1], key(KEY.item)
 local now, wall, back, gap = watched_clocks()
 local isClaiming = ARGV[2] ~= '0'
 local before = not isClaiming and head_of_partition() or nil
 
--- Where each commit begins in ARGV, and whether it has more to tell.
+-- Where each commit begins in ARGV, and whether it has the ten extra values.
 local starts, ids, isLong, count = {}, {}, {}, 0
 local at, last = 8, #ARGV
 while at <= last do
@@ -49,14 +47,14 @@ for index = 1, count do
   local id, lease, at = ids[index], leases[index], starts[index]
   results[index] = 0
   if not lease then
-    -- Nobody holds it: with our token, an earlier try of this commit got through.
+    -- The item has no lease. If it has our token, an earlier attempt of this commit succeeded.
     if call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
   else
     local proof = ARGV[at + 1] .. proof_end
     local length = #proof
     if sub(lease, 1, length) == proof then
       results[index] = 1
-      -- The same commit twice in one batch is one commit.
+      -- The same commit twice in one batch counts once.
       if not seen[id] then
         seen[id] = true
         if isLong[index] and ARGV[at + 9] ~= '0' then
@@ -73,24 +71,24 @@ for index = 1, count do
   end
 end
 
--- The first and the longest hold of an open circuit, ms, and how many denials count as one silence
--- for its growth (CircuitHold.swift).
+-- The first and the longest hold of an open circuit, ms, and the number of denials that double a hold like one
+-- unanswered attempt (CircuitHold.swift).
 local UPSTREAM_HOLD, ENDPOINT_HOLD = HOLD.upstream, HOLD.endpoint
 local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
--- What a signal says of the failure it tells of.
+-- The kind of failure that each signal reports.
 local FAILURES = {
   [SIGNAL.failing] = FAILURE.silent, [SIGNAL.erring] = FAILURE.erring, [SIGNAL.refused] = FAILURE.erring,
   [SIGNAL.denied] = FAILURE.denied, [SIGNAL.stillFailing] = FAILURE.denied, [SIGNAL.revoked] = FAILURE.revoked,
   [SIGNAL.garbled] = FAILURE.erring, [SIGNAL.stillGarbled] = FAILURE.erring,
 }
--- Failures of an item whose last attempt has failed in the same way: they do not count.
+-- Failures of an item whose last attempt failed in the same way. They do not count.
 local REPEATED = { [SIGNAL.stillFailing] = true, [SIGNAL.stillGarbled] = true }
 
--- What the attempt says about its whole lane (`LaneSignal`).
+-- Applies the signal of an attempt to its whole lane (`LaneSignal`).
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
-  -- Timed until an attempt succeeds. A hold of zero changes nothing.
+  -- Measured until an attempt succeeds. A hold of zero changes nothing.
   local isFailure = FAILURES[kind] and kind ~= SIGNAL.refused
   if isEndpoint and (not lane.failingSince or lane.failingSince > wall) and (isFailure or span > 0) then
     set(lane, LANE.failingSince, wall)
@@ -105,7 +103,7 @@ local function hear(lane, signal, span)
     set(lane, LANE.heldUntil, max(lane.heldUntil or 0, now + span))
   end
   if kind == SIGNAL.slow then
-    -- Twenty answers of one burst halve the lane once.
+    -- Twenty 429 responses of one burst halve the lane once.
     if now >= (lane.slowUntil or 0) then set(lane, LANE.factor, max(1 / 32, factor_of(lane, now) / 2)) end
     set(lane, LANE.slowUntil, max(lane.slowUntil or 0, now + span))
   elseif kind == SIGNAL.refused then
@@ -114,9 +112,9 @@ local function hear(lane, signal, span)
   rescore(lane)
 end
 
--- Opens the circuit of a lane whose attempts got no answer, longer each time; as long as last time
--- when only items failed that had failed before. Who denies, or answers what makes no sense, is not silent:
--- its holds grow apart.
+-- Opens the circuit of a lane whose attempts got no response, longer each time. It stays as long as last time if the
+-- only items that failed had failed before. An upstream that denies requests or responds with nonsense is not silent:
+-- its holds grow separately.
 local function judge(lane)
   if not lane.isFailing or (lane.failures or 0) < FAILURES_MAX or now < (lane.heldUntil or 0) then return end
   local first, longest = unpack(lane.isFailing)
@@ -134,8 +132,8 @@ local function judge(lane)
   rescore(lane)
 end
 
--- Whether an item's deadline fell into a gap, a span without claims; it then has left what it had
--- left before, or its whole span when it began in that time.
+-- Returns whether an item's deadline was in a gap, a span without claims. The item then gets the time it had left
+-- before the gap, or its whole span if it began within the gap.
 local function outlives_gap(id)
   local w = call('HMGET', items .. id, ITEM.deadline, ITEM.began)
   local deadline, first = number(w[1] or 0), gap[2] - gap[1]
@@ -157,11 +155,11 @@ for _, index in ipairs(held) do
     verdict = string.lower(verdict)
     error, signal = ARGV[at + 6], ARGV[at + 7]
   end
-  -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
+  -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
   local isProlonged = verdict == VERDICT.close and wait == CLOSED.expired
     and (isMarked and number(call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
-  -- Joined by a request that goes farther than what was reached: what was seen is for the next
-  -- look to tell.
+  -- A request with a further goal than the one reached joined during the lease. The next poll reports the observed
+  -- status.
   local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
     and call('HGET', items .. id, OPTION.goal) ~= GOAL.leftPending
   if isProlonged or isOutrun then
@@ -219,9 +217,9 @@ for _, index in ipairs(held) do
       dead[#dead + 1] = id
     end
   end
-  -- The mark says that an error is kept among the long values, so that the good path never asks.
+  -- The mark says that an error is stored among the long values, so a success without one needs no read.
   if error == KEEP.error then
-    -- What was given up has its reason, whatever came of what followed.
+    -- A dead letter keeps its reason, regardless of later results.
   elseif error ~= '' then
     call('HSET', key(KEY.long, id), LONG.error, error)
     call('HSET', items .. id, ITEM.hasError, 1)
@@ -252,7 +250,7 @@ for name, taken in pairs(slots) do
 end
 if told then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
 
--- Who claims knows the news by the answer; lanes are stored once for both.
+-- The claimer learns of due items from the reply. Lanes are stored once for commit and claim.
 local reply, earliest = {}, nil
 if isClaiming then
   reply = { int(wall), '-1', 0, {} }

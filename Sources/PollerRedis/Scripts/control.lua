@@ -2,18 +2,17 @@
 -- Changes how a lane is served, from the next claim on.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default and three
---          of no meaning; behind these five what is to be replaced: 'rate in 1/1000 burst most', '' for no
---          limit of its own; absent for any
--- RETURNS  {1, now ms, paused before 0|1, held until before ms, failures before}; {0} when the limit was another
---          one, and nothing has changed
+-- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default and three ignored
+--          values; then the limit to replace: 'rate in 1/1000 burst most', '' for no limit of its own; absent for any
+-- RETURNS  {1, now ms, paused before 0|1, held until before ms, failures before}; {0} when the current limit is a
+--          different one, and nothing has changed
 -- COST     about 8 commands
 local now, wall, back = clocks()
 local before = head_of_partition()
 local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)
 if ARGV[6] then
-  -- The rate as reports tell it (RedisLaneControl.swift).
+  -- The rate in the form of reports (RedisLaneControl.swift).
   local us, own = lane.intervalUs, ''
   if us then
     local rate = us > 0 and math.floor(1e9 / us + 0.5) or 0
@@ -28,7 +27,7 @@ elseif verb == 'resume' then
   for _, field in ipairs({ LANE.paused, LANE.heldUntil, LANE.failures, LANE.lastFailure, LANE.openings,
     LANE.denials, LANE.failingSince, LANE.factor, LANE.slowUntil, LANE.parked }) do set(lane, field, nil) end
 else
-  -- What the old limit has put off is free again; what is in flight still counts.
+  -- Items delayed by the old limit are free again. Items in flight still count.
   for _, field in ipairs({ LANE.arrival, LANE.notBefore, LANE.parked }) do set(lane, field, nil) end
   local isDefault = verb == 'default'
   set(lane, LANE.intervalUs, not isDefault and tonumber(ARGV[3]) or nil)

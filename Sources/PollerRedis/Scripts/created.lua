@@ -1,31 +1,31 @@
--- Stands before the scripts that create, close, reopen or forget items: the index by creation.
+-- Preface of the scripts that create, close, reopen or remove items: the index by creation.
 --
 -- Lists show the newest item first, so each partition keeps its items in the order of their creation, open ones
--- (KEY.openCreated) and closed ones (KEY.closedCreated) apart. An entry is 13 digits of ms, two characters of a digest
--- of what lists are narrowed to (a watch's account, a delivery's endpoint) and the item's id: 27 bytes, which sort as
--- text. One sorted set of all of them would take 110 bytes an entry. So entries are in leaves of at most LEAF_MAX,
--- which Redis keeps in its compact encoding at some 34 bytes an entry. A leaf is named by the lowest entry it may
--- hold, and the names of leaves are the members of a set of their own: two levels of a B-tree. Every score is 0.
+-- (KEY.openCreated) and closed ones (KEY.closedCreated) separately. An entry is 13 digits of ms, two characters of a
+-- digest of the list filter (a watch's account, a delivery's endpoint), and the item's id: 27 bytes that sort as text.
+-- A single sorted set would take 110 bytes per entry. So entries are in leaves of at most LEAF_MAX, which Redis keeps
+-- in its compact encoding at about 34 bytes per entry. The name of a leaf is the lowest entry it may hold, and the
+-- names of the leaves are the members of a separate set: two levels of a B-tree. Every score is 0.
 --
 -- Crash safety is that of the script.
 local LEAF_MAX, FIRST_LEAF = 100, '0'
 
--- The digest of what a list may be narrowed to.
+-- Returns the digest of a list filter.
 local function created_mark(name) return sub(redis.sha1hex(name), 1, 2) end
 
--- The entry of an item of a lane that was created at an instant, ms.
+-- Returns the entry of an item of a lane that was created at a time, ms.
 local function created_entry(id, lane, began)
   lane = lane or ''
   return format('%013.0f', bounded(began, 0)) .. created_mark(match(lane, '^(.*)/') or lane) .. id
 end
 
--- The leaf that holds an entry, if any does; nil before the first one.
+-- Returns the leaf that may hold an entry; nil before the first leaf.
 local function leaf_of(kind, entry)
   return call('ZREVRANGEBYLEX', key(kind), '[' .. entry, '-', 'LIMIT', '0', '1')[1]
 end
 
--- Moves the upper half of a leaf that is full to a leaf of its own. An entry that was appended moves alone: items are
--- mostly created in order, and leaves then stay full.
+-- Moves the upper half of a full leaf to a new leaf. An appended entry moves alone: items are mostly created in order,
+-- and leaves then stay full.
 local function split_leaf(kind, leaf, entry, count)
   local name = key(kind, leaf)
   local isAppended = call('ZREVRANGE', name, '0', '0')[1] == entry
@@ -55,45 +55,45 @@ local function drop_created(kind, entry)
   if call('EXISTS', key(kind, leaf)) == 0 then call('ZREM', key(kind), leaf) end
 end
 
--- An item was closed, or opened again with the beginning it had.
+-- Moves an item that was closed, or reopened with its original creation time.
 local function move_created(id, lane, began, isClosed)
   local entry = created_entry(id, lane, began)
   drop_created(isClosed and KEY.openCreated or KEY.closedCreated, entry)
   add_created(isClosed and KEY.closedCreated or KEY.openCreated, entry)
 end
 
--- The same, of an item whose lane and beginning were not read yet.
+-- Does the same for an item whose lane and creation time have not been read yet.
 local function note_closed(id, isClosed)
   local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
   if w[1] then move_created(id, w[1], w[2], isClosed) end
 end
 
--- Takes an item out of the index, open or closed.
+-- Removes an item from the index, open or closed.
 local function forget_created(id, lane, began)
   local entry = created_entry(id, lane, began)
   drop_created(KEY.openCreated, entry)
   drop_created(KEY.closedCreated, entry)
 end
 
--- The same, of an item that may be there.
+-- Does the same for an item that may not exist.
 local function note_forgotten(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
   if w[1] then forget_created(id, w[1], w[2]) end
 end
 
--- Whether lists show an item: orders and incidents have lists of their own.
+-- Returns whether lists show an item. Orders and incidents have lists of their own.
 local function is_listed(id)
   return not call('ZSCORE', key(KEY.orders), id) and call('SISMEMBER', key(KEY.incidentItems), id) == 0
 end
 
--- Whether an item is missing where it belongs.
+-- Returns whether an item is missing from its leaf.
 local function is_misfiled(id, lane, began, closed)
   local kind, entry = closed and KEY.closedCreated or KEY.openCreated, created_entry(id, lane, began)
   local leaf = leaf_of(kind, entry)
   return not leaf or not call('ZSCORE', key(kind, leaf), entry)
 end
 
--- A closed item begins anew at an instant.
+-- Restarts a closed item at a time.
 local function begin_again(id, lane, began, now)
   drop_created(KEY.closedCreated, created_entry(id, lane, began))
   add_created(KEY.openCreated, created_entry(id, lane, now))

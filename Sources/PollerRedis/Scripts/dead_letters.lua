@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     most items
--- RETURNS  {how many there are, id, lane, id, lane, …}; none of a partition that is being filled
--- COST     a read an item
+-- RETURNS  {their total number, id, lane, id, lane, …}; none for a partition that is being filled
+-- COST     one read per item
 if stage == STAGE.filling then return { 0 } end
 local ids = call('ZREVRANGE', key(KEY.quarantine), '0', number(ARGV[1]) - 1)
 local reply = { call('ZCARD', key(KEY.quarantine)) }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Takes an item out of quarantine for good: it stays closed, by somebody's wish.
+-- Removes an item from quarantine permanently: it stays closed, as an operator requested.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- Tells what has changed in the registry of endpoints after a version.
+-- Returns the changes in the registry of endpoints after a version.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     version, 1 when it is that of a page before, most endpoints to tell
--- RETURNS  {1 when this begins anew, version after this page, 1 when there is more, removed ids,
---          id, value, id, value, …}; a value is `created ms, updated ms, account, record`
--- COST     O(endpoints told)
+-- ARGV     version, 1 when it is that of a previous page, most endpoints to return
+-- RETURNS  {1 when the reader must start over, version after this page, 1 when there is more, removed ids, id, value,
+--          id, value, …}; a value is `created ms, updated ms, account, record`
+-- COST     O(endpoints returned)
 local since, limit = tonumber(ARGV[1]), tonumber(ARGV[3])
 local known = call('HMGET', key(KEY.registry), REGISTRY.version, REGISTRY.floor)
--- A version is an instant in µs, of 16 digits. With a damaged one all endpoints are told each time:
--- deliveries need them.
+-- A version is a time in µs, of 16 digits. If it is damaged, every call returns all endpoints, because deliveries need
+-- them.
 local function version_of(text)
   local version = number(text or '')
   return version and version >= 0 and version < 2^53 and version or 0

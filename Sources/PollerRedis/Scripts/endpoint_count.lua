@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Tells how many registered endpoints some accounts have.
+-- Returns the number of registered endpoints of some accounts.
 --
 -- KEYS[1]  meta key of partition 0
 -- ARGV     accounts
--- RETURNS  for each how many
+-- RETURNS  one number per account
 -- COST     one read
 local counts = call('HMGET', key(KEY.endpointCounts), unpack(ARGV))
 for at = 1, #ARGV do counts[at] = number(counts[at] or 0) end

@@ -2,9 +2,9 @@
 -- Lists registered endpoints, the newest first.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     accounts, each between spaces, or '' for all, place to go on after or '', most to tell, most to look at
--- RETURNS  {place to go on after or '', id, value, id, value, …}
--- COST     one read for each looked at
+-- ARGV     accounts, each between spaces, or '' for all, position to continue after or '', most to return, most to read
+-- RETURNS  {position to continue after or '', id, value, id, value, …}
+-- COST     one read per endpoint checked
 local after, limit, looks = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local from = after == '' and '+' or '(' .. after
 local places = call('ZREVRANGEBYLEX', key(KEY.endpointOrder), from, '-', 'LIMIT', 0, looks)

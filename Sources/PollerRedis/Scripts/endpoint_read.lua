@@ -2,7 +2,7 @@
 -- Reads one registered endpoint.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     id, accounts, each between spaces, or '' for all: one of others is not there
+-- ARGV     id, accounts, each between spaces, or '' for all: endpoints of other accounts are not found
 -- RETURNS  {} or {value, version of its last change, now ms}
 -- COST     two reads
 local value = call('HGET', key(KEY.endpoints), ARGV[1])

@@ -2,27 +2,27 @@
 -- Creates, replaces or removes a registered endpoint.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     what to do, id, then
---            create: account, record (JSON), most endpoints there may be, request's key or '',
---                    its fingerprint, span for which the request is known in ms, most endpoints the
---                    account may have, 0 for no limit, name or ''
---            replace: record (JSON), version of the last change known, name or ''
---            remove: how many removed ones are remembered, version of the last change known or '' for any
--- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
---          {conflict}, {exists}, {named, id of the holder of the name}, {full}, {crowded};
---          {replaced, value}, {changed}, {named, id}; {removed}, {changed}, {gone}
+-- ARGV     the operation, id, then
+--            create: account, record (JSON), most endpoints in total, the request's key or '',
+--                    its fingerprint, how long the request is remembered in ms, most endpoints of the
+--                    account, 0 for no limit, name or ''
+--            replace: record (JSON), version of the last known change, name or ''
+--            remove: how many removed endpoints are remembered, version of the last known change or '' for any
+-- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since}, {conflict}, {exists},
+--          {named, id of the endpoint with the name}, {full}, {crowded}; {replaced, value}, {changed}, {named, id};
+--          {removed}, {changed}, {gone}
 -- COST     at most eleven writes
 local op, id, now = ARGV[1], ARGV[2], clock()
--- A repetition writes nothing else: here is something that replicas can be waited for with.
+-- A repeat writes nothing else. This write lets the caller wait for replicas.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
 local value = call('HGET', key(KEY.endpoints), id)
 
--- Above every version before and, because it is a time, above those a failover has lost.
+-- Higher than every version before and, because it is a time, higher than those lost in a failover.
 local known = call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
--- `account` has so many endpoints more.
+-- Adds `more` to the number of endpoints of `account`.
 local function note_change(account, more)
-  -- A new registry: a reader that has seen another one begins anew.
+  -- The registry is new. A reader that knows another one starts over.
   if not known then
     call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1))
     call('DEL', key(KEY.endpointCounts))
@@ -33,14 +33,14 @@ local function note_change(account, more)
   end
 end
 
--- The name in a record; '' for none, and for a record that cannot be decoded.
+-- Returns the name in a record; '' for none, and for a record that cannot be decoded.
 local function name_of(json)
   local known, record = pcall(cjson.decode, json or '')
   local name = known and type(record) == 'table' and record.name
   return type(name) == 'string' and name or ''
 end
 
--- The other endpoint of the account that has this name; nil when it is free.
+-- Returns the other endpoint of the account with this name; nil when the name is free.
 local function holder_of(account, name)
   local holder = name ~= '' and call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
   return holder and holder ~= id and holder or nil

@@ -1,8 +1,8 @@
 #!lua
--- Accepts watches: new ones start, closed ones start again, open ones are joined.
+-- Accepts watches: starts new ones, restarts closed ones, joins open ones.
 --
--- When a request names another order than the open watch of its source, nothing of the call is written: the watch
--- would keep its order, and the other one would never have a payment.
+-- If a request names another order than the open watch of its source, nothing of the call is written: the watch would
+-- keep its order, and the other order would never have a payment.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
@@ -12,19 +12,19 @@
 --          joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
 -- ERRORS   IDCLASH: another source has this id; nothing of the call is written
 -- USES     texts, created, searching, folding, reading
--- COST     one read and four commands for a new watch, another where something of it is long, three writes a lane, one
---          an entry in the index, and the reads of read_item for a watch that is read
+-- COST     one read and four commands for a new watch, one more if it has a long value, three writes per lane, one per
+--          entry in the index, and the reads of read_item for a watch that is read
 local now, wall, back = clocks()
 local step = ARGV[1]
 local requests, found, is_refused = {}, {}, false
 
--- The fields of a watch that decide the outcome: {source, closed, run, seq, deadline, lane, goal, reopenedSeq, order}.
+-- Returns the fields that decide the outcome: {source, closed, run, seq, deadline, lane, goal, reopenedSeq, order}.
 local function known_of(id)
   return call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq, ITEM.deadline,
     ITEM.lane, OPTION.goal, ITEM.reopenedSeq, ITEM.order)
 end
 
--- The order of a watch, if it is open and the request names another one; false otherwise.
+-- Returns the order of a watch if it is open and the request names another one; false otherwise.
 local function other_order(w, new)
   return w[1] and not w[2] and new.order and w[9] and w[9] ~= new.order and w[9]
 end
@@ -63,7 +63,8 @@ local function merged(old, new)
   return #lines <= NOTIFY.max and table.concat(lines, '\n') or nil
 end
 
--- Adds notify URLs to those of an item; false, and nothing is written, where they would be too many. What is written here was not made shorter, but may be short as it is.
+-- Adds notify URLs to those of an item. Returns false, and writes nothing, if there would be too many. The text written
+-- here is not abbreviated, but may be short enough as it is.
 local function join_notify(id, notify)
   local known = notify_of(id, call('HGET', key(KEY.item, id), ITEM.notify))
   local both = merged(known, is_short(notify) and unabridged(sub(notify, 2)) or notify)
@@ -74,7 +75,7 @@ local function join_notify(id, notify)
   return true
 end
 
--- The order of goals; a watch without one is followed until it is settled.
+-- The order of goals. A watch without one is followed until it is settled.
 local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 
 -- Merges the options of a request into those of an open watch (WatchOption); `goal` is that of the watch.
@@ -136,21 +137,21 @@ for n, new in ipairs(requests) do
   elseif notify ~= '' and not join_notify(id, notify) then
     outcome, entries = OUTCOME.tooManyURLs, nil
   else
-    -- It stays in the lane it is in, whatever this request calls it.
+    -- The watch stays in its lane, regardless of the lane in this request.
     lane = w[6]
     if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
-    -- It is no longer there for a hint's news alone.
+    -- A request now needs the watch, no longer only the hint that reopened it.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
     join_options(item, w[7], new)
     if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
     if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
-    -- What it pays is not changed by who joins.
+    -- A request that joins does not change the order of the watch.
     if order and not w[9] then
       call('HSET', item, ITEM.order, order)
       w[9] = order
     end
-    -- The first order to charge holds: a second one must not change what its key stands for. An
-    -- order to charge nothing has no key, and gives way.
+    -- The first order to charge is kept: a second one must not change what its idempotency key means. An order to
+    -- charge nothing has no key, and is replaced.
     if call('HGET', item, ITEM.hasLong) == '2'
       and (charge == 'false' or call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
       charge = ''
@@ -170,7 +171,7 @@ for n, new in ipairs(requests) do
   done[id] = true
   replies[n] = answer(outcome, w)
 end
--- What was joined may have written nothing: here is something that replicas can be waited for with.
+-- A join may have written nothing. This write lets the caller wait for replicas.
 if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
 for lane, list in pairs(places) do
   call('ZADD', key(KEY.knownLanes), '0', lane)

@@ -1,10 +1,10 @@
 #!lua flags=no-writes
--- Tells where an item is and how many come before it.
+-- Returns where an item is and how many items are before it.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id
--- RETURNS  {} when there is none, else {lane, crashes, place, …}: waiting, due ms, wheel, items
---          before it; leased, owner, end ms; or closed, reason
+-- RETURNS  {} when there is none, else {lane, crashes, place, …}: waiting, due ms, schedule, items before it; leased,
+--          owner, end ms; or closed, reason
 -- COST     five reads, O(log n)
 local id = ARGV[1]
 local now, _, back = clocks()

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Puts what is left of events in the place of logs that bodies.lua has read.
+-- Replaces the logs that bodies.lua has read with their reduced events.
 --
--- A log to which something was added since, or that is gone, stays as it is. Where its item was opened again it
--- is read once more when that has closed; one that was only told of (announce.lua) keeps its bodies.
+-- A log that has grown since, or is gone, is left unchanged. If its item was reopened, the log is read again after the
+-- item closes. If it was only announced to (announce.lua), the log keeps its bodies.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     the place of the last item, then for each of them: id, seq, how many entries its log had, what is
---          left of them, or '' where nothing is to be written
--- RETURNS  how many were written
+-- ARGV     the position of the last item, then for each item: id, seq, the number of entries of its log, the reduced
+--          events, or '' to write nothing
+-- RETURNS  the number written
 -- USES     folding
--- COST     four reads and four writes an item
+-- COST     four reads and four writes per item
 local count = 0
 for at = 2, #ARGV, 4 do
   local id, left = ARGV[at], ARGV[at + 3]

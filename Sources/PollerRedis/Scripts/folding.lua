@@ -1,24 +1,24 @@
--- Stands before the scripts that read or write what is left of old events (FoldedEvents.swift).
+-- Preface of the scripts that read or write reduced events (FoldedEvents.swift).
 --
--- What is short stands in its item, in two fields that keep it compact (hash-max-listpack-value): a list of its
--- own takes Redis three times as much. What is longer is the first entry of the log. In either place it comes
--- before all that was recorded since, and leaves the log with the hundredth of that.
+-- A short value is stored in its item, in two fields that keep the hash compact (hash-max-listpack-value): a list of
+-- its own takes Redis three times as much. A longer value is the first entry of the log. In both cases it precedes all
+-- later events, and leaves the log with the hundredth of them.
 local FIELD_MAX, LOG_MAX = 64, 100
 
--- What is left in the item itself; nil where that is nothing.
+-- Returns the reduced events stored in the item itself, or nil.
 local function folded_in(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
   if w[1] and call('LLEN', key(KEY.log, id)) < LOG_MAX then return w[1] .. (w[2] or '') end
 end
 
--- The entries of an item's log, oldest first.
+-- Returns the entries of an item's log, oldest first.
 local function whole_log(id)
   local log, folded = call('LRANGE', key(KEY.log, id), '0', '-1'), folded_in(id)
   if folded then table.insert(log, 1, folded) end
   return log
 end
 
--- Puts what is left in the place of an item's log.
+-- Replaces an item's log with its reduced events.
 local function keep_folded(id, left)
   local item = key(KEY.item, id)
   call('DEL', key(KEY.log, id))

@@ -1,12 +1,12 @@
 #!lua flags=no-writes
 -- Counts the open items of some lanes, and how many of some items are open.
 --
--- An open item is in one place: a wheel of its lane, or a lease, which its lane counts.
+-- An open item is either in a schedule of its lane or has a lease, which its lane counts.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     how many lanes, their names, and ids
+-- ARGV     the number of lanes, their names, and ids
 -- RETURNS  {open items of the first lane, …, how many of the ids are open}
--- COST     three reads a lane, one an id
+-- COST     three reads per lane, one per id
 local lanes_end, open, reply = 1 + number(ARGV[1]), 0, {}
 for at = 2, lanes_end do
   local name = ARGV[at]

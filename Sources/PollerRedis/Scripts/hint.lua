@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- Makes an open item due now; one that is leased becomes due right after its commit. One that was
--- closed without an answer, with one that the news may change, or because no answer was understood, is
--- opened again (opening.lua). News of an open item is kept: the look that closes it may not have seen it.
+-- Makes an open item due now. A leased item becomes due right after its commit. An item that was closed without an
+-- answer, with one that the hint may change, or because no response was understood, is reopened (opening.lua). The hint
+-- stays with an open item, because the poll that closes it may have missed the change.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, news (a anything, o an outcome, m money)
--- RETURNS  1, or 0 when no such item is open or may be opened
+-- ARGV     id, topic of the hint (a anything, o an outcome, m money)
+-- RETURNS  1, or 0 when no such item is open or can be reopened
 -- USES     created, opening
--- COST     four reads, five writes; to open again, some twenty
+-- COST     four reads, five writes; about twenty to reopen an item
 local now, wall = clocks()
 local before = head_of_partition()
 local id, news = ARGV[1], ARGV[2]
@@ -24,7 +24,7 @@ else
   call('HSET', item, ITEM.hinted, int(wall))
 end
 local lease = call('HGET', key(KEY.leases), id)
--- What ended with an answer is opened for a look at just this.
+-- An item that closed with an answer is reopened for exactly this poll.
 if closed ~= CLOSED.settled and closed ~= CLOSED.reached then
   keep_news(item, news, lease and unpack_lease(lease))
 end

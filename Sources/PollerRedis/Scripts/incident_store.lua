@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- Ends a turn to look at the cluster: stores what operators are told of, with the events that tell it.
--- Each incident is an item that is closed from its beginning: it is in no wheel, and is forgotten like
--- closed watches. One that was open for longer than that comes back with its last event.
+-- Ends a turn of checking the cluster: stores the open incidents, with the events that report them. Each incident is an
+-- item that is closed from the start: it is in no schedule, and is removed like closed watches. An incident that was
+-- open for longer than the retention is stored again with its last event.
 --
 -- KEYS[1]  meta key of the incidents' partition
--- ARGV     turn, pause before the next one ms, lane, the board, then for each incident that is told: id,
---          name, policy and state (see WatchRecord), when it was told ms, seq of the event, the event as JSON
---          and packed or '', and the incident as JSON when it is over, else ''
--- RETURNS  1, or 0 when the turn has passed to somebody else
--- COST     three writes, and about 8 an incident
+-- ARGV     turn, pause before the next one ms, lane, the board, then for each incident to report: id, name, policy and
+--          state (see WatchRecord), time of the report ms, seq of the event, the event as JSON and packed or '', and
+--          the incident as JSON when it has ended, else ''
+-- RETURNS  1, or 0 when another process has the turn
+-- COST     three writes, and about 8 per incident
 local now, wall = clocks()
 local board, past = key(KEY.incidents), key(KEY.incidentsPast)
 if call('HGET', board, INCIDENT.turn) ~= ARGV[1] then return 0 end

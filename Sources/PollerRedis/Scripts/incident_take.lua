@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- Takes the turn to look at the cluster for what operators are told, when it is due.
+-- Takes the turn of checking the cluster for incidents, when it is due.
 --
 -- KEYS[1]  meta key of the incidents' partition
--- ARGV     owner, how long it is the owner's, ms
--- RETURNS  {turn, now by the wall clock ms, the board or ''}; {} while it is not due, or somebody has it
+-- ARGV     owner, how long the owner has the turn, ms
+-- RETURNS  {turn, now by the wall clock ms, the board or ''}; {} while it is not due, or another process has it
 -- COST     one read and one write
 local now, wall = clocks()
 local board = key(KEY.incidents)
 local f = call('HMGET', board, INCIDENT.due, INCIDENT.turn, INCIDENT.board)
--- Nobody takes a turn for longer, nor pauses, ms: farther ahead it is of another server's clock.
+-- The longest turn or pause, ms. A due time further ahead is from another server's clock.
 local AHEAD_MAX = 60000
 local due = number(f[1] or 0)
 if due > now and due <= now + AHEAD_MAX then return {} end

@@ -1,11 +1,11 @@
 #!lua
--- Puts watches into the index that are not in it under all of their entries.
+-- Adds watches to the search index that are missing from it, under all of their entries.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each watch two values: id, entries (searching.lua)
--- RETURNS  how many were there to be put
+-- RETURNS  the number of watches that exist
 -- USES     created, searching
--- COST     two reads and a write a watch, and a write an entry
+-- COST     two reads and one write per watch, and one write per entry
 local count = 0
 for at = 1, #ARGV, 2 do
   local id = ARGV[at]

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Reads every key of the API.
+-- Reads all API keys.
 --
 -- KEYS[1]  meta key of partition 0
 -- RETURNS  {version of the last change or '0', id, value, used ms or '', …}
--- COST     one read for each and two
+-- COST     one read per key, and two
 local reply = { call('HGET', KEYS[1], META.keysVersion) or '0' }
 local all = call('HGETALL', key(KEY.accessKeys))
 for at = 1, #all, 2 do

@@ -1,30 +1,31 @@
 #!lua
--- Adds or takes away a key of the API.
+-- Creates or revokes an API key.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     what to do, id, then
---            create: record (JSON), most keys there may be, and for who is bound to accounts how many
---              of these alone, and the accounts
---            revoke: 1 when it may be the last lasting one of an admin
--- RETURNS  {word, …}: {created, now ms}, {full}, {share, how many there are}; {revoked, value, used ms or ''}, {unknown}, {last}
--- COST     four writes; a revocation reads every key, and so does a creation that has no room or a share
+-- ARGV     the operation, id, then
+--            create: record (JSON), most keys in total; if the caller is restricted to accounts, also the most
+--              keys of these accounts alone, and the accounts
+--            revoke: 1 to allow revoking the last admin key that does not expire
+-- RETURNS  {word, …}: {created, now ms}, {full}, {share, the number of keys}; {revoked, value, used ms or ''},
+--          {unknown}, {last}
+-- COST     four writes; a revocation reads every key, as does a creation that has no room or is limited to accounts
 local op, id, now = ARGV[1], ARGV[2], clock()
--- Here is something that replicas can be waited for with.
+-- This write lets the caller wait for replicas.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
 
--- Above every version before and, because it is a time, above those a failover has lost.
+-- Higher than every version before and, because it is a time, higher than those lost in a failover.
 local function note_change()
   local known = tonumber(call('HGET', KEYS[1], META.keysVersion) or 0)
   call('HSET', KEYS[1], META.keysVersion, int(math.max(known + 1, now * 1000)))
 end
 
--- A record; nil for one that cannot be read.
+-- Returns a record; nil for one that cannot be read.
 local function record(text)
   local known, read = pcall(cjson.decode, string.match(text or '', '^%d+ (.*)$'))
   return known and type(read) == 'table' and read or nil
 end
 
--- Takes away the keys that have ended, for one that has no room.
+-- Removes expired keys, to make room for a new one.
 local function forget_ended()
   local all = call('HGETALL', key(KEY.accessKeys))
   for at = 1, #all, 2 do
@@ -36,7 +37,7 @@ local function forget_ended()
   end
 end
 
--- How many keys are of some of the accounts in ARGV and of no others.
+-- Returns the number of keys that are restricted to some of the accounts in ARGV and to no others.
 local function count_of_share()
   local shared, count = {}, 0
   for at = 6, #ARGV do shared[ARGV[at]] = true end
@@ -52,7 +53,7 @@ local function count_of_share()
 end
 
 if op == 'create' then
-  -- One of this id was made by the same request, and nobody was told what opens with it.
+  -- A key with this id was made by the same request, whose response was lost.
   if call('HEXISTS', key(KEY.accessKeys), id) == 0 then
     local most = tonumber(ARGV[4])
     if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end

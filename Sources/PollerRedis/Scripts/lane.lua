@@ -1,22 +1,21 @@
 #!lua flags=no-writes
--- Reports how lanes stand.
+-- Reports the state of lanes.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     lanes; or none and, as two numbers after '', the place of the first (0 at the start) and how many
--- RETURNS  {now ms, next place or -1, lane, lane, …}, fewer than asked for where some were told, and none of a
---          partition that is being filled unless they were named; a
---          lane is {name, waiting, overdue, oldest due ms or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms,
---          factor in 1/1000, failures, failing since ms or 0, not before ms or 0,
---          LaneFailure or 0}
--- COST     at most nine reads a lane of the page, and on the last pages a hundred names
+-- ARGV     lanes; or none and, as two numbers after '', the position of the first (0 at the start) and how many
+-- RETURNS  {now ms, next position or -1, lane, lane, …}, fewer than requested if some were already reported, and none
+--          of a partition that is being filled unless they were named; a lane is {name, waiting, overdue, oldest due ms
+--          or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms, factor in 1/1000,
+--          failures, failing since ms or 0, not before ms or 0, LaneFailure or 0}
+-- COST     at most nine reads per lane of the page, and on the last pages a hundred names
 local now, wall, back = clocks()
 local names, following = ARGV, -1
 if ARGV[1] == '' and stage == STAGE.filling then
   names = {}
 elseif ARGV[1] == '' then
-  -- The longest overdue first, of whom places are ranks that go on from one list to the next; then those with
-  -- settings of their own that hold nothing. These are scanned, and places are below -1: the scan's cursor, and
-  -- how many were told of what it names there. A lane that is in two lists is told with the first.
+  -- The longest overdue lanes come first; their positions are ranks that continue from one list to the next. Then come
+  -- empty lanes with settings of their own. These are scanned, and their positions are below -1: the scan's cursor, and
+  -- the number already reported at that cursor. A lane in two lists is reported with the first.
   local first, count = tonumber(ARGV[2]), tonumber(ARGV[3])
   local BATCH = 4096
   names = {}

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- Names the lanes in which there have been watches: those that this release or a later one has enqueued
--- in, and those that hold something whoever has.
+-- Returns the names of lanes that have had watches: lanes in which this release or a later one has enqueued, and lanes
+-- that hold items of any release.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     where to begin, as BYLEX has it ('-', '[name'), most names of either sort
--- RETURNS  {behind which of the first there may be more or '', the same of the second, name, name, …}, in
---          no order; none of a partition that is being filled
+-- ARGV     where to begin, in the form of BYLEX ('-', '[name'), most names of either kind
+-- RETURNS  {name after which the first kind may continue or '', the same of the second, name, name, …}, unordered; none
+--          of a partition that is being filled
 -- COST     O(log n + names)
 if stage == STAGE.filling then return { '', '' } end
 local known, holding = key(KEY.knownLanes), key(KEY.occupiedLanes)

@@ -1,5 +1,5 @@
 #!lua
--- Writes the layout of a store back that has lost it, as a process knows it.
+-- Restores the lost layout of a store from the copy of a process.
 --
 -- KEYS[1]  the hash of the layout
 -- ARGV     its fields, each followed by its value

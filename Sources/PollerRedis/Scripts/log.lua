@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- Reads an item's own log behind a seq, in one piece: positions shift while events are added.
+-- Reads an item's own log after a seq, in one call: positions shift while events are added.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, seq, most events
 -- RETURNS  the entries that hold them, oldest first
 -- USES     folding
--- COST     three reads, and two more where the log does not go back so far
+-- COST     three reads, and two more if the log does not go back that far
 local log = key(KEY.log, ARGV[1])
 local newest = tonumber(call('HGET', key(KEY.item, ARGV[1]), ITEM.seq) or 0)
 local behind = math.max(newest - tonumber(ARGV[2]), 0)

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- Marks deliveries: their watch has something the endpoint may not have been told.
+-- Marks deliveries: their watch has an event that the endpoint may not have received.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     groups of deliveries that have in common: source, facts (packed, see DeliveryRecord), inline URL
---          or '', its field in the item or '' for a long value, the seq of an event that is sent whatever the endpoint wants, or '', 1 when they are
---          urgent, and how many they are; then for each of them two values: id, lane
--- RETURNS  how many were not marked: somebody holds them, and they name an event
+-- ARGV     groups of deliveries with the same: source, facts (packed, see DeliveryRecord), inline URL or '', its field
+--          in the item or '' for a long value, the seq of an event that is sent regardless of the endpoint's scope, or
+--          '', 1 when they are urgent, and the number of deliveries; then two values per delivery: id, lane
+-- RETURNS  how many were not marked because they are leased and name an event
 -- USES     created
--- COST     for a delivery of an endpoint that has none: four reads and four writes; and one write in any
---          case, which replicas can be waited for
+-- COST     for a delivery of an endpoint without one: four reads and four writes; and always one write, so that the
+--          caller can wait for replicas
 local now, wall = clocks()
 local before = head_of_partition()
 local due, began = int(now), int(wall)
 local busy, at, marked = 0, 1, 0
--- {score, lane, score, lane, …} for the lists of lanes that have something for the rest, and something.
+-- {score, lane, score, lane, …} for the set of ready lanes with normal items, and for the set of lanes with items.
 local ready, occupied = {}, {}
 
 -- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
@@ -26,8 +26,8 @@ local function send_also(item, state, seq)
   call('HSET', item, ITEM.state, table.concat(parts, '|'))
 end
 
--- Puts a lane that has got an item for the rest in its place. What is stored of it holds unless this is
--- earlier; so nothing of it is read, and hundreds of lanes are written at once.
+-- Moves a lane that has got a normal item to its position in the ready set. The stored score is kept unless the new one
+-- is earlier. So no score is read, and hundreds of lanes are written at once.
 local function get_ready(lane)
   local isStopped = lane.paused or lane.parked
   ready[#ready + 1] = isStopped and '+inf' or text(score_of(lane, REST, now))
@@ -39,8 +39,8 @@ local function get_ready(lane)
   end
 end
 
--- Makes what nobody holds due. One that waits for its next attempt is due too: something new is a reason to
--- try again.
+-- Makes a delivery due if it is not leased. A delivery that waits for its next attempt becomes due too: a new event is
+-- a reason to retry.
 local function mark(group, id, lane)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
@@ -63,7 +63,7 @@ local function mark(group, id, lane)
   if group.seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, group.seq) end
   if group.isUrgent then
     make_due(id, lane, now)
-  -- A lane that is not listed holds nothing.
+  -- A lane that is not listed has no items.
   elseif not w[1] and not lane_of(lane).listed or not call('ZSCORE', key(URGENT, lane), id) then
     call('ZADD', key(REST, lane), 'LT', due, id)
     get_ready(lane_of(lane))

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- Which of some items there are that are not under an entry of the index each.
+-- Returns the existing items, of some ids, that are not in the search index under an entry each.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, entry, id, entry, …
--- RETURNS  the ids of those that there are
+-- RETURNS  the ids of these items
 -- USES     created, searching
--- COST     one read an item
+-- COST     one read per item
 local found = {}
 for at = 1, #ARGV, 2 do
   local w = call('HMGET', key(KEY.item, ARGV[at]), ITEM.source, ITEM.terms)

@@ -1,17 +1,17 @@
 #!lua
--- Claims a request that its client has named, keeps what was answered, or ends the claim without that.
+-- Claims a request with an idempotency key, keeps its response, or ends the claim without one.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     what to do, the request's name, the owner, then
---            claim: fingerprint, lease in ms, span for which the request is known in ms
---            keep: answer, that span
---            release: 1 when it is forgotten, unless it was claimed before this owner did
--- RETURNS  {word, …}: {granted, seed}, {inUse, ms left of its lease}, {reused}, {kept, answer};
---          {kept}, {lost}; {released}, {lost}
+-- ARGV     the operation, the request's name, the owner, then
+--            claim: fingerprint, lease in ms, how long the request is remembered in ms
+--            keep: response, how long it is remembered in ms
+--            release: 1 to forget the request, unless another owner claimed it before
+-- RETURNS  {word, …}: {granted, seed}, {inUse, ms left of its lease}, {reused}, {kept, response}; {kept}, {lost};
+--          {released}, {lost}
 -- COST     two writes
 local op, name, owner = ARGV[1], key(KEY.namedRequest, ARGV[2]), ARGV[3]
 local now = clocks()
--- A repetition writes nothing else: here is something that replicas can be waited for with.
+-- A repeat writes nothing else. This write lets the caller wait for replicas.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
 local value = call('GET', name) or ''
 local print, seed, claims, ends, holder = string.match(value, '^c (%S+) (%S+) (%d+) (%d+) (%S+)$')

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- Pages through the items of a partition by when they were created, the newest first.
+-- Pages through the items of a partition by creation time, the newest first.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     the kinds of items side by side (T open, V closed), most items of each, the entry to continue behind ('' at
---          the start), what may be spent (an entry that is passed costs 1, one whose item is read 10), accounts, each
---          between spaces, or '' for all, the lane or '', 1 where entries have accounts (those of watches have);
---          what is of others is passed here and never answered
--- RETURNS  for each kind {the last entry that was passed, or '' when there is no more, entry, entry, …}; nothing of a
---          partition that is being filled
+-- ARGV     the kinds of items, joined (T open, V closed), most items of each, the entry to continue after ('' at the
+--          start), the budget (a passed entry costs 1, an entry whose item is read 10), accounts, each between spaces,
+--          or '' for all, the lane or '', 1 where entries have accounts (those of watches have); items of other
+--          accounts are passed and never returned
+-- RETURNS  for each kind {the last passed entry, or '' when there is no more, entry, entry, …}; nothing of a partition
+--          that is being filled
 -- USES     created
--- COST     O(log n + entries passed); of some accounts or one lane a read for each that has the digest of one
+-- COST     O(log n + entries passed); with accounts or a lane, one read per entry with a matching digest
 local most, after, accounts, lane = number(ARGV[2]), ARGV[3], ARGV[5], ARGV[6]
 local isNarrowed, marks, left = lane ~= '' or accounts ~= '', nil, 0
 if lane ~= '' then
@@ -19,7 +19,7 @@ elseif isNarrowed and ARGV[7] == '1' then
   for account in string.gmatch(accounts, '%S+') do marks[created_mark(account)] = true end
 end
 
--- Whether an item is asked for; only one whose entry has a digest that is asked for is read.
+-- Returns whether an item is requested. Items are read only if the digest in their entry matches.
 local function is_wanted(entry)
   if not isNarrowed then return true end
   if marks and not marks[sub(entry, 14, 15)] then return false end

@@ -1,10 +1,10 @@
 #!lua
--- Adds a note to an item, unless the same was noted a moment ago. Not in a full store: nothing is
--- decided by notes.
+-- Adds a note to an item, unless the same note was added a moment ago. A full store rejects it: no decision depends on
+-- notes.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, note (JSON), most notes, ms to live, ms within which the same is not noted again
--- RETURNS  1, or 0 when there is no such item or it is noted already
+-- ARGV     id, note (JSON), most notes, time to live ms, ms within which the same note is not added again
+-- RETURNS  1, or 0 when there is no such item or it has the note already
 -- COST     three reads, three writes
 local id, note, pause = ARGV[1], ARGV[2], number(ARGV[5])
 local _, wall = clocks()

@@ -1,19 +1,18 @@
--- Stands before the scripts that open what is closed for the news of a hint: hint.lua, which brings it,
--- and commit.lua, which closes what had news.
+-- Preface of the scripts that reopen closed items after a hint: hint.lua, which receives the hint, and commit.lua,
+-- which closes items that had a hint.
 --
--- What a hint has told of an open item is kept in it (`ITEM.news`): the letter of HintNews, and the token
--- of the lease during which it came, 0 where nobody held the item. A look that was begun before cannot
--- have seen it; nor can one that does not look at the charge, where the news is of that. It is forgotten
--- once a look has seen it.
+-- A hint to an open item is stored in it (`ITEM.news`): the letter of HintNews, and the token of the lease during which
+-- it came, 0 if the item had no lease. A poll that began before cannot have seen the change. Nor can a poll that does
+-- not read the charge, if the change is in the charge. The hint is removed once a poll has covered it.
 
--- Of news that came one after the other the gravest is kept.
+-- Of several hints, the most important one is kept.
 local GRAVITY = { [HINT.anything] = 1, [HINT.outcome] = 2, [HINT.money] = 3 }
 
--- Whether news opens an item that is closed for a reason (ClosedReason, HintNews).
+-- Returns whether a hint reopens an item that is closed for a reason (ClosedReason, HintNews).
 --
--- What is remembered of a payment has a fourth value once there was money. An item that is in quarantine
--- because nobody understood the answers about it counts them in the sixth value of its state (WatchRecord);
--- one that has ended its workers has none, and waits for a person.
+-- The stored payment has a fourth value once there was money. An item that is in quarantine because its responses were
+-- not understood counts them in the sixth value of its state (WatchRecord). An item that ended its workers has no such
+-- value, and waits for an operator.
 local MISUNDERSTOOD = '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[1-9]'
 local function is_opened_by(news, reason, payment, state)
   if reason == CLOSED.expired or reason == CLOSED.gone then return true end
@@ -23,9 +22,9 @@ local function is_opened_by(news, reason, payment, state)
   return news == HINT.money or not find(payment, '^[^|]*|[^|]*|[^|]*|[^|]')
 end
 
--- Keeps news of an open item, whoever holds it with a token or nobody.
+-- Stores the hint of an open item, with the token of its lease, if any.
 --
--- Where nobody does, the next look sees all that is not of a charge.
+-- Without a lease, the next poll sees every change that is not in a charge.
 local function keep_news(item, news, token)
   if not token and news == HINT.anything then return end
   local known = sub(call('HGET', item, ITEM.news) or '', 1, 1)
@@ -33,15 +32,15 @@ local function keep_news(item, news, token)
   call('HSET', item, ITEM.news, news .. (token or '0'))
 end
 
--- Whether the look of a lease may have missed news which opens what it closes with a state; what it has
--- seen is forgotten. `isOfMoney`: it has looked at the money.
+-- Returns whether the poll of a lease may have missed a hint that reopens the item in the state it closes with. A
+-- covered hint is removed. `isOfMoney`: the poll has read the charge.
 local function has_missed_news(item, token, reason, isOfMoney, state)
   local news = call('HGET', item, ITEM.news)
   if not news then return false end
   local kind, isBefore = sub(news, 1, 1), sub(news, 2) ~= token
   local isUnanswered = reason == CLOSED.expired or reason == CLOSED.gone or reason == CLOSED.dead
   local isSeen = isBefore and (isOfMoney or isUnanswered)
-  -- Who does not know what the news is does not doubt that the source is gone.
+  -- A hint that does not name its topic does not contradict that the source is gone.
   if reason == CLOSED.gone and kind == HINT.anything then isSeen = true end
   if not isSeen and is_opened_by(kind, reason, call('HGET', item, ITEM.payment), state) then
     return true
@@ -50,15 +49,15 @@ local function has_missed_news(item, token, reason, isOfMoney, state)
   return false
 end
 
--- Forgets news that the look of a lease has seen, which goes on.
+-- Removes the hint that the poll of a lease has covered. The item stays open.
 local function forget_seen_news(item, token)
   local news = call('HGET', item, ITEM.news)
   if news and sub(news, 2) ~= token then call('HDEL', item, ITEM.news) end
 end
 
--- Opens an item again that ended for a reason, as it was and with the span it had at first: a new run,
--- which remembers the seq that had been recorded before it. One that was in quarantine goes on like any
--- other: nobody has seen how it ends. Its place is the caller's to give.
+-- Reopens a closed item as it was, with its original span: a new run, which stores the seq recorded before it. An item
+-- that was in quarantine continues like any other, because its outcome was never observed. The caller adds it to a
+-- schedule.
 local function reopen(id, reason, wall)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq, ITEM.lane)

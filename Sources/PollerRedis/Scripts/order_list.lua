@@ -2,13 +2,13 @@
 -- Pages through the orders of one lane, the newest first.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     lane, most ids, score and id of the last one of the page before ('' '' at the start)
--- RETURNS  {ids, score, id}: the last one looked at; '' '' when there are no more. A page may be short,
---          or empty, and not the last
--- COST     O(log n + ids looked at), at most 1,000
+-- ARGV     lane, most ids, score and id of the last one of the previous page ('' '' at the start)
+-- RETURNS  {ids, score, id}: the last one checked; '' '' when there are no more. A page may be short or empty without
+--          being the last
+-- COST     O(log n + ids checked), at most 1,000
 local lane, limit, score, last = ARGV[1], number(ARGV[2]), ARGV[3], ARGV[4]
 local from = score == '' and '+inf' or score
--- Whether what follows has not been told yet: of those with the same score, what is behind the last.
+-- Whether the scan is past the previous page: of equal scores, those after its last id.
 local ids, offset, isBehind = {}, 0, last == ''
 while offset < 1000 do
   local part = call('ZRANGE', key(KEY.orders), from, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, 100,

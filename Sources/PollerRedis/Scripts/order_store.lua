@@ -1,15 +1,14 @@
 #!lua flags=allow-oom
--- Stores an order over the version it was made of, with what is to be told of that. It is an item that
--- is closed from its beginning: it is in no wheel, and is forgotten like closed watches.
+-- Stores an order if its version is unchanged, with the events of the change. An order is an item that is closed from
+-- the start: it is in no schedule, and is removed like closed watches.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, order, policy, lane, version it was read with (0: none), the order
---          behind its new version (see Order.stored), state (see WatchRecord), when it became known,
---          ms ('' for now), what is remembered of its payment ('' for nothing), channel to publish on, seq
---          of the first event, events, each as JSON and packed or ''
+-- ARGV     id, order, policy, lane, version it was read with (0: none), the order after its new version (see
+--          Order.stored), state (see WatchRecord), when it became known, ms ('' for now), the stored payment ('' for
+--          none), channel to publish on, seq of the first event, events, each as JSON and packed or ''
 -- RETURNS  1, or 0 when it has another version
 -- ERRORS   IDCLASH: another source has this id; BADSEQ: an event does not follow the last one
--- COST     about 8 commands, and 4 an event
+-- COST     about 8 commands, and 4 per event
 local _, wall = clocks()
 local id = ARGV[1]
 local item = key(KEY.item, id)

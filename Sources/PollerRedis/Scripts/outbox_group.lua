@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Makes the notifiers' consumer group, from the oldest entry on; also in a store that is full.
+-- Creates the notifiers' consumer group at the oldest entry. A full store accepts this write.
 --
--- What was acknowledged before the group got lost is marked again, which does nothing.
+-- Entries acknowledged before the group was lost are marked again, which has no effect.
 --
 -- KEYS[1]  meta key of the partition
 -- RETURNS  1, or 0 when there is one

@@ -1,14 +1,13 @@
 #!lua flags=allow-oom
--- Keeps entries of the outbox in the hands of the notifier that is at work on them, and notes how far it
--- has come with their marks.
+-- Keeps entries of the outbox assigned to the notifier that processes them, and records its progress with their marks.
 --
--- One that another notifier has taken over, or that is acknowledged, stays as it is: who lost it must not
--- take it back, nor put back how far the other has come.
+-- An entry that another notifier has taken over, or that is acknowledged, is left unchanged: the previous owner must
+-- not take it back, nor reset the other's progress.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     the notifier; for each entry two values: its id, and how far it has come (FanOutPosition) or ''
--- RETURNS  the ids of those that the notifier has no more
--- COST     a read for each entry, and two writes
+-- ARGV     the notifier; for each entry two values: its id, and its progress (FanOutPosition) or ''
+-- RETURNS  the ids of entries that the notifier no longer has
+-- COST     one read per entry, and two writes
 local stream, positions = key(KEY.outbox), key(KEY.fanOuts)
 local claim, lost, isNoted = { stream, GROUP.notifier, ARGV[1], 0 }, {}, false
 for at = 2, #ARGV, 2 do
@@ -27,6 +26,6 @@ if #claim > 4 then
   claim[#claim + 1] = 'JUSTID'
   call('XCLAIM', unpack(claim))
 end
--- What a crash between an acknowledgement and the forgetting leaves goes by itself, in a day.
+-- A crash between acknowledgement and removal leaves a position that expires within a day.
 if isNoted then call('PEXPIRE', positions, 86400000) end
 return lost

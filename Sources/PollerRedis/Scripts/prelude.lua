@@ -1,34 +1,34 @@
--- Stands before every script: the names of keys, the clocks, and the arithmetic of lanes.
+-- Preface of every script: the names of keys, the clocks, and the arithmetic of lanes.
 --
--- Two clocks. The wall clock is the server's; it may be set back or forward, or be another's after a
--- failover. What waits, is leased or held goes by the queue's clock, which never goes back: it is
--- the wall clock and what that has ever been set `back`, as the claims have seen it. Callers are told
--- wall clock times alone, so that a time of the queue is told less `back`.
+-- There are two clocks. The wall clock is the server's. It may be set back or forward, or belong to another server
+-- after a failover. Due times, leases and holds use the queue's clock, which never goes back: it is the wall clock plus
+-- `back`, the sum of all backward steps that claims have seen. Callers receive only wall clock times, so `back` is
+-- subtracted from every time of the queue.
 --
--- Names in capitals (`ITEM.deadline`) and what is read of a lane (`lane.heldUntil`) are StoreSchema.swift's.
+-- Uppercase names (`ITEM.deadline`) and the fields of a lane (`lane.heldUntil`) are defined in StoreSchema.swift.
 --
--- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`; every other key is
--- made from it, so that all of a script's keys are in one slot of a Redis Cluster.
+-- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`. Every other key is derived from it, so that
+-- all keys of a script are in one slot of a Redis Cluster.
 --
--- Nothing here is called before enter(), nor changes outside of functions: as a library this text
--- runs once and its variables stay from one call to the next, whatever partition that is for.
+-- Nothing here is called before enter(), or changes outside of functions: in a library this text runs once, and its
+-- variables persist from one call to the next, even for different partitions.
 
--- What is looked up once instead of at each use: a library is not given it while it is loaded.
+-- Functions that are looked up once instead of at each use. They are not available while a library is loaded.
 local call, number, floor, ceil, max, min, format, match, find, sub, byte
 
--- What the call is about: the meta key, and the namespace and the partition in it; the keys of the
--- partition so far, by kind; the lanes the call has read; and, by wheel, the lanes whose place in
--- their list is to be found anew, and those that have only got items: {lane -> earliest due ms}.
+-- The state of the call: the meta key, and the namespace and the partition in it; the keys of the partition so far, by
+-- kind; the lanes the call has read; and, by schedule, the lanes whose score in the ready set must be recomputed, and
+-- those that have only gained items: {lane -> earliest due ms}.
 local M, N, P, keys_by_kind, lanes, rescored, gained
 
--- How the caller places lanes, as its second key says it; that key as it is before any split; whether the
--- script writes nothing; and how far the partition's split is, once the clocks were read.
+-- The caller's lane layout, as its second key declares it; the value of that key before any split; whether the script
+-- writes nothing; and the stage of the partition's split, once the clocks were read.
 local declared, never, isReading, stage
 
--- The same of some partitions that were called for before, which never changes.
+-- The constant part of this state for recently used partitions.
 local known, known_count = {}, 0
 
--- Begins a call, also behind one that an error has ended half-way.
+-- Begins a call, even after a previous one has failed half-way.
 local function enter(keys, reads)
   if not call then
     call, number, floor, ceil, max, min = redis.call, tonumber, math.floor, math.ceil, math.max, math.min
@@ -38,7 +38,7 @@ local function enter(keys, reads)
   rescored, gained = { [KEY.urgent] = {}, [KEY.rest] = {} }, { [KEY.urgent] = {}, [KEY.rest] = {} }
   local partition = known[M]
   if not partition then
-    -- Of a thousand partitions and more, each is soon known again.
+    -- With more than a thousand partitions, each is soon cached again.
     if known_count >= 1024 then known, known_count = {}, 0 end
     partition = { {}, match(M, '^(.*)m({%d+})$') }
     partition[4] = partition[2] .. 'never' .. partition[3]
@@ -48,9 +48,9 @@ local function enter(keys, reads)
   declared, isReading, stage = keys[2] or never, reads, nil
 end
 
--- Refuses who places lanes otherwise than the partition does (PartitionMap.swift). While it is being split
--- nothing is written once its leases are gone, and nothing read while what has moved leaves it. One that is
--- being filled with what moves can be read, and lists tell nothing of it.
+-- Rejects a caller whose lane layout differs from the partition's (PartitionMap.swift). While the partition is being
+-- split, nothing is written once its leases are gone, and nothing is read while the moved lanes leave it. A partition
+-- that is being filled can be read, but lists skip it.
 local function check_place(split, reached)
   if declared ~= (split and never .. split or never) then
     error({ err = ERROR.split .. ' ' .. (split or '0') })
@@ -61,7 +61,7 @@ local function check_place(split, reached)
   end
 end
 
--- The same, for scripts that read no clock.
+-- The same check, for scripts that read no clock.
 local function placed()
   local m = call('HMGET', M, META.split, META.splitting)
   check_place(m[1], m[2])
@@ -69,7 +69,7 @@ end
 
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
 
--- The queue's clock and the wall clock, ms, and what is between them.
+-- Returns the queue's clock and the wall clock, ms, and their difference.
 local function clocks()
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.split, META.splitting)
@@ -78,14 +78,14 @@ local function clocks()
   return wall + back, wall, back
 end
 
--- After so long without a claim, ms, the time until the next one is a gap: every process was down,
--- or the clock was set forward. Each partition is claimed from every second.
+-- After this long without a claim, ms, the time until the next claim is a gap: every process was down, or the clock was
+-- set forward. Each partition is claimed from every second.
 local UNSEEN = 60000
--- How long a gap takes to fade, ms: longer than anything is kept.
+-- How long a gap takes to fade, ms: longer than any retention.
 local GAPS_MEMORY = 7776000000
 
--- The wall clock time before which things are older than `span` ms. Time in which no claim was
--- made counts for no age: a clock that was set forward by a month must not make us forget a month.
+-- Returns the wall clock time before which items are older than `span` ms. Time without claims does not count: a clock
+-- that was set forward by a month must not remove a month of items.
 local function older_than(span)
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.gapEnd, META.gapsSum)
@@ -96,7 +96,7 @@ local function older_than(span)
   return max(limit, 0)
 end
 
--- The key of a kind (see Keys.swift), of the partition or of one item or lane in it.
+-- Returns the key of a kind (see Keys.swift), of the partition or of one item or lane in it.
 local function key(kind, name)
   local all = keys_by_kind[kind]
   if not all then
@@ -106,8 +106,8 @@ local function key(kind, name)
   return name and all .. name or all
 end
 
--- Whether an item is of one of some accounts, which stand between spaces ('' means all of them); of its
--- lane where that is an account's, else of what never changes in it.
+-- Returns whether an item belongs to one of some accounts, separated by spaces ('' means all). The account is that of
+-- its lane if the lane has one, else that of its constant facts.
 local function is_among(accounts, lane, facts)
   if accounts == '' then return true end
   local account = match(lane or '', '^(.*)/') or match(facts or '', '|(.*)$')
@@ -119,33 +119,33 @@ local function is_of(accounts, id)
   return is_among(accounts, item[1], item[2])
 end
 
--- A time in ms as text.
+-- Returns a time in ms as text.
 local function int(x) return format('%.0f', x) end
 
--- A number as text: Redis is three times as long about one that it is given as it is, and so is int.
--- For the same reason numbers that are always the same stand in quotes.
+-- Returns a number as text: Redis takes three times as long for a number argument, and so does int. For the same reason
+-- constants are passed as strings.
 local function text(x) return x % 1 == 0 and format('%d', x) or x end
 
--- A count or an instant of a record; `otherwise` in place of a text, NaN, a negative number, and one of more
--- than 14 digits, which Lua writes with an exponent: a damaged record must not end a script that reads many.
+-- Returns a count or a time of a record, or `otherwise` for text, NaN, a negative number, or a number of more than 14
+-- digits, which Lua writes with an exponent. A damaged record must not stop a script that reads many.
 local function bounded(x, otherwise)
   x = number(x or '')
   return x and x >= 0 and x < 1e14 and x or otherwise
 end
 
--- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
+-- The two schedules of a lane, urgent and normal, and the set of ready lanes of each.
 local URGENT, REST = KEY.urgent, KEY.rest
 local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.rest] = KEY.readyRest }
--- The fields of a lane that hold its turn in each list: the score it was given when it was served
--- last, so that a slot given back or a new item does not put it before those that wait.
+-- The fields of a lane that hold its turn in each list: its score when it was last served. A released slot or a new
+-- item therefore does not move it ahead of waiting lanes.
 local TURN = { [KEY.urgent] = LANE.urgentTurn, [KEY.rest] = LANE.restTurn }
 local FAILURES_MAX = 10
--- How long a lane that holds nothing remembers its failures and its slowing, ms; and since when
--- an endpoint's attempts fail, which may be days between two events.
+-- How long an empty lane remembers its failures and its slowdown, ms; and since when an endpoint's attempts fail,
+-- because days may pass between two events.
 local EMPTY_MEMORY, TROUBLE_MEMORY = 3600000, 518400000
 
--- A lease as the partition keeps it: token, owner, three marks (hinted meanwhile, has an error, has
--- crashed; `-` in their places if not), the wheel it was taken from, due ms, lane. What stands before the marks proves who holds it.
+-- A stored lease: token, owner, three marks (hinted meanwhile, has an error, has crashed; `-` for each one that is not
+-- set), the schedule it was taken from, due ms, lane. The part before the marks identifies the owner.
 local function pack_lease(token, owner, marks, wheel, due, lane)
   return token .. ' ' .. owner .. ' ' .. marks .. wheel .. due .. ' ' .. lane
 end
@@ -153,10 +153,10 @@ local function unpack_lease(text)
   return match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
 end
 
--- The earliest ready time of any lane of the partition in ms, or nil.
+-- Returns the earliest ready time of any lane of the partition in ms, or nil.
 --
--- Ready sets count in thousandths of a ms, of which the last three digits keep the lanes' turns:
--- whole numbers, because those with a fraction cost Redis ten times as much to write.
+-- Scores in ready sets are thousandths of a ms, whose last three digits keep the turns of the lanes. They are whole
+-- numbers, because fractions take Redis ten times as long to write.
 local function head_of_partition()
   local earliest
   for _, set in pairs(READY) do
@@ -166,7 +166,7 @@ local function head_of_partition()
   return earliest and floor(earliest / 1000)
 end
 
--- Lanes are read once by a script, changed in memory and written once, by save_lanes.
+-- A script reads a lane once, changes it in memory, and writes it once in save_lanes.
 local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end
@@ -177,7 +177,7 @@ local function lane_of(name)
   return lane
 end
 
--- Sets a field of a lane, or (nil) forgets it.
+-- Sets a field of a lane, or (nil) removes it.
 local function set(lane, field, value)
   if lane[field] ~= value then
     lane[field] = value
@@ -190,12 +190,12 @@ local function rescore(lane)
   rescored[URGENT][lane.name], rescored[REST][lane.name] = true, true
 end
 
--- When a lane's next item in a wheel is due, ms; nil when it has none.
+-- Returns when the next item in a schedule of a lane is due, ms; nil when it has none.
 local function head_of(name, wheel)
   return number(call('ZRANGE', key(wheel, name), '0', '0', 'WITHSCORES')[2] or '')
 end
 
--- Notes that a lane got an item, or with math.huge that it may hold nothing any more.
+-- Records that a lane got an item, or with math.huge that it may be empty now.
 local function gain(name, wheel, due)
   local all = gained[wheel]
   if due < (all[name] or math.huge) then
@@ -205,14 +205,14 @@ local function gain(name, wheel, due)
   end
 end
 
--- Adds {score, member, score, member, …}; Lua's stack holds no more than some thousand values.
+-- Adds {score, member, score, member, …} in parts, because Lua's stack holds only a few thousand values.
 local function add_all(set, places)
   for at = 1, #places, 2000 do
     call('ZADD', set, unpack(places, at, min(at + 1999, #places)))
   end
 end
 
--- Puts items, as {due, id, due, id, …}, into a wheel; the earliest due in ms, where it is known.
+-- Adds items, as {due, id, due, id, …}, to a schedule; `earliest` is the earliest due in ms, if known.
 local function add_to_wheel(name, wheel, places, earliest)
   add_all(key(wheel, name), places)
   if not earliest then
@@ -223,7 +223,7 @@ local function add_to_wheel(name, wheel, places, earliest)
   gain(name, wheel, earliest)
 end
 
--- Gives slots of a lane back; a lane parked for want of one may be claimed from again.
+-- Releases slots of a lane. A lane parked because its slots were taken becomes ready again.
 local function give_back(name, count)
   local lane = lane_of(name)
   set(lane, LANE.inFlight, max((lane.inFlight or 0) - count, 0))
@@ -234,23 +234,22 @@ local function give_back(name, count)
   gain(name, REST, math.huge)
 end
 
--- What is left of a lane's limits after a `slow`, growing back by 5 % a second.
+-- Returns the part of a lane's limits that remains after a `slow`. It recovers by 5 % per second.
 local function factor_of(lane, now)
   if not lane.factor then return 1 end
   return min(1, lane.factor + 0.05 * max(0, now - lane.slowUntil) / 1000)
 end
 
--- When a wheel with an earliest due time is worth a claim, behind those served longer ago.
+-- Returns when a schedule with an earliest due time is worth a claim, after lanes served longer ago.
 local function score_of(lane, wheel, head)
   return max(floor(max(head, lane.notBefore or 0, lane.heldUntil or 0) * 1000),
     lane[TURN[wheel]] or 0)
 end
 
--- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
--- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
--- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
--- is forgotten: at once when there is nothing to remember of it, else when that is long over.
--- Those that hold something are also in a list by name, so that a list finds its place again.
+-- Stores when a lane is worth a claim: when its earliest item is due, its limiter allows another start, and it is not
+-- held. A lane whose slots are all taken or that is paused is never ready, until a commit, the end of a lease or an
+-- operator changes that. An empty lane leaves its sets, and is deleted: at once when it has no state to remember, else
+-- when that state has expired. Lanes with items are also in a list by name, so that a paged list can continue.
 local function save_lanes(now)
   local ready = { [KEY.urgent] = {}, [KEY.rest] = {} }
   for name, lane in pairs(lanes) do
@@ -313,7 +312,7 @@ local function save_lanes(now)
   for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
 end
 
--- Tells the workers that the partition has something earlier than they were told.
+-- Wakes the workers if the partition has an earlier item than they know.
 local function wake_if_earlier(before)
   local after = head_of_partition()
   if after and (not before or after < before) then
@@ -321,7 +320,7 @@ local function wake_if_earlier(before)
   end
 end
 
--- Makes a leased item due right after its lease, in the urgent wheel; whether it was not before.
+-- Makes a leased item due right after its lease, in the urgent schedule; returns false if it was already.
 local function mark_lease(id, lease)
   local token, owner, marks, wheel, due, lane = unpack_lease(lease)
   if byte(marks) == MARKBYTE.hinted then return false end
@@ -330,12 +329,12 @@ local function mark_lease(id, lease)
   return true
 end
 
--- Tells who holds leases of the partition that one was marked: its result must not wait for company.
+-- Notifies the owners of leases in the partition that one was marked: its commit must not wait for a batch.
 local function tell_holders()
   call('PUBLISH', N .. CHANNEL.marked, match(P, '%d+'))
 end
 
--- Makes a waiting item due now at the latest, in the urgent wheel.
+-- Makes a waiting item due now at the latest, in the urgent schedule.
 local function make_due(id, name, now)
   local due = call('ZSCORE', key(REST, name), id)
   if due then

@@ -1,26 +1,27 @@
 #!lua flags=allow-oom
--- Forgets items that were closed long ago, with their long values and their log; of those that news of
--- their money may still open (see hint.lua) the log alone.
+-- Removes items that were closed long ago, with their long values and their log. If a hint about money may still reopen
+-- an item (see hint.lua), only its log is removed.
 --
--- What stays keeps its place in the list of closed items, with the instant from which its age is to be
--- counted: so it is looked at again when it may be forgotten, and costs nothing until then.
+-- An item that stays keeps its position in the list of closed items, with the time from which its age counts. So it is
+-- checked again when it may be removed, and costs nothing until then.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms, most items, afterlife ms: how long after its last poll an item is kept for the
---          sake of its money, at most
--- RETURNS  how many were forgotten or spared
+-- ARGV     retention ms, most items, afterlife ms: the longest time after its last poll that an item is kept for the
+--          sake of its money
+-- RETURNS  how many were removed or kept
 -- USES     created, searching
--- COST     five reads an item, a write for its place by creation, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared four writes
+-- COST     five reads per item, one write for its index entry by creation, one write for each of its search entries,
+--          one variadic UNLINK of four keys per item; four writes for an item that is kept
 local DAY, HOUR = 86400000, 3600000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
 local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
 if #ids == 0 then return 0 end
 
--- From when the age of an item counts that is to stay, ms, and the seq of its last event. The last day on
--- which there may be news is the tenth value of what is remembered of the payment (PaymentMemory), the
--- last poll the fifth of the state (WatchRecord); an order, which is not polled, has its beginning. The
--- minute and second of that poll are added, so that those of one day are not all looked at in one call.
+-- Returns from when the age of an item that stays counts, ms, and the seq of its last event. The last day on which the
+-- payment may change is the tenth value of the stored payment (PaymentMemory). The last poll is the fifth value of the
+-- state (WatchRecord); an order, which is not polled, has its creation time. The minute and second of that poll are
+-- added, so that the items of one day are not all checked in one call.
 local PAYMENT, STATE = '^' .. string.rep('[^|]*|', 9) .. '(%w+)', '^' .. string.rep('[^|]*|', 4) .. '(%d+)'
 local function spared(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)

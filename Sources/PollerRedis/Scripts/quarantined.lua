@@ -1,12 +1,12 @@
 #!lua flags=no-writes
--- The items of the partition that are in quarantine; those that came there last first.
+-- Lists the items of the partition that are in quarantine, the most recent first.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     most items, score and id of the last item that was seen ('' and '' at the start), most to look
---          at, accounts, each between spaces, or '' for all; items of others are left out
--- RETURNS  {score, id, id, score, id, score, …}: at first the last that was looked at, '' and '' when
---          there is no more, and of a partition that is being filled
--- COST     O(log n + looked at); with accounts one read for each
+-- ARGV     most items, score and id of the last item of the previous page ('' and '' at the start), most to check,
+--          accounts, each between spaces, or '' for all; items of other accounts are left out
+-- RETURNS  {score, id, id, score, id, score, …}: first the last one checked, '' and '' when there is no more, and for a
+--          partition that is being filled
+-- COST     O(log n + items checked); with accounts one read for each
 if stage == STAGE.filling then return { '', '' } end
 local most, score, last = number(ARGV[1]), ARGV[2], ARGV[3]
 local looks, accounts = number(ARGV[4]), ARGV[5]
@@ -15,7 +15,7 @@ local chunk = max(most, accounts == '' and 1 or 100)
 local start = 0
 if last ~= '' then start = call('ZCOUNT', set, '(' .. score, '+inf') end
 
--- Byte by byte, as a sorted set orders its members: Lua's own `<` follows the server's locale.
+-- Compares byte by byte, as sorted sets do: Lua's own `<` follows the server's locale.
 local function before(a, b)
   for at = 1, min(#a, #b) do
     local x, y = byte(a, at), byte(b, at)

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Reads all that is known about some items at one moment.
+-- Reads all data of some items at one moment.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     accounts, each between spaces, or '' for all; then ids. What is of others is not there
+-- ARGV     accounts, each between spaces, or '' for all; then ids. Items of other accounts are not found
 -- RETURNS  for each item the result of read_item (reading.lua)
 -- USES     folding, reading
 -- COST     that of read_item for each, and one read where accounts are given

@@ -1,9 +1,9 @@
--- Precedes the scripts that answer with whole items; follows folding.lua.
+-- Preface of the scripts that return whole items; follows folding.lua.
 
--- All that is known of an item at this moment; {} for no item. `back` is from clocks().
+-- Returns all data of an item at this moment; {} for no item. `back` is from clocks().
 --
--- The answer is {hash, long values, newest event or '', due ms or '', set aside ms or ''}; the first two are flat
--- lists of field and value. It costs six reads, one more for an item that is set aside and two for one without a log.
+-- The result is {hash, long values, newest event or '', due ms or '', set aside ms or ''}; the first two are flat lists
+-- of field and value. It costs six reads, one more for an item that is set aside and two for one without a log.
 local function read_item(id, back)
   local w = call('HGETALL', key(KEY.item, id))
   if #w == 0 then return {} end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Adds to what was read from an account today, and sums thirty days.
+-- Adds to today's read count of an account, and sums thirty days.
 --
--- KEYS[1]  the account's reads: hash of USAGE and day (days since 1970) -> how many
+-- KEYS[1]  the account's reads: hash of USAGE and day (days since 1970) -> count
 -- KEYS[2]  exists while the account counts as paid
 -- ARGV     reads, transactions, for how long it counts as paid from now on, ms; 0 when no money has arrived
 -- RETURNS  {reads, transactions} of the last thirty days, today included; and 1 while it counts as paid, else 0

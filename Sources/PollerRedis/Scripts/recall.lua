@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Gives back untouched what claims took whose answers got lost.
+-- Releases the items of claims whose replies were lost. No result is recorded.
 --
--- Their owner has heard the answers of all claims before `since`, the last of which leases until `since`
--- and a span of a lease: what it holds for longer is what nobody knows of. A claim of the same
--- millisecond stays; its leases end by themselves.
+-- The owner has received the replies of all claims before `since`, and the last of these leases end by `since` plus one
+-- lease. The owner does not know of its leases that end later. A claim of the same millisecond is left; its leases
+-- expire.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     owner, lease ms, since (ms of the wall clock, or '': all that the owner holds)
+-- ARGV     owner, lease ms, since (ms of the wall clock, or '': all leases of the owner)
 -- RETURNS  how many items
 -- USES     releasing
--- COST     reads the leases that were made since, anybody's: few, as it is asked for after an outage
+-- COST     reads the leases made since, of all owners: few, because it is called after an outage
 local owner, now, _, back = ARGV[1], clocks()
 local since = number(ARGV[3])
 local after = since and '(' .. int(since + back + number(ARGV[2])) or '-inf'

@@ -1,16 +1,16 @@
 #!lua flags=no-writes
--- Reads events that stand in their items' logs, where the outbox has but their numbers.
+-- Reads events from their items' logs, because the outbox has only their numbers.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each event: item, seq
--- RETURNS  for each {event, source, lane, notify URLs}; '' for what is gone
+-- RETURNS  for each {event, source, lane, notify URLs}; '' for an event that is gone
 -- USES     texts, folding
--- COST     three reads an event, and three more of one that is old
+-- COST     three reads per event, and three more for an old one
 local reply = {}
 for at = 1, #ARGV, 2 do
   local id = ARGV[at]
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.seq, ITEM.notify)
-  -- The newest stands last; what is folded stands first, whatever its number.
+  -- The newest event is last. Reduced events are first, regardless of their number.
   local behind = bounded(w[3], 0) - number(ARGV[at + 1])
   local stored = behind >= 0 and call('LINDEX', key(KEY.log, id), text(-1 - behind))
   if not stored then

@@ -1,4 +1,4 @@
--- Stands before the scripts that record events and attempts.
+-- Preface of the scripts that record events and attempts.
 
 -- Records events, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
 -- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. The item's log gets the events, the outbox
@@ -21,7 +21,7 @@ local function record(id, seq, channel, events, first, last)
   call('HSET', key(KEY.item, id), ITEM.seq, newest)
 end
 
--- Adds a line to the item's log of attempts, which outlives its newest line by some ms.
+-- Adds a line to the item's log of attempts. The log expires `ms` after its newest line.
 local function note(id, line, ms)
   local log = key(KEY.attempts, id)
   if call('RPUSH', log, line) > 20 then call('LPOP', log) end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Opens a quarantined item again, due now, with the span it had at first.
+-- Reopens a quarantined item, due now, with its original span.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id

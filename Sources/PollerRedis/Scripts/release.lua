@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Gives items back untouched, due when they were due before.
+-- Releases items without a result. They keep the due time they had before.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     owner, then for each lease two values: id, token
--- RETURNS  for each lease 1 (given back, now or before) or 0 (LEASELOST: nothing written)
+-- RETURNS  for each lease 1 (released, now or before) or 0 (LEASELOST: nothing written)
 -- USES     releasing
--- COST     two reads and three writes an item
+-- COST     two reads and three writes per item
 local owner, now = ARGV[1], clocks()
 local before = head_of_partition()
 local results = {}

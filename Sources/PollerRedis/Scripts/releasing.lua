@@ -1,6 +1,6 @@
--- Stands before the scripts that give items back untouched: release.lua and recall.lua.
+-- Preface of the scripts that release items without a result: release.lua and recall.lua.
 
--- Ends a lease as if it had never been: the item is due when it was due before, or now after a hint.
+-- Ends a lease as if it had never existed: the item keeps its due time, or is due now after a hint.
 local function let_go(id, token, marks, wheel, due, lane, now)
   local isHinted = sub(marks, 1, 1) == MARK.hinted
   if isHinted then due = min(now, number(due)) end

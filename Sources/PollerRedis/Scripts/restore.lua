@@ -1,20 +1,20 @@
 #!lua
--- Puts watches back that an archive has: closed as they were, with what was told of them. What is there, open
--- or closed, stays as it is. Nobody is told anything: nothing is in a wheel or in the outbox, and nothing is
--- published.
+-- Restores watches from an archive: closed as they were, with their events. An existing watch, open or closed, is left
+-- unchanged. Nothing is delivered: no item is in a schedule or in the outbox, and no event is published.
 --
--- Their age counts from now on, or what has outlived its retention in the archive would be forgotten at once.
+-- Their age counts from now on. Otherwise a watch that outlived its retention in the archive would be removed at once.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch: id, source, state (see WatchRecord), lane, beginning and deadline ms, run,
---          seq, why it is closed, what is remembered of its payment or '', order that is paid or '', seq of the
---          last event that is not there, notify (URLs by newline) and metadata, which may be short (see ShortText),
---          last error or '', entries in the index (searching.lua), how many values its options have, how many entries
---          its log has, the options (each field, then its value; WatchOption), and the log
+-- ARGV     for each watch: id, source, state (see WatchRecord), lane, beginning and deadline ms, run, seq, why it is
+--          closed, its stored payment or '', its order or '', seq of the last event that is missing, notify (URLs by
+--          newline) and metadata, which may be short (see ShortText), last error or '', entries in the index
+--          (searching.lua), how many values its options have, how many entries its log has, the options (each field,
+--          then its value; WatchOption), and the log
 -- RETURNS  for each 1, or 0 where there is one already
--- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
+-- ERRORS   IDCLASH: another source has this id; nothing of the batch is written
 -- USES     texts, created, searching, folding
--- COST     a read for what is there; else seven writes and two reads, one an entry in the index and one for the log
+-- COST     one read for an existing watch; else seven writes and two reads, one per entry in the index and one for the
+--          log
 local VALUES = 18
 local _, wall = clocks()
 local at = 1
@@ -69,6 +69,6 @@ while ARGV[at] do
   replies[#replies + 1] = restore(at, options, log)
   at = at + VALUES + options + log
 end
--- What was there may have left nothing to write: here is something that replicas can be waited for with.
+-- If all watches exist, nothing was written. This write lets the caller wait for replicas.
 call('HSET', KEYS[1], META.joined, int(wall))
 return replies

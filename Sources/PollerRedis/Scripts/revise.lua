@@ -1,14 +1,13 @@
 #!lua flags=allow-oom
--- Changes what deliveries remember of themselves, and makes them due now or leaves them where they are;
--- unless somebody holds them or has changed them meanwhile.
+-- Changes the stored state of deliveries, and makes them due now or leaves their due time, unless they are leased or
+-- have changed meanwhile.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     0 to make them due, 1 to end the holds of their lanes too, '-' to leave them where they are, not
---          set aside any more; then for each three values: id, state (packed) as it was read, state as it
---          is to be
+-- ARGV     0 to make them due, 1 to end the holds of their lanes too, '-' to leave their due time and end their
+--          quarantine; then for each three values: id, state (packed) as it was read, new state
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
 -- USES     created
--- COST     four reads and about four writes an item, and seven commands for one that is opened again
+-- COST     four reads and about four writes per item, and seven commands for one that is reopened
 local now = clocks()
 local before = head_of_partition()
 local results = {}

@@ -1,22 +1,22 @@
 #!lua flags=no-writes
--- Pages through the ids of the items that are under an entry of the index.
+-- Pages through the ids of the items under an entry of the search index.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     entry: a fingerprint, or a space and a prefix of a word (a whole word has a space after it); place
---          ('0' at the start), about how many to read, accounts, each between spaces, or '' for all: items of
---          others are left out here, so that no answer takes longer for them; entries with line breaks between:
---          items under one of them are left out, because the search for that entry returns them
--- RETURNS  {place of the rest, or '0' when there is none, how many entries were read, id, id, …}; nothing for a
---          partition that is being filled
+-- ARGV     entry: a fingerprint, or a space and a prefix of a word (a whole word has a space after it); position ('0'
+--          at the start), about how many to read, accounts, each between spaces, or '' for all: items of other accounts
+--          are left out here, so that no response takes longer for them; entries separated by line breaks: items under
+--          one of them are left out, because the search for that entry returns them
+-- RETURNS  {position of the remaining entries, or '0' when there are none, how many entries were read, id, id, …};
+--          nothing for a partition that is being filled
 -- USES     created
--- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; for words a
---          command for each leaf of a hundred, and for prefixes a read for each entry; with accounts, and with
---          entries that others return, one read for each match
+-- COST     O(size of the bucket), which is small, or O(how many) where one entry has many items; for words one command
+--          per leaf of a hundred, and for prefixes one read per entry; with accounts, and with entries that others
+--          return, one read per match
 if stage == STAGE.filling then return { '0', '0' } end
 local term, place, most, accounts, others = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4], ARGV[5] or ''
 local reply = { '0', '0' }
 
--- The place after an entry of a word is the entry, in hexadecimal digits: it may have any character.
+-- The position after an entry of a word is the entry, in hexadecimal digits: it may have any character.
 local function text_of(digits)
   return (string.gsub(digits, '%x%x', function(pair) return string.char(tonumber(pair, 16)) end))
 end
@@ -24,7 +24,7 @@ local function digits_of(entry)
   return (string.gsub(entry, '.', function(char) return format('%02x', byte(char)) end))
 end
 
--- Whether a text of fingerprints contains one.
+-- Returns whether a text of fingerprints contains one.
 local function has_term(terms, wanted)
   for at = 1, #terms, SEARCH.term do
     if sub(terms, at, at + SEARCH.term - 1) == wanted then return true end
@@ -32,8 +32,8 @@ local function has_term(terms, wanted)
   return false
 end
 
--- Whether this search returns an item, so that it is found once. Items under one of the other entries are left out. If
--- several words of an item have the prefix, it is returned for the first of them.
+-- Returns whether this search returns an item, so that the item is found once. Items under one of the other entries are
+-- left out. If several words of an item have the prefix, it is returned for the first of them.
 local function is_told(id, word, beginning)
   if not is_of(accounts, id) then return false end
   if others == '' and not beginning then return true end
@@ -75,7 +75,7 @@ if sub(term, 1, 1) == ' ' then
   return reply
 end
 
--- A place among words is not valid in a bucket.
+-- A position among words is not valid in a bucket.
 if not match(place, '^%d+$') then place = '0' end
 local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
   'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])

@@ -1,23 +1,23 @@
--- Precedes the scripts that put items into the index of searches or remove them from it; follows created.lua.
+-- Preface of the scripts that add items to the search index or remove them from it; follows created.lua.
 --
--- There are two sorts of entries, which callers pass as one text: fingerprints without spaces, then each word after
--- a space.
+-- There are two kinds of entries, which callers pass as one text: fingerprints without spaces, then each word after a
+-- space.
 --
--- A fingerprint (SearchTerm.swift) is TERM characters; its first BUCKET name a hash of the partition, in which the rest
+-- A fingerprint (SearchTerm.swift) is TERM characters. Its first BUCKET name a hash of the partition, in which the rest
 -- and the item's id are a field. A word (IndexedWord.swift) is in leaves like those of the index by creation, sorted as
 -- `<word> <id>`, so that its prefixes find it. An item keeps its own entries: fingerprints in `ITEM.terms`, words with
--- spaces between in `ITEM.words` and `ITEM.moreWords`. So a script that deletes the item can remove them, even if
--- other metadata are searched by then.
+-- spaces between in `ITEM.words` and `ITEM.moreWords`. So a script that deletes the item can remove them, even if other
+-- metadata are searched by then.
 local TERM, BUCKET, TERMS_MAX, WORDS_BYTES = SEARCH.term, SEARCH.bucket, SEARCH.termsMax, SEARCH.wordsBytes
 
--- The position of a fingerprint among those of an item; nil if it is not there.
+-- Returns the position of a fingerprint among those of an item; nil if it is not there.
 local function place_among(terms, term)
   for at = 1, #terms, TERM do
     if sub(terms, at, at + TERM - 1) == term then return at end
   end
 end
 
--- The entry of a word of an item.
+-- Returns the entry of a word of an item.
 local function word_entry(word, id) return word .. ' ' .. id end
 
 -- Calls a function for each fingerprint and each word of a text.
@@ -66,13 +66,13 @@ local function add_to_index(id, entries)
   call('HSET', item, unpack(values))
 end
 
--- The entries of an item, in the form that callers pass.
+-- Returns the entries of an item, in the form that callers pass.
 local function entries_of(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.words, ITEM.moreWords)
   return (w[1] or '') .. (w[2] and ' ' .. w[2] or '') .. (w[3] and ' ' .. w[3] or '')
 end
 
--- Takes an item out of the index; its entries are those it was put under.
+-- Removes an item from the index. The entries are those stored with the item.
 local function take_from_index(id)
   each_entry(entries_of(id), function(term)
     call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)

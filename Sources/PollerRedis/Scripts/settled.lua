@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- The instant before which every event of the partition has been acknowledged by the notifiers.
+-- Returns the time before which the notifiers have acknowledged every event of the partition.
 --
 -- KEYS[1]  meta key of the partition
 -- RETURNS  ms, by the ids of the outbox: of the oldest entry that is not acknowledged, or now
@@ -18,12 +18,12 @@ for _, flat in ipairs(call('XINFO', 'GROUPS', stream)) do
     local recorded = facts_of(call('XINFO', 'STREAM', stream))['last-generated-id']
     if facts['pending'] > 0 then
       needed = call('XPENDING', stream, group)[2]
-    -- A new part of a partition that was split begins behind numbers that it never had.
+    -- A new part of a split partition begins after numbers that it never had.
     elseif read ~= recorded and #call('XRANGE', stream, '(' .. read, '+', 'COUNT', '1') > 0 then
       needed = read
     end
     return needed and string.match(needed, '^%d+') or int(clock())
   end
 end
--- Without the group nobody has read anything yet.
+-- Without the group, no entry has been read.
 return '0'

@@ -1,11 +1,12 @@
 #!lua
--- Gives a partition the clock of the one it is split from, or tells it; and where its outbox goes on.
+-- Sets the clock of a partition to that of the partition it is split from, or returns it; also where its outbox
+-- continues.
 --
--- The queue's clock must not go back for what moves, nor an event there have an earlier number than the ones
--- of the same payment that were recorded before.
+-- The queue's clock must not go back for moved items. Nor may an event there have a lower number than earlier events of
+-- the same payment.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     nothing to tell it; else what it tells, as it was answered
+-- ARGV     nothing to return it; else the values to set, as they were returned
 -- RETURNS  {now ms of the queue, back, gap, its end, sum of gaps, faded, history, whole, newest outbox id}
 -- COST     five commands
 local stream = key(KEY.outbox)
@@ -29,7 +30,7 @@ for at, field in ipairs({ META.gap, META.gapEnd, META.gapsSum, META.faded, META.
 end
 if ARGV[9] ~= '' then
   redis.pcall('XGROUP', 'CREATE', stream, GROUP.notifier, '0', 'MKSTREAM')
-  -- It refuses to go back.
+  -- Redis refuses a lower id.
   redis.pcall('XSETID', stream, ARGV[9])
 end
 return 1

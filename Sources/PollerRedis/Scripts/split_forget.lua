@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Takes items or lanes out of a partition that are in another one now; or out of one that is being filled, where
--- they were copied and have changed since.
+-- Removes items or lanes that have moved to another partition, or copies in a partition being filled whose originals
+-- have changed since.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     items or lanes, who splits it, then of an item its name and its lane, of a lane its name and ''
--- RETURNS  how many; -1 where the partition has not got so far, or is not being filled by that one
+-- ARGV     items or lanes, the process that splits it, then of an item its name and its lane, of a lane its name and ''
+-- RETURNS  how many; -1 if the partition has not reached that stage, or another process fills it
 -- USES     created, searching
--- COST     a write for each list and entry of the index, and one for its keys
+-- COST     one write per list and entry of the index, and one for its keys
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.copied and (m[1] ~= STAGE.filling or m[2] ~= ARGV[2]) then return -1 end
 local isItems = ARGV[1] == 'items'

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- Names what of a partition is to be moved, part by part.
+-- Lists the lanes and items of a partition that are to be moved, in pages.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     what: lanes of a kind of key (s occupied, L known), k those with settings, or items of one (h closed,
---          d orders, x set aside), or of a lane (z, u and the lane); how many were seen, most, lane or ''
+-- ARGV     the list: lanes of a kind of key (s occupied, L known), k those with settings, or items of one (h closed, d
+--          orders, x set aside), or of a lane (z, u and the lane); how many were listed before, most, lane or ''
 -- RETURNS  {name, name, …} of lanes; {item, lane, item, lane, …} of items
--- COST     O(log n + most); of items one read each
+-- COST     O(log n + most); one read per item
 local kind, seen, most = ARGV[1], number(ARGV[2]), number(ARGV[3])
 if kind == KEY.lanesWithSettings then return call('SMEMBERS', key(kind)) end
 local set = key(kind, ARGV[4] ~= '' and ARGV[4] or nil)

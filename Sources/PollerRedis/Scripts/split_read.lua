@@ -1,12 +1,12 @@
 #!lua flags=no-writes
--- Reads items or lanes with all that is kept of them, to be written to another partition (split_write.lua).
+-- Reads items or lanes with all of their data, to write them to another partition (split_write.lua).
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     items or lanes; or sums, to be told of items whether they have changed; then their names
--- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, what it holds, …},
---          {list or wheel, score, …}, sum}; of what is gone the third and fourth are empty. Of sums that alone
+-- ARGV     items or lanes; or sums, to check whether items have changed; then their names
+-- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, its value, …}, {list or
+--          schedule, score, …}, sum}; if it is gone, the third and fourth are empty. For sums only the sum
 -- USES     created, searching
--- COST     two reads a key that there is, one a list, and a digest
+-- COST     two reads per existing key, one per list, and a digest
 local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }
 local lists = isItems and { KEY.closed, KEY.quarantine, KEY.orders }

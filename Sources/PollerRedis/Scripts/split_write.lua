@@ -1,16 +1,15 @@
 #!lua
--- Writes items or lanes that were read from another partition, over what an earlier try has left of them.
+-- Writes items or lanes that were read from another partition, over the remains of an earlier attempt.
 --
--- Only a partition that is being filled takes them, and from who began to last: whoever comes late would put back
--- what has changed since it was read.
+-- Only a partition that is being filled accepts them, and only from the process that began last: a late process would
+-- restore values that have changed since.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     the process that splits it; then for each: name, its lane or '', entries in the index, how many keys, how
---          many lists; then
---          of each key three values and of each list two, as split_read.lua tells them
--- RETURNS  how many; -1 where the partition is not being filled by that one
+--          many lists; then of each key three values and of each list two, as split_read.lua returns them
+-- RETURNS  how many; -1 if another process fills the partition, or none does
 -- USES     created, searching
--- COST     a write for each key, list and entry, and ten commands for an item's place by creation
+-- COST     one write per key, list and entry, and ten commands for an item's index entry by creation
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.filling or m[2] ~= ARGV[1] then return -1 end
 local at, count = 2, 0
@@ -31,7 +30,7 @@ while at <= #ARGV do
     else
       local is_wheel = list == REST or list == URGENT
       call('ZADD', key(list, is_wheel and lane or nil), ARGV[at + 1], name)
-      -- So that it is found there also where its lane was never copied.
+      -- So that the item is found even if its lane was never copied.
       if is_wheel then call('ZADD', key(KEY.occupiedLanes), '0', lane) end
     end
     at = at + 2

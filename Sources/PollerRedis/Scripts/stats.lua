@@ -1,15 +1,16 @@
 #!lua flags=no-writes
--- Counts what a partition holds, some lanes at a time.
+-- Counts the contents of a partition, some lanes at a time.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     rank of the first lane, most lanes
--- RETURNS  {waiting, overdue, leased, closed (without orders and incidents), entries in the outbox, not yet acknowledged, lanes,
---          quarantined, oldest due ms or -1, paused, held, circuits open of those not paused, next rank or -1}; all but
---          those of lanes are told with the first of them. Of a partition that is being filled there is nothing
--- COST     five reads a lane, the groups of the outbox, and at most 100 of its entries
+-- RETURNS  {waiting, overdue, leased, closed (without orders and incidents), entries in the outbox, not yet
+--          acknowledged, lanes, quarantined, oldest due ms or -1, paused, held, open circuits of lanes that are not
+--          paused, next rank or -1}; all counts except those of lanes are returned with the first page. A partition
+--          that is being filled counts as empty
+-- COST     five reads per lane, the groups of the outbox, and at most 100 of its entries
 local now, _, back = clocks()
 if stage == STAGE.filling then
-  -- What is in it is counted where it comes from.
+  -- Its contents are counted in the partition they come from.
   return { 0, 0, 0, 0, 0, 0, 0, 0, '-1', 0, 0, 0, -1 }
 end
 local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -28,7 +29,7 @@ for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), first, first + coun
   end
   if lane.paused then paused = paused + 1 end
   if (lane.heldUntil or 0) > now then held = held + 1 end
-  -- What a person has stopped is not asked, so it does not fail.
+  -- A paused lane is not polled, so it does not fail.
   if not lane.paused and (lane.failures or 0) >= FAILURES_MAX then open = open + 1 end
 end
 local following = first + count < total and first + count or -1
@@ -41,7 +42,7 @@ if first == 0 then
       local facts = {}
       for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
       if facts['name'] == GROUP.notifier then
-        -- Once Redis has read its files again the group's own lag can be far too long.
+        -- After Redis has reloaded its files, the group's own lag can be far too high.
         local read = '(' .. facts['last-delivered-id']
         behind = #call('XRANGE', key(KEY.outbox), read, '+', 'COUNT', 100)
         if behind == 100 then behind = math.max(behind, facts['lag'] or entries) end
@@ -49,7 +50,7 @@ if first == 0 then
       end
     end
   end
-  -- Orders and incidents are items that are closed from their beginning.
+  -- Orders and incidents are items that are closed from the start.
   local closed = call('ZCARD', key(KEY.closed)) - call('ZCARD', key(KEY.orders))
     - call('SCARD', key(KEY.incidentItems))
   numbers = { call('ZCARD', key(KEY.leaseEnds)), max(closed, 0), entries, behind,

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Writes an entry of a suppressed recipient, its note, or its place in the list. It also writes to a store that is
--- full, because then, too, a recipient must not get mail against their will.
+-- Writes an entry of a suppressed recipient, its note, or its position in the list. A full store accepts this write:
+-- even then, a recipient must not get mail against their will.
 --
 -- KEYS[1]  the recipient's entry, or its note; or the list
 -- ARGV     the reason, or the note; or the entry's id, and its time in ms

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Sets an entry aside that has ended several processes. An entry of the outbox leaves it by this, so that no reader
--- meets it again; its fields are kept for a redrive. The event stays in the log of its item.
+-- Sets an entry aside that has ended several processes. An entry of the outbox is removed from it, so that no reader
+-- gets it again; its fields are kept for a redrive. The event stays in the log of its item.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, the most entries that are kept, the entry as JSON, the id in the outbox or ''
 -- RETURNS  1, or 0 when as many are kept already
 -- COST     about ten commands
--- Whether an id of the outbox, `<ms>-<n>`, is later than another: they do not compare as strings.
+-- Returns whether an id of the outbox, `<ms>-<n>`, is later than another: they do not compare as strings.
 local function is_later(a, b)
   local a_ms, a_n = match(a, '^(%d+)-(%d+)$')
   local b_ms, b_n = match(b, '^(%d+)-(%d+)$')
@@ -37,7 +37,7 @@ if entry ~= '' then
   if account then json = json .. ',"account":' .. cjson.encode(account) end
   json = json .. '}'
   call('HSET', key(KEY.setAsideFields), id, cmsgpack.pack(found[2]))
-  -- Readers that have come to it must not be ahead of the newest entry ever recorded.
+  -- Readers that have reached the entry must not be ahead of the newest entry ever recorded.
   if is_later(entry, call('HGET', KEYS[1], META.newestSetAside) or '0-0') then
     call('HSET', KEYS[1], META.newestSetAside, entry)
   end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Ends the quarantine of an entry. One of the outbox is put back behind the newest, or dropped.
+-- Ends the quarantine of an entry. An entry of the outbox is appended to it again, or dropped.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, '1' to put it back
+-- ARGV     id, '1' to append it again
 -- RETURNS  the entry as JSON, or false when it is not set aside
 -- COST     about six commands
 local now = clocks()

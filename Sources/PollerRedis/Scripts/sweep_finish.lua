@@ -1,11 +1,10 @@
 #!lua flags=allow-oom
--- Notes how far a sweep has come, gives it back, and counts events that no webhook has brought.
+-- Stores the progress of a sweep, releases it, and counts events that no webhook has delivered.
 --
 -- KEYS[1]  the account's sweep, as in sweep_take
 -- KEYS[2]  the account's unseen events: zset id -> seen ms, at most 10,000
--- ARGV     owner, cursor, 1 when caught up, pause ms, what a webhook may take ms, name of a mark
---          before the event's id, how long nothing is to be read again ms or '', then the ids of unseen
---          events
+-- ARGV     owner, cursor, 1 when caught up, pause ms, the longest time a webhook may take ms, name of a mark before the
+--          event's id, for how long events are not read again ms or '', then the ids of unseen events
 -- RETURNS  missed events, or -1 when the sweep was taken over
 -- COST     O(events), two writes and one for those judged
 local t = redis.call('TIME')

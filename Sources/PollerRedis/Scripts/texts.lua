@@ -1,33 +1,33 @@
--- Stands before the scripts that read or write the texts of a watch: its notify URLs, its metadata, its secret.
+-- Preface of the scripts that read or write the texts of a watch: its notify URLs, its metadata, its secret.
 --
--- A short text is in the item itself (ShortText.swift), and is passed to scripts after SHORT.mark. A longer one is among
--- the item's long values. A text is in one of the two places.
+-- A short text is in the item itself (ShortText.swift), and is passed to scripts after SHORT.mark. A longer one is
+-- among the item's long values. A text is in one of the two.
 
 local FRAGMENTS = SHORT.fragments
 
--- A short text as it was before it was made short.
+-- Returns the full form of a short text.
 local function unabridged(short) return (string.gsub(short, '%c', FRAGMENTS)) end
 
 local function is_short(value) return byte(value) == SHORT.mark end
 local function is_long(value) return value ~= '' and not is_short(value) end
 
--- The notify URLs of an item, whose short ones were read with it; false for none.
+-- Returns the notify URLs of an item, or false. `short` is the short form, which was read with the item.
 local function notify_of(id, short)
   return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.notify)
 end
 
--- The metadata of an item, in the same way.
+-- Returns the metadata of an item, in the same way.
 local function metadata_of(id, short)
   return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.metadata)
 end
 
--- Adds a field to what is about to be written.
+-- Adds a field to the fields to write.
 local function add(fields, field, value)
   fields[#fields + 1] = field
   fields[#fields + 1] = value
 end
 
--- Adds a value, where there is one, to what is about to be written of an item, or of its long values.
+-- Adds a value, if any, to the fields to write of an item, or of its long values.
 local function place(value, item, field, long, long_field)
   if is_short(value) then
     add(item, field, sub(value, 2))
@@ -36,7 +36,7 @@ local function place(value, item, field, long, long_field)
   end
 end
 
--- Puts a value in the place of the one that there is.
+-- Replaces the current value.
 local function replace(id, value, field, long_field)
   if is_short(value) then
     call('HSET', key(KEY.item, id), field, sub(value, 2))

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- Drops outbox entries that are old and that the notifiers have dealt with, and the names of notifiers
--- that have not read for as long.
+-- Drops old outbox entries that the notifiers have acknowledged, and the names of notifiers that have not read for as
+-- long.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     retention ms, about the most entries that are dropped
--- RETURNS  how many were dropped; there may be more where that is half of the most, or above
--- COST     O(dropped), and two reads for each group
+-- RETURNS  how many were dropped; there may be more if that is at least half of the most
+-- COST     O(dropped), and two reads per group
 local stream = key(KEY.outbox)
 if call('EXISTS', stream) == 0 then return 0 end
 
--- `<ms>-<n>` as two numbers: ids do not compare as strings.
+-- Parses `<ms>-<n>` as two numbers: ids do not compare as strings.
 local function parts(id)
   local ms, n = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(ms), tonumber(n)
@@ -21,7 +21,7 @@ local function earlier(a, b)
   return a_n < b_n
 end
 
--- Without a group nobody has read anything yet.
+-- Without a group, no entry has been read.
 local groups = call('XINFO', 'GROUPS', stream)
 if #groups == 0 then return 0 end
 local keep = int(older_than(tonumber(ARGV[1]))) .. '-0'
@@ -36,7 +36,7 @@ for _, group in ipairs(groups) do
     needed = int(ms) .. '-' .. int(n + 1)
   end
   if earlier(needed, keep) then keep = needed end
-  -- Each process reads by a name of its own; what it left behind others take over.
+  -- Each process reads under its own name. Other processes take over the entries it left behind.
   for _, consumer in ipairs(call('XINFO', 'CONSUMERS', stream, facts['name'])) do
     local reader = {}
     for at = 1, #consumer, 2 do reader[consumer[at]] = consumer[at + 1] end
@@ -48,8 +48,8 @@ end
 local newest = call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
 call('HSET', KEYS[1], META.trimmed, newest[1])
--- Whole nodes of the stream, of some hundred entries at most; then what is left of the last one. A step
--- that was ended by its limit has dropped more than half of it.
+-- First trims whole nodes of the stream, of about a hundred entries, then the remainder of the last one. A step that
+-- reached its limit has dropped more than half of it.
 local most = tonumber(ARGV[2])
 local dropped = call('XTRIM', stream, 'MINID', '~', keep, 'LIMIT', int(most))
 if dropped < most / 2 then dropped = dropped + call('XTRIM', stream, 'MINID', keep) end
