@@ -1,16 +1,16 @@
 import Poller
 import PollerIdentity
 
-/// When which event was accepted, of a delivery whose attempts are forgotten.
+/// The accepted events of a delivery whose attempts were removed, with their times.
 ///
-/// *Shape*: `seq.seconds` for the oldest, the seconds since 1970 in hex, and then, with commas between, `seq+seconds`
-/// since the one before: `1.6925e1a3,2+3c,3+0`. Of more than have room the newest, some ten: a record with a longer
-/// value would take Redis three times as much.
+/// *Shape*: `seq.seconds` for the oldest, the seconds since 1970 in hex, and then, separated by commas, `seq+seconds`
+/// since the previous one: `1.6925e1a3,2+3c,3+0`. Only the newest that fit are kept, about ten: a longer value would
+/// make Redis use three times as much memory for the record.
 enum AcceptedLine {
-    /// What Redis keeps compact in a hash (`hash-max-listpack-value`).
+    /// The longest value that Redis keeps compact in a hash (`hash-max-listpack-value`).
     static let lengthMax = 64
 
-    /// Reads them as attempts of which little else is known.
+    /// Reads the events as attempts whose other details are unknown.
     static func attempts(_ line: String) -> [AttemptRecord] {
         var before: Int64 = 0
         return line.split(separator: ",").compactMap { entry in

@@ -5,12 +5,12 @@ import SafeNumbers
 /// A delivery in Redis.
 ///
 /// *Shape*: source = the watch's source, facts `kind|account`, lane = the endpoint, state
-/// `cursor|failures|attempts|retry at ms|failed since ms|newest told to the fallback|dead seqs|those
-/// to send again|digest of the event at the cursor|those the fallback is owed`, the seqs with commas
-/// between (missing before the first attempt, and without the empty values at its end). An inline URL of up to
-/// 64 bytes is a field of the item, a longer one its private value; a registered endpoint has none.
+/// `cursor|failures|attempts|retry at ms|failed since ms|newest sent to the fallback|dead seqs|seqs to send
+/// again|digest of the event at the cursor|seqs pending for the fallback`. Seqs are separated by commas. The state is
+/// missing before the first attempt, and ends without its trailing empty values. An inline URL of up to 64 bytes is a
+/// field of the item, a longer one its private value. A registered endpoint has none.
 enum DeliveryRecord: ItemRecord {
-    /// Where mark.lua puts an inline URL: in the item itself, or among its long values.
+    /// Returns where mark.lua stores an inline URL: in the item itself, or among its long values.
     static func place(of url: NotifyURL?) -> String {
         let isShort = (url?.description.utf8.count ?? 0) <= ShortText.bytesMax
         return isShort ? String(ItemField.url.rawValue) : ""
@@ -41,12 +41,12 @@ enum DeliveryRecord: ItemRecord {
 
     static func state(after change: DeliveryChange) -> String { text(of: change.state) }
 
-    /// What was given up has its reason, whatever came of what followed.
+    /// Returns the last error; a dead letter keeps its reason, regardless of later results.
     static func error(of change: DeliveryChange) -> String? {
         change.lastError ?? (change.keepsError ? ItemError.kept : nil)
     }
 
-    /// Deliveries have none.
+    /// Deliveries have no payment.
     static func payment(after change: DeliveryChange) -> String? { nil }
 
     static func secret(
@@ -62,7 +62,7 @@ enum DeliveryRecord: ItemRecord {
         change.attempt.map { .attempt(AttemptLine.text($0)) } ?? .nothing
     }
 
-    /// The state as it is stored; without the empty values at its end.
+    /// The stored form of a state, without its trailing empty values.
     static func text(of state: DeliveryState) -> String {
         func ms(_ time: Timestamp?) -> String { time.map { String($0.ms) } ?? "" }
         func part(_ part: DeliveryPart) -> String {
@@ -84,7 +84,7 @@ enum DeliveryRecord: ItemRecord {
         return Packed.join(parts)
     }
 
-    /// The values that are written even where they are empty.
+    /// The number of leading values that are written even if they are empty.
     private static let partsMin = 4
 
     /// Reads a state; `nil` when a number in it is out of range.
@@ -131,11 +131,11 @@ enum DeliveryRecord: ItemRecord {
 
 /// An attempt as a line of the log of its delivery.
 ///
-/// *Shape*: `at ms|seq|number|outcome|class|code|phases|event|address|reason|excerpt`, the phases in ms
-/// with commas between, what is unknown left empty; a success ends with its address. About 80 bytes
-/// for a success, up to 1.3 KB for a failure.
+/// *Shape*: `at ms|seq|number|outcome|class|code|phases|event|address|reason|excerpt`, the phases in ms separated by
+/// commas, unknown values empty. The line of a success ends with its address. About 80 bytes for a success, up to 1.3
+/// KB for a failure.
 enum AttemptLine {
-    /// The letter of an outcome.
+    /// Returns the letter of an outcome.
     static func letter(of outcome: AttemptResult.Outcome) -> String {
         switch outcome {
         case .delivered: "d"
@@ -169,7 +169,7 @@ enum AttemptLine {
         return Packed.join(parts)
     }
 
-    /// Reads a line; nil when it is none.
+    /// Reads a line; `nil` if it is not valid.
     static func attempt(_ line: String) -> AttemptRecord? {
         let parts = line.split(
             separator: "|",
@@ -181,7 +181,7 @@ enum AttemptLine {
             let outcome = Self.outcome(of: parts[3]),
             let kind = AttemptClass(rawValue: parts[4])
         else { return nil }
-        // After the phases: the digest of the message.
+        // The digest of the message follows the phases.
         let phases = parts[6].split(separator: ",", omittingEmptySubsequences: false)
         func phase(_ index: Int) -> Int? { index < phases.count ? Int(count: phases[index]) : nil }
         var record = AttemptRecord(

@@ -6,11 +6,11 @@ import SafeNumbers
 
 /// A registered endpoint in Redis.
 ///
-/// *Shape*: `<created ms> <updated ms> <account> <JSON>`; the script owns what stands before the
-/// JSON, so that times are the store's. Its secrets and the values of its headers are sealed where there is
-/// a master key; its URL is not, which the API tells too.
+/// *Shape*: `<created ms> <updated ms> <account> <JSON>`. The script writes the part before the JSON, so its times are
+/// the store's. Its secrets and header values are encrypted if there is a master key. Its URL is not, because the API
+/// also returns it.
 enum EndpointRecord {
-    /// The JSON of what the owner chose.
+    /// Returns the JSON of the owner's settings.
     static func json(
         _ endpoint: Endpoint,
         sealedBy keys: MasterKeys
@@ -19,9 +19,9 @@ enum EndpointRecord {
             .stored(as: "the endpoint \(endpoint.id)")
     }
 
-    /// Reads a value; nil when it is none of ours.
+    /// Reads a value; `nil` if it is not valid.
     ///
-    /// - Throws: ``SealError`` when a secret in it does not open.
+    /// - Throws: ``SealError`` if a secret in it cannot be decrypted.
     static func endpoint(
         _ id: String,
         _ value: String,
@@ -48,7 +48,7 @@ enum EndpointRecord {
         }
     }
 
-    /// The value with what is not sealed by the first key sealed anew; nil when nothing is to be done.
+    /// Re-encrypts a value's secrets that are not encrypted by the first key; `nil` if nothing changes.
     static func resealed(
         _ id: String,
         _ value: String,
@@ -64,7 +64,7 @@ enum EndpointRecord {
         return "\(parts[0]) \(parts[1]) \(parts[2]) \(json)"
     }
 
-    /// Seals and opens what is secret of one endpoint.
+    /// Encrypts and decrypts the secrets of one endpoint.
     private struct Seals {
         let keys: MasterKeys
         let secret: SealedPlace
@@ -82,7 +82,7 @@ enum EndpointRecord {
         }
     }
 
-    /// What is stored; what is left at its standard is missing.
+    /// The stored form, without default values.
     private struct Wire: Codable {
         struct Limit: Codable {
             let rate: Double
@@ -97,7 +97,7 @@ enum EndpointRecord {
             let request: String?
         }
 
-        /// Why it was disabled, when, and whether no person has done it.
+        /// The reason and time of disabling, and whether the system did it.
         struct Disabled: Codable {
             let reason: String
             let atMs: Int64
@@ -133,10 +133,11 @@ enum EndpointRecord {
         let disabled: Disabled?
         let notifyBy: NotifyBy?
 
-        /// The rates of a limit, requests a second: from one in about twelve days, and more than any server accepts.
+        /// The valid rates of a limit, in requests per second: from one in about twelve days to more than any server
+        /// accepts.
         private static let rates = 0.000_001...1e9
 
-        /// What of it is sealed.
+        /// The encrypted values.
         var sealed: [String] {
             (secrets ?? []).map(\.value) + (headers ?? []).map(\.value)
         }
@@ -273,7 +274,7 @@ enum EndpointRecord {
 }
 
 extension Encodable {
-    /// The JSON that is stored for a record; the error names it as `what`.
+    /// Returns the JSON of a record, which the error calls `what`.
     func stored(as what: String) throws(StoreError) -> String {
         do {
             let encoder = JSONEncoder()

@@ -1,8 +1,8 @@
-/// What recorded events are made of, for zlib: the nearer the end, the cheaper to name.
+/// The zlib dictionary for recorded events.
 ///
-/// It is part of the form of what is stored (``PackedEvent/mark``): it never changes, and a better one gets
-/// a mark of its own. Made of the events of a source that is paid, with names and values of the other
-/// kinds of events and objects before them (Stripe's OpenAPI fixtures, without their values).
+/// References to text near the end are cheaper. The dictionary is part of the stored format (``PackedEvent/mark``), so
+/// it never changes. A better one gets a mark of its own. It is made of the events of a source that is paid, after the
+/// names and values of the other kinds of events and objects (Stripe's OpenAPI fixtures, without their values).
 enum EventDictionary {
     static let text = #"""
         {"amount":100,"amount_captured":0,"amount_refunded":0,"application":null\#

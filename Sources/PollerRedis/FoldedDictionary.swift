@@ -1,7 +1,7 @@
-/// What folded events are made of (``FoldedEvents``), behind ``EventDictionary``: the summaries of a card's intent
-/// and of a source that are paid, as they follow each other.
+/// The zlib dictionary for folded events (``FoldedEvents``), used after ``EventDictionary``.
 ///
-/// It is part of the form of what is stored, as that is: it never changes, and a better one gets a mark of its own.
+/// It has the consecutive summaries of a card's intent and of a source that are paid. It is part of the stored format,
+/// so it never changes. A better one gets a mark of its own.
 enum FoldedDictionary {
     static let text = #"""
         {"id":"0","type":"payment_intent.requires_action","account":"","source":"",\#

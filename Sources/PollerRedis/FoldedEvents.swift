@@ -2,50 +2,50 @@ import CZlib
 import Poller
 import PollerIdentity
 
-/// What is left of all events of a watch that ended long ago, as one entry of its log.
+/// The reduced events of a watch that ended long ago, as one entry of its log.
 ///
-/// *Problem.* Without their bodies five events are five entries of some 90 bytes, of which nearly all says the
-/// same again: the order, the kind, the payment, the names of members.
+/// *Problem.* Without their bodies, five events are five entries of about 90 bytes. Nearly all of that is repetition:
+/// the order, the kind, the payment, the names of members.
 ///
-/// *Approach.* Their summaries (``Event/shortSummary``) one after the other as one raw deflate stream, with a
-/// dictionary of such (``FoldedDictionary``): what an event has in common with the one before, and with those of
-/// other payments, costs a few bytes. Only a
-/// program can make it, so the janitor reads the logs (bodies.lua), and writes what is left where nothing
-/// was added meanwhile (fold.lua).
+/// *Approach.* Their summaries (``Event/shortSummary``) are joined into one raw deflate stream, with a dictionary of
+/// summaries (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other
+/// payments, then cost a few bytes. Only a program can make the stream, so the janitor reads the logs (bodies.lua), and
+/// writes the result if nothing was added meanwhile (fold.lua).
 ///
-/// *Shape*: ``mark``, how many events (1 byte), length unpacked (3, big-endian, of which the first bits are
-/// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), how many are restored where only some are (1), the stream: summaries with a line feed between. It stands before what is
-/// recorded once the watch was opened again: first in the log, or in the item where it is short (folding.lua).
+/// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
+/// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), the number of restored events if only some are (1), the
+/// stream: summaries separated by line feeds. It precedes the events recorded after the watch was reopened. It is the
+/// first entry of the log, or a field of the item if it is short (folding.lua).
 ///
-/// What comes back from an archive (restore.lua) is one entry, too: whole as it was while its events have
-/// bodies, until the janitor takes these off.
+/// Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
+/// until the janitor removes these.
 enum FoldedEvents {
     /// The first byte.
     static let mark: UInt8 = 2
-    /// Bytes before the stream.
+    /// The number of bytes before the stream.
     private static let headLength = 5
-    /// They came back from an archive: nobody is to be told of them.
+    /// The events were restored from an archive, so they are not delivered.
     private static let isRestored: UInt8 = 0x80
-    /// The first of them did; how many stands behind the head.
+    /// The first events were restored; their number follows the head.
     private static let isPartlyRestored: UInt8 = 0x20
-    /// They are the events themselves instead of their summaries.
+    /// The entry has the events themselves instead of their summaries.
     private static let isWhole: UInt8 = 0x40
     private static let dictionary = Array((EventDictionary.text + FoldedDictionary.text).utf8)
-    /// As many as a log keeps; older ones go.
+    /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
-    /// What they may be unpacked: a hundred that say much.
+    /// The longest unpacked form, enough for a hundred large events.
     private static let bytesMax = 1 << 20
 
     /// Folds events, oldest first.
     ///
-    /// - Returns: nothing when they cannot be: then they stay as they are.
+    /// - Returns: an empty array if they cannot be folded; then they stay unchanged.
     static func bytes(of events: some Collection<Event>) -> [UInt8] {
         bytes(of: events.map(\.shortSummary), restored: events.prefix(while: \.isRestored).count)
     }
 
-    /// Packs events of an archive, oldest first, as they are; without their bodies where they are too long together.
+    /// Packs complete events of an archive, oldest first; without their bodies if they are too long together.
     ///
-    /// - Returns: nothing when there are none, or they cannot be packed.
+    /// - Returns: an empty array if there are none, or they cannot be packed.
     static func bytes(restoring events: [Event]) -> [UInt8] {
         // Each is one line (``Event/json``).
         let texts = events.map(\.json)
@@ -75,12 +75,12 @@ enum FoldedEvents {
         return [mark, UInt8(clamping: texts.count), length[0] | marks] + length[1...] + few + packed
     }
 
-    /// Whether a log's only entry has nothing more to lose.
+    /// Returns whether a log's only entry cannot be reduced further.
     static func isFolded(_ stored: [UInt8]) -> Bool {
         stored.count > headLength && stored[0] == mark && stored[2] & isWhole == 0
     }
 
-    /// Reads them back; nothing when they are none of ours.
+    /// Reads the events; empty if the entry is not valid.
     static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
         guard stored.count > headLength, stored.first == mark else { return [] }
         let marks = stored[2] & (isRestored | isPartlyRestored | isWhole)

@@ -2,61 +2,61 @@ import Poller
 import PollerIdentity
 import RedisClient
 
-/// How one kind of item is laid out in the fields of a queue.
+/// The layout of one kind of item in the fields of a queue.
 protocol ItemRecord {
     associatedtype Item: Sendable
     associatedtype Change: Sendable
 
-    /// Reads an item; nil when the fields make none.
+    /// Reads an item; `nil` if the fields are not valid.
     static func item(_ fields: ItemFields) -> Item?
 
-    /// The state after a change, packed.
+    /// Returns the packed state after a change.
     static func state(after change: Change) -> String
 
-    /// Why the turn failed, for operators; nil clears it.
+    /// Returns the reason of a failure, for operators; `nil` clears it.
     static func error(of change: Change) -> String?
 
-    /// What a change records beside it.
+    /// Returns the entry that a change adds to a log.
     static func entry(of change: Change) -> ItemEntry
 
-    /// What is to be remembered of a payment from now on, packed; nil leaves what is.
+    /// Returns the packed payment to store; `nil` keeps the stored one.
     static func payment(after change: Change) -> String?
 
-    /// The secret that was learned, packed and sealed; nil when none was.
+    /// Returns a learned secret, packed and encrypted, or `nil`.
     static func secret(after change: Change, sealedBy keys: MasterKeys) -> [UInt8]?
 
-    /// The entries of the index that a change adds for the item (`SearchEntries.stored`).
+    /// Returns the search index entries that a change adds for the item (`SearchEntries.stored`).
     static func searchEntries(after change: Change) -> String
 
-    /// Whether the look that led to a change has seen what the money did.
+    /// Returns whether the poll behind a change has read the state of the money.
     static func seesMoney(_ change: Change) -> Bool
 }
 
-/// The fields of an item that scripts pass on without understanding them.
+/// The fields of an item that scripts pass through unchanged.
 struct ItemFields {
     let id: String
     let lane: String
-    /// Client secret or endpoint URL; empty when there is none.
+    /// The client secret or endpoint URL; empty if there is none.
     let privateValue: String
-    /// What opens the secrets among them.
+    /// The keys that decrypt the secrets among the fields.
     let masterKeys: MasterKeys
     /// Whether every number among the fields is in its range; if not, the item is unreadable.
     let isReadable: Bool
     private(set) var source = ""
     private(set) var facts = ""
-    /// Of a watch.
+    /// The options of a watch.
     private(set) var options: [WatchOption: String] = [:]
     private(set) var state = ""
     private(set) var seq = 0
     private(set) var run = 1
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: String?
-    /// The letter of what a hint has told, and a token.
+    /// The topic letter of a pending hint, and a token.
     private(set) var news: String?
     private(set) var payment: String?
     private(set) var order: String?
     private(set) var secret: [UInt8]?
-    /// Made short, and not read unless somebody asks for them: a claim does not.
+    /// The abbreviated notify URLs, which are expanded only when needed; a claim does not need them.
     private(set) var notify: RedisValue?
     private(set) var metadata: RedisValue?
     private(set) var url: String?
@@ -64,7 +64,7 @@ struct ItemFields {
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
     private(set) var closed: String?
-    /// Leases in a row that ended by themselves.
+    /// The number of expired leases in a row.
     private(set) var crashes = 0
 
     /// Reads an item's hash, a flat list of field (``ItemField``) and value.
@@ -123,7 +123,7 @@ struct ItemFields {
             case .hinted: hinted = time()
             case .closed: closed = value.string
             case .crashes: crashes = count()
-            // The scripts' own.
+            // Only the scripts use these.
             case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
                 .hasError, .forgottenSeq:
                 break
@@ -134,16 +134,16 @@ struct ItemFields {
     }
 }
 
-/// What a commit says of an item's last error instead of one.
+/// A special value of a commit in place of an item's last error.
 enum ItemError {
-    /// The one that is kept stays.
+    /// Keeps the stored error.
     static let kept = "="
 }
 
-/// What a commit records beside an item's state.
+/// The log entry that a commit adds.
 enum ItemEntry {
     case nothing
-    /// In the outbox and the item's own log, in order; at least one.
+    /// Events for the outbox and the item's own log, in order; at least one.
     case events([Event])
     /// A line for the item's log of attempts.
     case attempt(String)
@@ -156,7 +156,7 @@ enum Packed {
     }
 
     static func split(_ text: String) -> [String] {
-        // By bytes: looking for the borders of characters takes ten times as long.
+        // Splits bytes: finding character boundaries takes ten times as long.
         text.utf8.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
     }

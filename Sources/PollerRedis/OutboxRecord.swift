@@ -3,26 +3,26 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// An event that is named by its place in the log of its item.
+/// An event identified by its position in the log of its item.
 struct RecordedEvent {
     let item: String
     let lane: LaneID
     let seq: Int
 }
 
-/// An entry of the outbox as its stream has it.
+/// An entry of the outbox stream.
 ///
 /// *Shape*: ``OutboxField``.
 struct OutboxRecord {
     /// `<ms>-<n>`.
     let id: String
     private(set) var item = ""
-    /// The event's number in the log of its item; 0, which none has, of an entry that does not say.
+    /// The event's number in the log of its item; 0, which no event has, if the entry does not state it.
     private(set) var seq = 0
-    /// The lane of the item; empty where it is not said.
+    /// The lane of the item; empty if the entry does not state it.
     private(set) var lane = ""
 
-    /// Reads an entry of XRANGE or XREADGROUP; nil when it is none.
+    /// Reads an entry of XRANGE or XREADGROUP; `nil` if it is not valid.
     init?(_ value: RedisValue) {
         guard let parts = value.array, parts.count == 2, let id = parts[0].string else {
             return nil
@@ -40,12 +40,12 @@ struct OutboxRecord {
         }
     }
 
-    /// The event that it names.
+    /// The event that the entry identifies.
     var named: RecordedEvent {
         RecordedEvent(item: item, lane: LaneID(unchecked: lane), seq: seq)
     }
 
-    /// The entry with its event, which recorded.lua has answered; nil when that is not understood, or gone.
+    /// Returns the entry with its event from the reply of recorded.lua; `nil` if the event is gone or not understood.
     func entry(_ partition: Int, told: RedisValue) -> OutboxEntry? {
         Self.event(seq, told).map { event in
             OutboxEntry(
@@ -57,7 +57,7 @@ struct OutboxRecord {
         }
     }
 
-    /// The event of that number that recorded.lua has answered; nil when it is gone.
+    /// Returns the event with a number from the reply of recorded.lua; `nil` if it is gone.
     static func event(_ seq: Int, _ told: RedisValue) -> Event? {
         guard let told = told.array, told.count == 4, let stored = told[0].bytes else {
             return nil
@@ -66,13 +66,13 @@ struct OutboxRecord {
         return PackedEvent.events(stored, of: key).first { $0.seq == seq }
     }
 
-    /// Whose an event is; nil of what is no watch.
+    /// Returns the watch of an event; `nil` if the item is not a watch.
     static func key(source: String, lane: String) -> WatchKey? {
         guard let (account, kind) = LaneID(unchecked: lane).accountAndKind else { return nil }
         return WatchKey(account: account, source: SourceID(unchecked: source), kind: kind)
     }
 
-    /// Reads URLs this system checked when it stored them.
+    /// Reads URLs that were checked before they were stored.
     static func notify(_ text: String) -> [NotifyURL] {
         text.split(separator: "\n").compactMap { try? NotifyURL(String($0)) }
     }

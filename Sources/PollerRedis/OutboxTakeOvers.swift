@@ -1,25 +1,25 @@
 import Synchronization
 
-/// Where XAUTOCLAIM goes on with the pending entries of each partition.
+/// The positions at which XAUTOCLAIM continues with the pending entries of each partition.
 ///
-/// *Problem*: one call looks at ten times as many entries as it may take over. Begun at the oldest each time it never
-/// comes to what lies behind more of them that stay on purpose, because their shard is away.
+/// *Problem*: one call scans ten times as many entries as it may take over. If every call began at the oldest entry, it
+/// would never pass a larger number of entries that stay on purpose because their shard is unavailable.
 ///
-/// *Approach*: each call begins where the one before has ended, and behind the newest at the oldest again.
+/// *Approach*: each call begins where the previous one ended, and starts again at the oldest after the newest.
 ///
-/// A class, because the copies of a store share it.
+/// This is a class because the copies of a store share it.
 final class OutboxTakeOvers: Sendable {
-    /// Before the oldest entry, and the cursor of whoever has come to the newest.
+    /// The position before the oldest entry, which is also the cursor after the newest one.
     static let oldest = "0-0"
 
     private let cursors = Mutex<[Int: String]>([:])
 
-    /// The id at which to begin.
+    /// Returns the id at which to begin.
     func start(in partition: Int) -> String {
         cursors.withLock { $0[partition] ?? Self.oldest }
     }
 
-    /// Remembers the cursor that was answered.
+    /// Stores the cursor of a reply.
     func goOn(from cursor: String?, in partition: Int) {
         cursors.withLock { $0[partition] = cursor }
     }

@@ -2,7 +2,7 @@ import CZlib
 import Poller
 import PollerIdentity
 
-/// A recorded event as it stands in the log of its watch, packed to an eighth.
+/// A recorded event in the log of its watch, packed to an eighth of its size.
 ///
 /// *Problem.* A payment that has finished left five events of a kilobyte for a month: 6.5 KB on the first day. Nearly
 /// all of it are names of members that every event has, and an object of the upstream that is not needed after the
@@ -10,28 +10,28 @@ import PollerIdentity
 ///
 /// *Approach.* A worker records the event's JSON, to be published, and these bytes, to be stored in the log. They hold
 /// the JSON as a raw deflate stream (RFC 1951) with a dictionary of common parts of events. Some days after a watch has
-/// ended the janitor replaces all of its events by one short entry (``FoldedEvents``).
+/// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
 ///
-/// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then, as the
-/// script that records it has put them, the metadata as JSON, or nothing. An event that cannot be packed, because it
-/// is too long or there is no memory, is stored as its JSON, which begins with `{`.
+/// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
+/// metadata as JSON, which the recording script appends, or nothing. An event that cannot be packed, because it is too
+/// long or memory is short, is stored as its JSON, which begins with `{`.
 ///
-/// *Exact*: unpacked, an event is the very bytes that were published, signed and sent.
+/// *Exact*: an unpacked event has the same bytes that were published, signed and sent.
 ///
 /// *Rejected*: packing without a dictionary (a half instead of an eighth: each event is short); members by position
-/// instead of JSON (each new member would be a new form).
+/// instead of JSON (each new member would change the format).
 enum PackedEvent {
-    /// The first byte; another dictionary gets another one, and this one stays readable.
+    /// The first byte; another dictionary would get another mark, and this one stays readable.
     static let mark: UInt8 = 1
 
-    /// Bytes before the body.
+    /// The number of bytes before the body.
     private static let headLength = 7
-    /// What an unpacked event may be: an object of 64 KiB, and as much beside it.
+    /// The longest unpacked event: an object of 64 KiB, and as much other data.
     private static let bodyMax = 1 << 18
 
-    /// An event to be recorded, packed.
+    /// Packs an event to be recorded.
     ///
-    /// - Returns: nothing when it cannot be packed: then its JSON is stored.
+    /// - Returns: an empty array if it cannot be packed; then its JSON is stored.
     static func bytes(of event: Event) -> [UInt8] {
         let body = Array(event.json.utf8)
         guard body.count <= bodyMax, let packed = pack(body) else { return [] }
@@ -42,9 +42,9 @@ enum PackedEvent {
         return bytes + packed
     }
 
-    /// Reads an event back from an entry of a log.
+    /// Reads an event from an entry of a log.
     ///
-    /// - Returns: nil when it is none of ours.
+    /// - Returns: `nil` if the entry is not valid.
     static func event(_ stored: [UInt8]) -> Event? {
         guard stored.first == mark else {
             return Event(json: String(decoding: stored, as: UTF8.self))
@@ -57,7 +57,7 @@ enum PackedEvent {
         else { return nil }
         let metadata = stored[bodyEnd...]
         if !metadata.isEmpty {
-            // As the script has put them into what it published.
+            // The script added the metadata to the published event in the same form.
             guard json.popLast() == UInt8(ascii: "}") else { return nil }
             json += ",\"metadata\":".utf8
             json += metadata
@@ -68,7 +68,7 @@ enum PackedEvent {
 }
 
 extension PackedEvent {
-    /// Reads what an entry of a log holds: one event, or many that were folded.
+    /// Reads the events of a log entry: one event, or several folded ones.
     static func events(_ stored: [UInt8], of key: WatchKey?) -> [Event] {
         if stored.first == FoldedEvents.mark {
             return key.map { FoldedEvents.events(stored, of: $0) } ?? []
@@ -81,14 +81,14 @@ extension PackedEvent {
 extension PackedEvent {
     private static let dictionary = Array(EventDictionary.text.utf8)
 
-    /// Packs any bytes; nil when there is no memory.
+    /// Packs any bytes; `nil` if memory is short.
     static func pack(_ bytes: [UInt8], with dictionary: [UInt8] = dictionary) -> [UInt8]? {
-        // What does not shrink is stored in blocks with a few bytes before each.
+        // Incompressible data is stored in blocks with a few bytes before each.
         let capacity = bytes.count + bytes.count / 64 + 64
         return unsafe through(bytes[...], capacity: capacity, dictionary, czlib_pack)
     }
 
-    /// Unpacks bytes of which there are to be so many; nil when they are damaged.
+    /// Unpacks bytes to the given count; `nil` if they are damaged.
     static func unpack(
         _ bytes: ArraySlice<UInt8>,
         count: Int,

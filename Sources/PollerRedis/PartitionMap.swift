@@ -3,29 +3,30 @@ import PollerQueue
 import RedisClient
 import Synchronization
 
-/// Which partition each lane of a queue is in, also while partitions are split.
+/// The partition of each lane of a queue, even while partitions are split.
 ///
-/// A lane is in partition `crc16(lane) mod P`, CRC16 as Redis Cluster computes it. A store is given more partitions
-/// by a multiple of what it has, so that each is split into itself and new ones: what was in partition 7 of 16 is
-/// in 7, 23, 39 or 55 of 64 then. While that goes on (``RedisRepartition``) some are split and some are not.
+/// A lane is in partition `crc16(lane) mod P`, CRC16 as Redis Cluster computes it. The number of partitions grows by an
+/// integer factor, so each partition is split into itself and new ones. The lanes of partition 7 of 16 are then in 7,
+/// 23, 39 or 55 of 64. During a split (``RedisRepartition``), some partitions are split and some are not.
 ///
-/// Who works on the store may be late to hear of it. So each call says among how many partitions its caller
-/// believes the lanes of this one to be (``mark(of:)``), and the partition refuses who is wrong, with the number
-/// that is right; that is heard (``hear(_:from:)``), and the call made again where it belongs.
+/// A process may learn of a split late. So each call states the number of partitions that its caller assumes for the
+/// lanes of this partition (``mark(of:)``). A partition rejects a wrong number and returns the right one. The map
+/// stores it (``hear(_:from:)``), and the call is repeated in the right partition.
 ///
-/// A class, because all who use a queue must see what one of them has heard.
+/// This is a class because all users of a queue must see what one of them has learned.
 final class PartitionMap: Sendable, Hashable {
-    /// How many there are, or will be once all are split.
+    /// The number of partitions, or the number after all splits.
     let partitions: Int
-    /// How many the store was created with.
+    /// The number of partitions at the store's creation.
     let base: Int
-    /// How many there were, while they are split.
+    /// The number of partitions before the current split.
     let former: Int?
-    /// Which of the former ones are known to be split.
+    /// The former partitions that are known to be split.
     private let split: Mutex<Set<Int>>
 
-    /// The lanes of a store of so many partitions, which were `base` when it was made and `former` before the
-    /// split that goes on.
+    /// Creates the map of a store with `partitions` partitions.
+    ///
+    /// It had `base` when it was created, and `former` before the current split.
     init(partitions: Int, base: Int? = nil, former: Int? = nil) {
         self.partitions = partitions
         self.base = base ?? partitions
@@ -33,69 +34,72 @@ final class PartitionMap: Sendable, Hashable {
         split = Mutex([])
     }
 
-    /// The partition of a lane.
+    /// Returns the partition of a lane.
     func partition(of lane: String) -> Int {
-        // Operators' incidents lie beside their board, which is one.
+        // All incidents are in the partition of their board.
         if lane == Incident.lane.description { return fixedPartition(of: lane) }
         let checksum = Int(clamping: CRC16.checksum(lane.utf8))
         guard let former, !isSplit(checksum % former) else { return checksum % partitions }
         return checksum % former
     }
 
-    /// The partition in which a lane will be when all are split.
+    /// Returns the partition of a lane after all splits.
     func finalPartition(of lane: String) -> Int {
         lane == Incident.lane.description
             ? fixedPartition(of: lane) : Int(clamping: CRC16.checksum(lane.utf8)) % partitions
     }
 
-    /// The partition of what is never moved: among those that the store was created with.
+    /// Returns the partition of a name that is never moved: one of those at the store's creation.
     func fixedPartition(of name: String) -> Int { Int(clamping: CRC16.checksum(name.utf8)) % base }
 
-    /// All partitions in which something may be that was in `partition` once, that one first.
+    /// Returns all partitions that may hold items once in `partition`, starting with it.
     func descendants(of partition: Int) -> [Int] {
         guard partitions > base else { return [partition] }
         let all = stride(from: partition % base, to: partitions, by: base)
         return [partition] + all.filter { $0 != partition }
     }
 
-    /// Among how many partitions the lanes of one are, as far as that is known.
+    /// Returns the number of partitions for the lanes of one, as far as it is known.
     func lanesAmong(in partition: Int) -> Int {
         guard let former, !isSplit(partition % former) else { return partitions }
         return former
     }
 
-    /// What a list that begins now walks through, one after the other: the former ones while they may be split, so
-    /// that whatever moves meanwhile stays in the same step.
+    /// The number of steps of a list that begins now, one per partition.
+    ///
+    /// While partitions may be split, these are the former ones, so that moving items stay in the same step.
     var steps: Int { former ?? partitions }
 
-    /// The partitions in which there may be what was in a partition when there were so many.
+    /// Returns the partitions that may hold items of a step, from a time with `steps` partitions.
     func parts(of step: Int, among steps: Int) -> [Int] {
         Array(stride(from: step, to: partitions, by: steps))
     }
 
-    /// Whether a list may have been begun when there were so many, and be at one of them.
+    /// Returns whether a list may have begun with `steps` partitions and be at this step.
     func hasStep(_ step: Int, among steps: Int) -> Bool {
         steps > 0 && step >= 0 && step < steps && partitions % steps == 0 && steps % base == 0
     }
 
-    /// How far what there is of a step was split; a place inside of it that is none of an item's is good for as long
-    /// as that stays the same.
+    /// Returns the split state of a step.
+    ///
+    /// A position inside the step that is not an item's own is valid while this text is unchanged.
     func picture(of step: Int, among steps: Int) -> String {
         let unsplit = unsplit.filter { $0 % steps == step }
         return "\(partitions)-\(unsplit.count)"
     }
 
-    /// What a call to a partition says of how its caller places lanes; empty where it was never split.
+    /// Returns the caller's lane layout as stated in a call; empty if the partition was never split.
     func mark(of partition: Int) -> String {
         guard let former, !isSplit(partition % former) else {
             return partitions == base ? "" : String(partitions)
         }
-        // What is new is nobody's before it is opened.
+        // A new partition belongs to no caller until it is opened.
         return partition >= former || former == base ? "" : String(former)
     }
 
-    /// Hears from a partition among how many its lanes are, 0 where it was never split; whether that is something
-    /// this map can follow.
+    /// Stores a partition's number of partitions for its lanes, 0 if it was never split.
+    ///
+    /// Returns whether this map can follow it.
     func hear(_ count: Int, from partition: Int) -> Bool {
         guard let former else { return false }
         let unsplit = partition >= former || former == base ? 0 : former
@@ -107,7 +111,7 @@ final class PartitionMap: Sendable, Hashable {
         return true
     }
 
-    /// The former ones that are not known to be split.
+    /// The former partitions that are not known to be split.
     var unsplit: [Int] {
         guard let former else { return [] }
         return (0..<former).filter { !isSplit($0) }
@@ -115,7 +119,7 @@ final class PartitionMap: Sendable, Hashable {
 
     private func isSplit(_ root: Int) -> Bool { split.withLock { $0.contains(root) } }
 
-    /// The same object: what one has heard another has not.
+    /// Compares identities, because each map has its own knowledge.
     static func == (lhs: PartitionMap, rhs: PartitionMap) -> Bool { lhs === rhs }
 
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

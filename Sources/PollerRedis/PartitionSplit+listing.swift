@@ -2,15 +2,14 @@ import Poller
 import PollerQueue
 import RedisClient
 
-/// What of a partition is to be moved.
+/// The items and lanes of a partition that must move.
 extension PartitionSplit {
-    /// How many are looked at in one go, and how many of them are read: some hundred KiB.
+    /// The number of names per list call, and the number of them read at once: a few hundred KiB.
     private static let (listed, batch) = (512, 64)
 
-    /// Calls `body` with everything that is to move, in parts: items first, then lanes; `others` are lanes that
-    /// may be remembered and hold nothing.
+    /// Calls `body` with all items and lanes that move, in parts: items first, then lanes.
     ///
-    /// `body` may take away what it is called with.
+    /// `others` are lanes that may have stored state but no items. `body` may remove the parts it is called with.
     func eachMoving(
         _ others: [LaneID],
         _ body: (Part) async throws(StoreError) -> Void
@@ -28,7 +27,7 @@ extension PartitionSplit {
                 try await body(part)
             }
         }
-        // Of what has ended, too: where it was told is remembered for some days.
+        // Lanes of ended items move too: their recipients are remembered for some days.
         let names = lanes.sorted()
         for start in stride(from: 0, to: names.count, by: Self.batch) {
             let part = Array(names[start..<min(start + Self.batch, names.count)])
@@ -36,7 +35,7 @@ extension PartitionSplit {
         }
     }
 
-    /// The same with items that have ended, alone.
+    /// Does the same for ended items only.
     func eachEnded(
         _ body: (Part) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -48,7 +47,7 @@ extension PartitionSplit {
             && (takesAll || partitions.keys.map.finalPartition(of: lane) != partition)
     }
 
-    /// The lanes that move, of those that the partition lists.
+    /// Returns the lanes that move, of those that the partition lists.
     private func lanes() async throws(StoreError) -> Set<String> {
         var lanes: Set<String> = []
         for kind in [KeyKind.occupiedLanes, .knownLanes, .lanesWithSettings] {
@@ -73,7 +72,7 @@ extension PartitionSplit {
             let found = try await list(kind, lane, seen)
             var moving = Part(isItems: true)
             for at in stride(from: 0, to: found.count - 1, by: 2) {
-                // What is in a wheel is of its lane, also where nothing else is left of it.
+                // An item in a schedule belongs to its lane, even if nothing else of it is left.
                 let home = lane.isEmpty ? found[at + 1] : lane
                 guard isMoving(home) else { continue }
                 moving.names.append(found[at])
@@ -94,7 +93,7 @@ extension PartitionSplit {
         }
     }
 
-    /// Whether an item has left a list, as those do that were taken out.
+    /// Returns whether an item has left a list, as removed items do.
     private func isGone(
         _ name: String,
         _ kind: KeyKind,

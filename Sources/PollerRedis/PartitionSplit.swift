@@ -2,13 +2,13 @@ import Poller
 import PollerQueue
 import RedisClient
 
-/// One partition that is split into itself and new ones; the steps of ``RedisRepartition``.
+/// The split of one partition into itself and new ones; the steps of ``RedisRepartition``.
 struct PartitionSplit: Sendable {
-    /// Items or lanes that move, with the lanes they are of.
+    /// Items or lanes that move, with their lanes.
     struct Part: Sendable {
         let isItems: Bool
         var names: [String] = []
-        /// Of items the lane of each, of lanes they themselves.
+        /// The lane of each item, or the lanes themselves.
         var lanes: [String] = []
 
         var word: RedisArgument { isItems ? "items" : "lanes" }
@@ -17,12 +17,12 @@ struct PartitionSplit: Sendable {
     let partitions: RedisPartitions
     let partition: Int
     let children: [Int]
-    /// Who splits it, and in which try: what was sent by one before is refused.
+    /// The process and attempt of the split; calls of earlier attempts are rejected.
     let splitter: String
-    /// Whether all there is goes: what a try before has left in a new part.
+    /// Whether everything is removed: the remains of an earlier attempt in a new part.
     var takesAll = false
 
-    /// How far a partition is, and among how many its lanes are.
+    /// Returns the stage of a partition, and the number of partitions for its lanes.
     func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
     {
         let parts = try await partitions.array(.splitStage, partition: partition, ["", "", ""])
@@ -33,13 +33,13 @@ struct PartitionSplit: Sendable {
         )
     }
 
-    /// Whether nobody else has begun to split it since.
+    /// Returns whether no other process has begun to split the partition since.
     func isOurs() async throws(StoreError) -> Bool {
         try await partitions.array(.splitStage, partition: partition, ["", "", ""]).last?.string
             == splitter
     }
 
-    /// Takes a partition to a stage; false where leases keep it from that.
+    /// Advances a partition to a stage; false if leases prevent it.
     @discardableResult
     func reach(_ stage: SplitStage, in partition: Int) async throws(StoreError) -> Bool {
         let reply = try await partitions.run(
@@ -65,7 +65,7 @@ struct PartitionSplit: Sendable {
         return reached == (isOver ? "" : stage.rawValue)
     }
 
-    /// Puts leases back that have ended, and takes none.
+    /// Recovers expired leases without claiming items.
     func recover(as owner: OwnerID) async throws(StoreError) {
         _ = try await partitions.run(
             partitions.scripts[.claim],
@@ -74,8 +74,9 @@ struct PartitionSplit: Sendable {
         )
     }
 
-    /// Which history the server of each partition writes: another one after a failover and a start, and it may
-    /// lack the last writes of the one before.
+    /// Returns the history that the server of each partition writes.
+    ///
+    /// It changes with a failover or a restart. A new history may lack the last writes of the previous one.
     func histories() async throws(StoreError) -> [String] {
         var histories: [String] = []
         for place in [partition] + children {
@@ -85,9 +86,9 @@ struct PartitionSplit: Sendable {
         return histories
     }
 
-    /// Throws where this user of Redis may not write what is copied, before anything stands still for it.
+    /// Throws if this Redis user may not write copies, before the split stops any work.
     func tryRights() async throws(StoreError) {
-        // Of a Cluster each server has its own list of rights.
+        // In a Cluster, each server has its own list of permissions.
         for place in [partition] + children {
             // Safe: a script declares two keys.
             let key = RedisArgument.string(partitions.keys.declared(place)[1])
@@ -107,7 +108,7 @@ struct PartitionSplit: Sendable {
         }
     }
 
-    /// Gives the new partitions the clock of the one they come from.
+    /// Copies the clock of the split partition to the new ones.
     func passClock() async throws(StoreError) {
         let told = try await partitions.array(.splitClock, partition: partition, [])
         guard told.count == 9 else { throw .corrupt("split_clock.lua answered \(told)") }
@@ -120,9 +121,9 @@ struct PartitionSplit: Sendable {
         }
     }
 
-    /// Copies items or lanes to where they belong.
+    /// Copies items or lanes to their new partitions.
     ///
-    /// - Returns: by which it can be told later whether an item has changed, one for each.
+    /// - Returns: a checksum for each, to detect later changes of an item.
     @discardableResult
     func copy(_ part: Part) async throws(StoreError) -> [String] {
         let found = try await partitions.array(
@@ -159,7 +160,7 @@ struct PartitionSplit: Sendable {
         return sums
     }
 
-    /// By which it can be told whether items have changed since they were copied.
+    /// Returns the checksums of items, to detect changes since they were copied.
     func sums(of part: Part) async throws(StoreError) -> [String] {
         let sums = try await partitions.array(
             .splitRead,
@@ -172,12 +173,12 @@ struct PartitionSplit: Sendable {
         return sums.map { $0.string ?? "" }
     }
 
-    /// Takes items or lanes out of the partition.
+    /// Removes items or lanes from the partition.
     func forget(_ part: Part) async throws(StoreError) {
         try await forget(part, in: partition)
     }
 
-    /// Takes items out of where they were copied to, and have changed since.
+    /// Removes copies of items that have changed since.
     func forgetCopies(_ part: Part) async throws(StoreError) {
         let map = partitions.keys.map
         let homes = Dictionary(grouping: part.names.indices) {
@@ -202,12 +203,12 @@ struct PartitionSplit: Sendable {
         )
     }
 
-    /// Takes everything out of the new parts: what an earlier try has left there may have changed since.
+    /// Removes everything from the new parts: the remains of an earlier attempt may be outdated.
     func emptyParts(_ others: [LaneID]) async throws(StoreError) {
         for child in children { try await empty(child, others) }
     }
 
-    /// The same of one of them.
+    /// Removes everything from one part.
     func empty(_ child: Int, _ others: [LaneID]) async throws(StoreError) {
         let part = PartitionSplit(
             partitions: partitions,

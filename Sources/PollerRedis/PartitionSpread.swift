@@ -1,18 +1,18 @@
 import RedisClient
 
-/// How partitions spread over the masters of a Redis Cluster whose slots are divided evenly, in their order.
+/// The distribution of partitions over the masters of a Redis Cluster whose slots are divided evenly, in order.
 ///
-/// A partition is in the slot of its number, so where it is can be computed. With few partitions for each master
-/// chance has given some of them more than their share; what a store needs for an even one is in *Growth*.
+/// A partition is in the slot of its number, so its master can be computed. With few partitions per master, some
+/// masters get more than their share by chance. *Growth* states what an even distribution needs.
 package enum PartitionSpread {
     private static let slots = 16_384
 
-    /// What the master with the most partitions has of them, by the mean of all.
+    /// Returns the number of partitions of the busiest master, divided by the mean.
     package static func hottest(partitions: Int, masters: Int) -> Double {
         hottest(Array(repeating: 1, count: partitions), masters)
     }
 
-    /// What the master with the most work has, by the mean of all, where each of some lanes makes as much work.
+    /// Returns the work of the busiest master, divided by the mean, if each lane makes the same work.
     package static func hottest(
         partitions: Int,
         masters: Int,

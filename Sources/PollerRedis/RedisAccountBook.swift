@@ -4,24 +4,24 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// What accounts have, told by their lanes: the sizes of wheels and the numbers of leases.
+/// The items of accounts, counted by lane: the sizes of schedules and the numbers of leases.
 extension RedisWatchStore: AccountBook {
-    /// Lanes that one call counts: a millisecond of Redis.
+    /// The number of lanes counted by one call: a millisecond of Redis.
     private static var lanesCounted: Int { 500 }
-    /// Watches that one call looks at, likewise.
+    /// The number of watches checked by one call: also a millisecond.
     private static var watchesAsked: Int { 500 }
 
     package func accounts(
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<AccountID> {
-        // Behind all lanes of an account: a zero is the next character after a slash.
+        // After all lanes of an account: a zero is the next character after a slash.
         let start = try cursor.map { text throws(StoreError) in try Self.account(text) + "0" } ?? ""
         let most = min(max(limit, 1), 500)
         let pages = try await redis.steadily { () throws(StoreError) in
             try await laneNames(most: most, in: Array(0..<partitions)) { _ in start }
         }
-        // What is missing behind the end of one partition may stand before what others have named.
+        // Names missing after the end of one partition may come before names from other partitions.
         let end = pages.filter(\.isCut).compactMap(\.names.last)
             .min(by: LaneNames.precedes)
         var accounts: [AccountID] = []
@@ -89,8 +89,9 @@ extension RedisWatchStore: AccountBook {
         return replies.reduce(0) { $0.addingSaturating($1.array?.last?.count ?? 0) }
     }
 
-    /// The names of lanes in some partitions, so many of each, from the one on that `start` says; from the
-    /// beginning where that is empty.
+    /// Returns the names of lanes in some partitions, at most `most` from each.
+    ///
+    /// They begin at the name that `start` returns, or with the first if it is empty.
     func laneNames(
         most: Int,
         in partitions: [Int],
@@ -120,7 +121,7 @@ extension RedisWatchStore: AccountBook {
         return text
     }
 
-    /// Things by partition, in parts of so many.
+    /// Divides elements of each partition into parts of `most`.
     private static func parts<Thing>(
         of things: [Int: [Thing]],
         _ most: Int
@@ -133,22 +134,22 @@ extension RedisWatchStore: AccountBook {
     }
 }
 
-/// Lanes of a partition in which there have been watches, in the order of their names.
+/// The lanes of a partition that have had watches, sorted by name.
 struct LaneNames {
     let names: [String]
-    /// There may be more behind the last one.
+    /// Whether there may be more after the last one.
     let isCut: Bool
 
-    /// Reads lane_names.lua's answer.
+    /// Reads the reply of lane_names.lua.
     init(_ values: [String]) {
-        // Of two lists that end early the one that ends first says how far all are known.
+        // If two lists are cut, the one that ends first limits the complete range.
         let end = values.prefix(2).filter { !$0.isEmpty }.min(by: Self.precedes)
         let sorted = values.dropFirst(2).sorted(by: Self.precedes)
         isCut = end != nil
         names = end.map { end in sorted.filter { !Self.precedes(end, $0) } } ?? sorted
     }
 
-    /// By bytes, as a sorted set orders its members.
+    /// Compares by bytes, as a sorted set orders its members.
     static func precedes(_ one: String, _ other: String) -> Bool {
         one.utf8.lexicographicallyPrecedes(other.utf8)
     }

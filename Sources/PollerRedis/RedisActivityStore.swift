@@ -4,14 +4,14 @@ import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// The history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.
+/// The activity history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.
 ///
-/// *Shape*: field: the number of a step since 1970, modulo the ring's length; value: the step's number,
-/// polls, changes, deliveries, failures and the lag's buckets, with blanks between.
+/// *Shape*: field: the number of a step since 1970, modulo the ring's length; value: the step's number, polls, changes,
+/// deliveries, failures and the lag's buckets, separated by spaces.
 package struct RedisActivityStore: ActivityStore {
     private let redis: RedisPartitions
 
-    /// The history of a cluster.
+    /// Creates the activity history of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
@@ -23,7 +23,7 @@ package struct RedisActivityStore: ActivityStore {
             keys: layout.watchKeys,
             scripts: scripts,
             logger: Logger(label: "activity"),
-            // A picture: what a failover loses of it is a dent in a chart.
+            // Writes lost in a failover only leave a dip in a chart.
             durability: nil
         )
     }
@@ -56,7 +56,7 @@ package struct RedisActivityStore: ActivityStore {
         )
     }
 
-    /// A field's value; nil of one that another release has written differently.
+    /// Reads a field's value; `nil` if another release has written it differently.
     private static func step(of text: String) -> (Int, Activity)? {
         let numbers = text.split(separator: " ").compactMap { Int(count: $0) }
         guard numbers.count == 5 + LatencyBuckets.count else { return nil }

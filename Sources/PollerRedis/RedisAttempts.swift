@@ -3,7 +3,7 @@ package import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// What was tried, and what of it is kept.
+/// The attempts of deliveries, and their reduced form.
 extension RedisDeliveryQueue {
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
         guard id.partition < partitions else { return [] }

@@ -4,17 +4,17 @@ import RedisClient
 import SafeNumbers
 
 extension RedisQueue {
-    /// Lanes of one step of an audit, beside all leases: some milliseconds of Redis.
+    /// The number of lanes of one audit step, in addition to all leases: some milliseconds of Redis.
     private static var auditLanes: Int { 500 }
-    /// Keys one step looks through for items, and about the most items it checks.
+    /// The number of keys that one step scans for items, and about the most items it checks.
     private static var auditItems: Int { 500 }
 
-    /// One step of an audit: first the counts of registered endpoints, which deliveries alone have, then
-    /// the lanes and leases of each partition, then every item.
+    /// Runs one step of an audit: the counts of registered endpoints (only for deliveries), then the lanes and leases
+    /// of each partition, then every item.
     ///
-    /// Only here the keyspace itself is walked: an item that is in no list is found no other way.
-    /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
-    /// Cursors are none, `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
+    /// Only the audit scans the keyspace itself, because an item that is in no list is found no other way. A single
+    /// server is scanned once; in a Redis Cluster, the node of each partition is scanned for its items. Cursors are
+    /// none, `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
     package func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage
     {
         guard let cursor else { return try await auditCounts(repairing) }
@@ -90,7 +90,7 @@ extension RedisQueue {
         return AuditPage(checked: checked, faults: faults, next: next)
     }
 
-    /// Items whose lane is in another partition; while partitions are split that may be for a moment.
+    /// Returns items whose lane is in another partition. This can occur briefly while partitions are split.
     private func misplaced(
         _ ids: [RedisArgument],
         in partition: Int
@@ -113,7 +113,7 @@ extension RedisQueue {
         }
     }
 
-    /// Some keys of the server that holds a key.
+    /// Scans some keys of the server that holds `key`.
     private func scan(
         _ cursor: String,
         pattern: String,

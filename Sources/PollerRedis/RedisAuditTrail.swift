@@ -9,16 +9,16 @@ import SafeNumbers
 
 /// The fields of an entry of the audit trail.
 enum AuditField: String, CaseIterable {
-    /// The change, JSON.
+    /// The change as JSON.
     case change = "c"
 }
 
 /// The audit trail in Redis: one stream in partition 0 of the watches.
 ///
-/// *Shape* of an entry: one field, the change as JSON. One stream for all accounts, so that a page
-/// needs no merging; the pages of whoever is bound to accounts skip what is others'.
+/// *Shape* of an entry: one field, the change as JSON. All accounts share one stream, so a page needs no merging. The
+/// pages of callers restricted to accounts skip the entries of other accounts.
 package struct RedisAuditTrail: AuditTrail {
-    /// Entries read at a time, some 200 KB.
+    /// The number of entries read at a time, about 200 KB.
     private static let stepMax = 500
 
     private let client: RedisClient
@@ -27,14 +27,14 @@ package struct RedisAuditTrail: AuditTrail {
     private let bounds: AuditBounds
     private let logger: Logger
 
-    /// The trail of a cluster.
+    /// Creates the audit trail of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
     ///   - bounds: how much is kept.
-    ///   - logger: told about entries that cannot be read.
+    ///   - logger: receives entries that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -51,7 +51,7 @@ package struct RedisAuditTrail: AuditTrail {
             keys: layout.watchKeys,
             scripts: scripts,
             logger: logger,
-            // What is lost with a failover is in the log.
+            // Entries lost in a failover are still in the log.
             durability: nil
         )
     }
@@ -90,13 +90,13 @@ package struct RedisAuditTrail: AuditTrail {
         return ListPage(items: found, next: String(place.dropFirst()))
     }
 
-    /// Where a page begins.
+    /// Returns where a page begins.
     private static func end(of query: AuditQuery) throws(StoreError) -> String {
         if let cursor = query.cursor {
             guard time(of: cursor) != nil else { throw .unknownCursor }
             return "(\(cursor)"
         }
-        // Before the instant: the whole millisecond before it.
+        // Entries before the time: up to the whole millisecond before it.
         return query.until.map { String(max($0.ms - 1, 0)) } ?? "+"
     }
 
@@ -126,7 +126,7 @@ package struct RedisAuditTrail: AuditTrail {
         }
     }
 
-    /// What is stored; what is absent is nil.
+    /// The stored form; missing values are `nil`.
     private struct Wire: Codable {
         let by: String
         let key: String?
@@ -198,7 +198,7 @@ package struct RedisAuditTrail: AuditTrail {
         return AuditEntry(id: id, at: at, change: change)
     }
 
-    /// The instant in an entry's id; nil for what is none.
+    /// Returns the time in an entry's id; `nil` if the id is not valid.
     private static func time(of id: String) -> Timestamp? {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(decimal: parts[1]) != nil,

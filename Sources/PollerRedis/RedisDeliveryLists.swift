@@ -5,8 +5,9 @@ import RedisClient
 
 /// Lists of deliveries, the newest first.
 ///
-/// In the order of creation (RedisNewest.swift): open ones, closed ones, or both. Of dead ones those that go on and
-/// have dead letters come first, in that order, and then those in quarantine, which came there last first.
+/// They are in the order of creation (RedisNewest.swift): open ones, closed ones, or both. A list of dead ones begins
+/// with open deliveries that have dead letters, in that order. Those in quarantine follow, the most recently
+/// quarantined first.
 extension RedisDeliveryQueue {
     package func deliveries(
         _ query: DeliveryQuery
@@ -67,10 +68,10 @@ extension RedisDeliveryQueue {
         }
     }
 
-    /// Records read in one go where few of them are expected to pass.
+    /// The number of records read at once if few of them are expected to match.
     private static var batch: Int { 100 }
 
-    /// Reads items of several partitions, in their order; nil for those that are not asked for.
+    /// Reads items of several partitions, in their order; `nil` for those that do not match.
     private func read<Place: MergedPlace>(
         _ items: [MergedItem<Place>],
         _ query: DeliveryQuery,
@@ -93,7 +94,7 @@ extension RedisDeliveryQueue {
 }
 
 extension DeliverySnapshot.State? {
-    /// The kinds of entries in the index by creation that a list is about.
+    /// The kinds of entries in the index by creation that a list needs.
     fileprivate var createdKinds: [KeyKind] {
         switch self {
         case nil: [.openCreated, .closedCreated]

@@ -4,8 +4,9 @@ package import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the
-/// endpoint as lane.
+/// The queue of deliveries in Redis.
+///
+/// It uses the mechanism of watches in its own namespace, with the endpoint as lane.
 package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Auditing, RedisQueue {
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
@@ -14,18 +15,18 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
 
     let redis: RedisPartitions
     let circuit = CircuitHold.endpoint
-    /// The partitions that could not be marked in lately.
+    /// The partitions in which recent marks failed.
     private let away = PlacesAway<Int, ContinuousClock>(clock: .continuous)
 
-    /// The deliveries of a cluster.
+    /// Creates the deliveries of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a mark before its event counts as dealt with;
-    ///     nil asks none.
-    ///   - logger: told about records that cannot be read.
+    ///   - durability: how many replicas must have a mark before its event counts as marked;
+    ///     `nil` requires none.
+    ///   - logger: receives records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -51,7 +52,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         await mark(deliveries, in: away.mayAsk)
     }
 
-    /// Marks in those partitions of which that is said, which are asked once each.
+    /// Marks in the partitions that `mayAsk` allows, in each once.
     private func mark(
         _ deliveries: [DeliveryMark],
         in mayAsk: (Int) -> PlaceAsking
@@ -73,8 +74,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                 parts.append((partition, Array(marks[start..<end]), asking == .probe))
             }
         }
-        // Together: one event for thousands of endpoints is marked in all partitions, and while Redis runs one
-        // script the next is put together.
+        // In parallel: an event for thousands of endpoints is marked in all partitions. While Redis runs one script,
+        // the next is prepared.
         await withTaskGroup(of: UnstoredMarks.self) { group in
             for (partition, marks, isProbe) in parts {
                 group.addTask { await self.markTogether(marks, in: partition, isProbe: isProbe) }
@@ -84,7 +85,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         return unstored
     }
 
-    /// Marks as many of a partition as one script takes, and notes whether it answers.
+    /// Marks as many deliveries of a partition as one script takes, and records whether it responds.
     private func markTogether(
         _ marks: [DeliveryMark],
         in partition: Int,
@@ -93,7 +94,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         let began = ContinuousClock.now
         do throws(StoreError) {
             if isProbe {
-                // What was marked although nobody waits for it is marked again, which changes nothing.
+                // Marks written after the caller stopped waiting are written again, which changes nothing.
                 try await away.probing { () async throws(StoreError) in
                     try await self.markTogether(marks)
                 }
@@ -126,7 +127,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     private func arguments(of marks: [DeliveryMark]) -> [RedisArgument] {
         var arguments: [RedisArgument] = []
         var rest = marks[...]
-        // An event for many is one group, whose marks are two values each.
+        // An event with many recipients is one group, whose marks are two values each.
         while let first = rest.first {
             let group = rest.prefix { $0.sharesAllButEndpoint(with: first) }
             arguments += [
@@ -148,8 +149,9 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         return arguments
     }
 
-    /// Where a lane stands among those that an event is marked for; that stays what it is when the store is given
-    /// more partitions.
+    /// Returns a lane's position in the marking order of an event.
+    ///
+    /// It does not change when the store gets more partitions.
     package func place(of lane: LaneID) -> Int {
         redis.keys.fixedPartition(of: lane.description)
     }
@@ -179,7 +181,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 }
 
-/// How deliveries stand, and trying them again.
+/// Reading the state of deliveries, and retrying them.
 extension RedisDeliveryQueue: DeliveryBook {
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
@@ -193,7 +195,7 @@ extension RedisDeliveryQueue: DeliveryBook {
         of accounts: AccountSet
     ) async throws(StoreError) -> DeliverySnapshot? {
         guard id.partition < partitions else { return nil }
-        // A name that was told before its partition was split still finds it.
+        // An id that was returned before its partition was split still finds the delivery.
         for partition in redis.keys.map.descendants(of: id.partition) {
             let found = try await reading(id.item, partition: partition, of: accounts)
             let now = DeliveryID(partition: partition, item: id.item)
@@ -246,7 +248,7 @@ extension RedisDeliveryQueue: DeliveryBook {
 }
 
 extension DeliveryMark {
-    /// Whether two marks have all in common but the endpoint.
+    /// Returns whether two marks differ only in the endpoint.
     fileprivate func sharesAllButEndpoint(with other: DeliveryMark) -> Bool {
         watch == other.watch && url == other.url && telling == other.telling
             && isUrgent == other.isUrgent
@@ -254,7 +256,7 @@ extension DeliveryMark {
 }
 
 extension DeliverySnapshot {
-    /// What a reading tells of a delivery.
+    /// Creates the snapshot of a delivery from a reading.
     init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
         let place: Place =
             if reading.fields.closed != nil {

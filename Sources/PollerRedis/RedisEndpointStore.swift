@@ -7,28 +7,28 @@ import SafeNumbers
 
 /// The registered endpoints in Redis: one registry in partition 0 of the deliveries.
 package struct RedisEndpointStore: EndpointStore {
-    /// Endpoints told at once: some hundred KiB.
+    /// The number of endpoints returned at once: a few hundred KiB.
     private static let page = 200
-    /// Endpoints a list looks at in one go: below a millisecond of Redis.
+    /// The number of endpoints that a list checks at once: less than a millisecond of Redis.
     private static let looksMax = 1000
-    /// Removed endpoints remembered; a reader that has missed more reads all there is.
+    /// The number of removed endpoints remembered; a reader that has missed more reads the whole registry.
     private static let removedMax = 1000
 
     private let redis: RedisPartitions
     private let countMax: Int
     private let logger: Logger
 
-    /// The endpoints of a cluster.
+    /// Creates the endpoint store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a change before it is answered; nil asks none.
-    ///   - masterKeys: what seals secrets and the values of headers.
-    ///   - sealing: whether they may; nil for always.
-    ///   - countMax: endpoints there may be.
-    ///   - logger: told about records that cannot be read.
+    ///   - durability: how many replicas must have a change before the response; `nil` requires none.
+    ///   - masterKeys: encrypt secrets and the values of headers.
+    ///   - sealing: whether encryption is allowed; `nil` for always.
+    ///   - countMax: the most endpoints in total.
+    ///   - logger: receives records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -222,10 +222,10 @@ package struct RedisEndpointStore: EndpointStore {
         return try EndpointRecord.json(endpoint, sealedBy: redis.masterKeys)
     }
 
-    /// Reads a value; nil when it is not understood.
+    /// Reads a value; `nil` if it is not understood.
     ///
-    /// One that does not open is no endpoint without secrets, nor none at all: who goes by the registry waits
-    /// until the key is there, and nobody who should be told is passed over.
+    /// An endpoint that cannot be decrypted is neither returned without secrets nor treated as missing. Readers of the
+    /// registry wait until the key is there, so no recipient is skipped.
     private func understood(_ id: String, _ value: String) throws(StoreError) -> Endpoint? {
         do throws(SealError) {
             return try EndpointRecord.endpoint(id, value, openedBy: redis.masterKeys)

@@ -5,11 +5,11 @@ import RedisClient
 
 /// Enqueuing: one call of enqueue.lua for up to ``RedisPartitions/chunk`` watches of a partition.
 ///
-/// The script checks the stored watch, writes and reads in one step, so no other caller can come between a check and the
-/// write. A batch with orders that takes several calls makes an extra call for each before the first write: it compares
-/// the orders, so that a batch with a mismatch is refused as a whole.
+/// The script checks the stored watch, writes and reads in one step, so no other caller can come between a check and
+/// the write. A batch with orders that takes several calls first makes an extra call for each. It compares the orders
+/// before the first write, so a batch with a mismatch is rejected as a whole.
 extension RedisWatchStore {
-    /// Watches sorted into partitions at a time; each call sorts the rest again.
+    /// The number of watches sorted into partitions at a time; each call sorts the remaining ones again.
     private static var sortedMax: Int { 1000 }
 
     package func enqueue(
@@ -26,8 +26,9 @@ extension RedisWatchStore {
         return results
     }
 
-    /// The results of a batch with a request that names another order than the open watch of its source; `nil` when
-    /// there is none, or when one call takes the batch and the script finds it.
+    /// Returns the results of a batch in which a request names another order than the open watch of its source.
+    ///
+    /// Returns `nil` if there is none, or if one call takes the batch and the script finds the mismatch.
     private func mismatches(
         among watches: [NewWatch]
     ) async throws(StoreError) -> [EnqueueResult]? {
@@ -72,7 +73,7 @@ extension RedisWatchStore {
         return results.compactMap(\.self)
     }
 
-    /// How many values a request has, and each of them after its name.
+    /// Returns the number of values of a request, and each value after its name.
     private func arguments(for watch: NewWatch, _ step: EnqueueStep) -> [RedisArgument] {
         var values: [RedisArgument] = []
         func add(_ name: EnqueueField, _ value: RedisArgument) {
@@ -100,7 +101,9 @@ extension RedisWatchStore {
         return [RedisArgument(values.count / 2)] + values
     }
 
-    /// The client secret of the request, in the form of a learned one if it is short: a claim then reads it with the item.
+    /// Returns the client secret of the request.
+    ///
+    /// A short one has the form of a learned secret, so that a claim reads it with the item.
     private func sealedSecret(of watch: NewWatch) -> RedisArgument? {
         guard let secret = watch.clientSecret?.reveal else { return nil }
         let (id, account) = (watch.key.id.description, watch.key.account)

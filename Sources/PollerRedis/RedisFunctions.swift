@@ -4,21 +4,21 @@ import PollerIdentity
 import PollerQueue
 package import RedisClient
 
-/// The libraries of functions in Redis: that of this release is made known, those that nobody uses
-/// any more are removed.
+/// The libraries of functions in Redis.
 ///
-/// Each release has a library of its own, so that processes of two releases work on one store; without
-/// this they would add up, some 300 KB of Redis each. Who starts notes its library. A library goes when
-/// no living process is of the release that noted it; and in any case ``memory`` after the last start
-/// with it. Whoever does still need it loads it with the next call.
+/// Loads the library of this release and removes unused ones. Each release has its own library, so processes of two
+/// releases can share a store. Without removal the libraries would add up, about 300 KB of Redis each. A process
+/// records its library at start. A library is removed when no live process runs the release that recorded it, and
+/// always ``memory`` after the last start with it. A process that still needs a removed library loads it with its next
+/// call.
 ///
 /// *Shape*: hash `<ns>functions`, name of the library → `<ms of the last start> <release>`.
 package struct RedisFunctions: Sendable {
-    /// What the names of our libraries begin with; others are left alone.
+    /// The name prefix of our libraries; others are left alone.
     static let prefix = "poller"
     /// How long a library is kept for a process that has not announced itself yet.
     static let grace = Duration.seconds(3600)
-    /// How long one is kept for a living process of a release that has been built several times.
+    /// How long a library is kept for a live process of a release that has been built several times.
     static let memory = Duration.seconds(30 * 86_400)
 
     private let client: RedisClient
@@ -27,7 +27,7 @@ package struct RedisFunctions: Sendable {
     private let library: RedisLibrary
     private let logger: Logger
 
-    /// The libraries of a cluster; `scripts` are the live ones, or those of a test's clock.
+    /// Creates the libraries of a cluster; `scripts` are the live ones, or those of a test's clock.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -43,7 +43,7 @@ package struct RedisFunctions: Sendable {
 
     /// Loads this release's library and removes those of releases that are gone.
     ///
-    /// Nothing depends on it, so a Redis that refuses any of it hinders no start.
+    /// A Redis that rejects any of this does not prevent the start, because nothing depends on it.
     package func prepare(release: String) async {
         do throws(StoreError) {
             guard try await client.loaded(library) == nil else { return }
@@ -72,7 +72,7 @@ package struct RedisFunctions: Sendable {
         }
     }
 
-    /// Whether a library of another release may go.
+    /// Returns whether a library of another release can be removed.
     static func isOver(_ note: String, _ living: Set<String>, _ now: Timestamp) -> Bool {
         let parts = note.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let noted = Timestamp(stored: parts[0]) else { return true }

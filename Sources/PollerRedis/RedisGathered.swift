@@ -3,15 +3,16 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// What the index of searches finds, in the order of creation.
+/// Search results in the order of creation.
 ///
-/// Entries of that index have no order, so that all watches under one are read before the first page is known. That is
-/// done up to a number: a customer's payments, or those of a sum. Of more, each page is sorted by itself.
+/// Entries of the search index have no order, so all watches under an entry are read before the first page is known.
+/// This is done up to a limit: a customer's payments, or those of a sum. Above the limit, each page is sorted
+/// separately.
 extension RedisWatchStore {
-    /// Watches that are read for one page: some 50 ms.
+    /// The number of watches read for one page: about 50 ms.
     static var gatheredMax: Int { 1000 }
 
-    /// A page of all matches of a lookup, after a place; nil where there are too many of them.
+    /// Returns a page of all matches of a lookup, after a position; `nil` if there are too many.
     ///
     /// `heads` is the first part of each entry.
     func gathered(
@@ -40,7 +41,7 @@ extension RedisWatchStore {
             found += named.items.filter { known.insert($0.watch.key.id).inserted }
             looked += named.looked
             if let next = named.next {
-                // More lanes than one page looks through: what was found there is not looked for again.
+                // One page cannot check more lanes; matches found there are not searched again.
                 guard place == .start, found.count <= query.limit else { return nil }
                 found.sort { $0.watch.createdAt > $1.watch.createdAt }
                 return ListPage(items: found, next: next, looked: looked)
@@ -57,11 +58,11 @@ extension RedisWatchStore {
     }
 }
 
-/// The answer of search.lua.
+/// The reply of search.lua.
 struct EntryReply {
-    /// The place of the rest; `0` when there is none.
+    /// The position of the remaining entries; `0` if there are none.
     let next: String
-    /// How many entries were read, also of other accounts.
+    /// The number of entries read, including those of other accounts.
     let looked: Int
     let ids: [ItemID]
 
@@ -76,11 +77,11 @@ struct EntryReply {
 }
 
 extension CreatedPlace {
-    /// The place of a watch among others, behind those of the same instant whose digest comes first.
+    /// Creates the position of a watch among others, after those of the same time with a lower digest.
     fileprivate init?(of watch: Watch) {
         let digits = String(watch.createdAt.ms)
         let zeros = String(repeating: "0", count: max(13 - digits.utf8.count, 0))
-        // Where it is read in the index by creation, no entry of the same instant may be left out.
+        // A reader of the index by creation must not skip an entry of the same time.
         self.init(zeros + digits + "~~" + watch.key.id.description)
     }
 }

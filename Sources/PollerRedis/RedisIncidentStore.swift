@@ -4,12 +4,11 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// Incidents, each an item of the queue of watches that is closed from its beginning, like an order.
+/// The incidents, each an item of the queue of watches that is closed from the start, like an order.
 ///
-/// *Shape*: the item's hash is that of a watch whose lane is `@operator/incidents`, whose source is the
-/// incident's id and whose status says whether it is open. The board lies in the same partition, so that
-/// it is stored with what is told of it. Nothing of it is published on the channels of sources: whoever
-/// listens to all of them hears of payments alone.
+/// *Shape*: the item's hash is that of a watch whose lane is `@operator/incidents`, whose source is the incident's id
+/// and whose status says whether it is open. The board is in the same partition, so that it is stored together with the
+/// events. No incident is published on the channels of sources: subscribers to all of them receive payments only.
 extension RedisWatchStore: IncidentStore {
     private var home: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
 
@@ -60,7 +59,7 @@ extension RedisWatchStore: IncidentStore {
             redis.scripts[.incidentStore],
             partition: home,
             arguments,
-            // Whoever is told must not be told again because a failover has lost that.
+            // A failover must not lose the record of a report, or the report would be sent again.
             isDurable: true
         ).int == 1
     }

@@ -6,24 +6,24 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// The keys of the API in Redis: one hash in partition 0 of the watches.
+/// The API keys in Redis: one hash in partition 0 of the watches.
 ///
-/// *Shape* of a value: `<created ms> <JSON>`, by the key's id; the script owns the time. The JSON holds a
-/// digest of the key, so a copy of the store opens nothing.
+/// *Shape* of a value: `<created ms> <JSON>`, by the key's id; the script writes the time. The JSON holds a digest of
+/// the key, so a copy of the store grants no access.
 package struct RedisKeyStore: KeyStore {
     private let redis: RedisPartitions
     private let countMax: Int
     private let logger: Logger
 
-    /// The keys of a cluster.
+    /// Creates the key store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a change before it is answered; nil asks none.
-    ///   - countMax: keys there may be.
-    ///   - logger: told about records that cannot be read.
+    ///   - durability: how many replicas must have a change before the response; `nil` requires none.
+    ///   - countMax: the most keys in total.
+    ///   - logger: receives records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -55,7 +55,7 @@ package struct RedisKeyStore: KeyStore {
             if let found = Self.key(id, reply[index + 1].string, used: reply[index + 2].string) {
                 keys.append(found)
             } else {
-                // One record of another release must not shut out the holders of all the others.
+                // One record of another release must not lock out the holders of all the others.
                 logger.error("key not understood", metadata: ["key": "\(id)"])
             }
         }
@@ -121,7 +121,7 @@ package struct RedisKeyStore: KeyStore {
         )
     }
 
-    /// What is stored; what is absent is not limited.
+    /// The stored form; missing values mean no limit.
     private struct Wire: Codable {
         let digest: String
         let name: String?
@@ -161,7 +161,7 @@ package struct RedisKeyStore: KeyStore {
         let accounts = wire.accounts.map { names in
             AccountSet.some(Set(names.map(AccountID.init(unchecked:))))
         }
-        // A scope of a later release is not ours to give.
+        // A scope of a later release is unknown here and not granted.
         let key = try? AccessKey(
             id: KeyID(unchecked: id),
             name: wire.name,

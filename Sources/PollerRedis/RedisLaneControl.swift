@@ -4,7 +4,7 @@ import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// The operator's hand on lanes, for watches and deliveries alike.
+/// Control of lanes by operators, for watches and deliveries.
 extension RedisQueue {
     package func partition(of lane: LaneID) -> Int {
         redis.keys.partition(of: lane.description)
@@ -19,7 +19,7 @@ extension RedisQueue {
         while place.step < place.steps, reports.count < most {
             let at = place
             let page = try await redis.steadily { () throws(StoreError) in
-                // Of a step that was split meanwhile the ranks are others: it is begun again.
+                // A step that was split meanwhile has other ranks, so it begins again.
                 let now = at.isGood(in: map) ? at : LanePlace(at.step, among: at.steps, of: map)
                 let partition = now.step + now.part * now.steps
                 let reply = try await redis.run(
@@ -42,7 +42,7 @@ extension RedisQueue {
         return holds || report.limit != nil || report.isPaused ? report : nil
     }
 
-    /// How a lane stands, even one that holds nothing.
+    /// Returns the state of a lane, even of an empty one.
     func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
         let reply = try await redis.run(redis.scripts[.lane], of: lane, [.string(lane.description)])
         let partition = redis.keys.partition(of: lane.description)
@@ -118,8 +118,10 @@ extension RedisQueue {
         return (reports, next)
     }
 
-    /// Reads lane.lua's lane: {name, waiting, overdue, oldest due, in flight, interval, burst,
-    /// most in flight, paused, held until, factor, failures, failing since, not before, last failure}.
+    /// Reads a lane of lane.lua's reply.
+    ///
+    /// It is {name, waiting, overdue, oldest due, in flight, interval, burst, most in flight, paused, held until,
+    /// factor, failures, failing since, not before, last failure}.
     private func report(_ parts: [RedisValue], partition: Int, now: Timestamp) -> LaneReport {
         func number(_ index: Int) -> Int { parts[index].count ?? 0 }
         func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
@@ -155,10 +157,10 @@ extension RedisQueue {
 }
 
 extension RedisQueue {
-    /// Lanes one call of stats.lua looks at: about two milliseconds of Redis.
+    /// The number of lanes read by one call of stats.lua: about two milliseconds of Redis.
     private static var statsLanes: Int { 500 }
 
-    /// Counts for operators, over all partitions.
+    /// Returns counts for operators, over all partitions.
     package func stats() async throws(StoreError) -> StoreStats {
         var total = StoreStats()
         for step in 0..<redis.keys.map.steps {
@@ -169,7 +171,7 @@ extension RedisQueue {
         return total
     }
 
-    /// Counts of some partitions, the one first that the others are split from.
+    /// Returns the counts of some partitions, first the one that the others are split from.
     private func counts(of partitions: [Int]) async throws(StoreError) -> StoreStats {
         var total = StoreStats()
         for partition in partitions {
@@ -202,10 +204,10 @@ extension RedisQueue {
     }
 }
 
-/// Where a list of lanes stands: the step (``WatchPlace``), the part of it, and lane.lua's place in that.
+/// The position of a list of lanes: the step (``WatchPlace``), the part of it, and lane.lua's position in that.
 ///
-/// *Shape* as cursor: `step.part.rank.steps.picture`. Ranks are good as long
-/// as the step is not split; then it is begun again, and some of its lanes are told twice.
+/// *Shape* as cursor: `step.part.rank.steps.picture`. Ranks are valid until the step is split. Then the step begins
+/// again, and some of its lanes are returned twice.
 private struct LanePlace {
     let step: Int
     let steps: Int
@@ -213,7 +215,7 @@ private struct LanePlace {
     var part: Int
     var rank: Int
 
-    /// The beginning of a step.
+    /// Creates the beginning of a step.
     init(_ step: Int, among steps: Int, of map: PartitionMap) {
         self.init(
             step: step,
@@ -229,7 +231,7 @@ private struct LanePlace {
         (self.part, self.rank) = (part, rank)
     }
 
-    /// The place that a cursor names, or the beginning; nil for one that is none of ours.
+    /// Reads the position of a cursor, or returns the beginning without one; `nil` if the cursor is not valid.
     init?(cursor: String?, of map: PartitionMap) {
         guard let cursor else {
             self.init(0, among: map.steps, of: map)
@@ -249,7 +251,7 @@ private struct LanePlace {
         picture == map.picture(of: step, among: steps)
     }
 
-    /// The place behind a page, by what lane.lua says follows.
+    /// Returns the position after a page, from the next position that lane.lua returned.
     func following(_ next: Int, of map: PartitionMap) -> LanePlace {
         var place = self
         if next != -1 {

@@ -6,15 +6,15 @@ package import RedisClient
 /// The list of live processes, in Redis.
 ///
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started ms>|<in flight>|<owner>|
-/// <form that it writes>|<partitions that it knows>|<concurrency of a worker>|<digest of its upstreams and channels>`, the
-/// last two empty where there are none. Another hash has the processes that left within a day
+/// <store format that it writes>|<partitions that it knows>|<concurrency of a worker>|<digest of its upstreams and
+/// channels>`. The last two are empty if there are none. Another hash has the processes that left within a day
 /// (``KeyKind/departures``).
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]
     private let scripts: Scripts
 
-    /// The processes of a cluster.
+    /// Creates the process list of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

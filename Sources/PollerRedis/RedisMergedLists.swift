@@ -2,7 +2,7 @@ import Poller
 import PollerQueue
 import RedisClient
 
-/// Where an item is in a list that is merged from all partitions; `<` is the order of the list.
+/// The position of an item in a list merged from all partitions; `<` is the order of the list.
 protocol MergedPlace: Comparable, Sendable {
     /// The beginning of the list.
     static var start: Self { get }
@@ -16,25 +16,26 @@ struct MergedItem<Place: MergedPlace>: Sendable {
     let place: Place
 }
 
-/// Lists that are merged from all partitions by the place of each item.
+/// Lists merged from all partitions by the position of each item.
 extension RedisQueue {
-    /// Rounds over all partitions for one page.
+    /// The most rounds over all partitions for one page.
     private static var mergedRoundsMax: Int { 20 }
-    /// Records read for one page: a tenth of a second, most of it ours and not Redis'.
+    /// The number of records read for one page: a tenth of a second, most of it in this process and not in Redis.
     static var mergedLooksMax: Int { 2000 }
 
-    /// A page of items behind a place, of which `read` makes something or leaves out.
+    /// Returns a page of the elements that `read` makes of items after a position.
     ///
     /// - Parameters:
-    ///   - start: the place of the last item of the page before.
+    ///   - start: the position of the last item of the previous page.
     ///   - limit: most items.
-    ///   - batch: items read in one go.
-    ///   - isNarrowed: whether items of other accounts are left out. Then whether there is a next page does not depend on
+    ///   - batch: the number of items read at once.
+    ///   - isNarrowed: whether items of other accounts are left out. Then whether there is a next page does not depend
+    ///     on
     ///     them.
-    ///   - slice: reads so many items behind a place.
-    ///   - read: makes elements of items, in their order.
-    /// - Returns: the items, and the place behind which the next page begins; nil when this was the last.
-    /// - Throws: what `slice` and `read` throw.
+    ///   - slice: reads a number of items after a position.
+    ///   - read: makes elements of items, in their order; `nil` leaves an item out.
+    /// - Returns: the elements, and the position after which the next page begins; `nil` if this was the last.
+    /// - Throws: the errors of `slice` and `read`.
     func merged<Place: MergedPlace, Element: Sendable>(
         behind start: Place,
         limit: Int,
@@ -73,10 +74,11 @@ extension RedisQueue {
         return (Array(elements.prefix(limit)), behindLast, looked)
     }
 
-    /// The first `count` of what several partitions have answered, and where the rest begins; nil when there is none.
+    /// Returns the first `count` items of several partitions, and the position of the next page; `nil` if there is
+    /// none.
     ///
-    /// `ends` says how far each partition has come that may have more. Nothing behind the first of these is listed yet,
-    /// because an item of that partition may belong before it.
+    /// `ends` has the last position of each partition that may have more. Items after the first of these positions are
+    /// not final, because an item of that partition may belong before them.
     func merge<Place: MergedPlace>(
         _ items: [MergedItem<Place>],
         ends: [Place],
@@ -89,7 +91,7 @@ extension RedisQueue {
         return (Array(certain.prefix(count)), certain[count - 1].place)
     }
 
-    /// Runs a script for each of some things, all at once; the answers are in their order.
+    /// Runs a script for each element, all at once; the replies are in the order of the elements.
     func each<Thing: Sendable>(
         _ things: [Thing],
         _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])

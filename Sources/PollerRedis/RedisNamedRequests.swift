@@ -6,22 +6,21 @@ package import RedisClient
 
 /// The named requests in Redis: a string each, in the partition of its name, for a day.
 ///
-/// *Shape*: `c <fingerprint> <seed> <claims> <end ms> <owner>` while it is claimed, at most 150 bytes;
-/// `k <fingerprint> <answer>` once it was answered. What is answered is sealed by whoever keeps it
-/// (`RequestSeals`), under keys of which the store has no part: so there is nothing here to seal
-/// anew.
+/// *Shape*: `c <fingerprint> <seed> <claims> <end ms> <owner>` while it is claimed, at most 150 bytes; `k <fingerprint>
+/// <response>` once it has a response. The caller encrypts the response (`RequestSeals`) under keys that are not in the
+/// store. So there is nothing here to re-encrypt.
 package struct RedisNamedRequests: NamedRequests {
     private let redis: RedisPartitions
 
-    /// The requests of a cluster.
+    /// Creates the named requests of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a claim before it is acted on, and an answer before it is
-    ///     given; nil asks none.
-    ///   - logger: told about what goes wrong.
+    ///   - durability: how many replicas must have a claim before the request is executed, and a response before it is
+    ///     sent; `nil` requires none.
+    ///   - logger: receives errors.
     package init(
         client: RedisClient,
         layout: StoreLayout,

@@ -5,15 +5,15 @@ import RedisClient
 
 /// Lists in the order of creation, the newest first.
 ///
-/// Each partition keeps its items in that order (created.lua), open and closed ones apart. A page reads as many
-/// entries as it holds from each partition, merges them, and reads the records of those it shows: so it costs what a
-/// page costs, whatever the store holds. What is narrowed to some accounts or one lane passes entries of others, most
-/// of them without reading anything; the number of those is limited, and a page may be short and not the last.
+/// Each partition keeps its items in that order (created.lua), open and closed ones apart. A page reads as many entries
+/// as it shows from each partition, merges them, and reads the records of those it shows. So its cost does not depend
+/// on the size of the store. A list of some accounts or one lane passes entries of others, most of them without reading
+/// anything. Their number is limited, so a page may be short without being the last.
 extension RedisQueue {
-    /// What one call may spend on entries it passes (newest.lua): some milliseconds of Redis.
+    /// The budget of one call for passed entries (newest.lua): some milliseconds of Redis.
     private static var passingMax: Int { 5000 }
 
-    /// A page of items behind a place, of which `read` makes something or leaves out.
+    /// Returns a page of the elements that `read` makes of items after a position.
     func newest<Element: Sendable>(
         _ selection: NewestSelection,
         behind start: CreatedPlace,
@@ -68,7 +68,7 @@ extension RedisQueue {
         return merge(items, ends: ends, count)
     }
 
-    /// The partitions that may have what is asked for: of some accounts those of their lanes, one for each kind.
+    /// Returns the partitions that may have matches: for some accounts those of their lanes, one for each kind.
     private func places(of selection: NewestSelection) -> [Int] {
         if let lane = selection.lane { return [redis.keys.partition(of: lane)] }
         guard selection.entriesHaveAccounts, let names = selection.accounts.names else {
@@ -82,14 +82,14 @@ extension RedisQueue {
     }
 }
 
-/// Which items a list in the order of creation has.
+/// The items that a list in the order of creation includes.
 struct NewestSelection {
     /// ``KeyKind/openCreated``, ``KeyKind/closedCreated`` or both.
     let kinds: [KeyKind]
     var accounts = AccountSet.all
-    /// Of one lane alone.
+    /// The only lane, if any.
     var lane: String?
-    /// Whether the digest in entries is that of the account, as it is of watches.
+    /// Whether the digest in entries is that of the account, as for watches.
     var entriesHaveAccounts = true
 }
 
@@ -99,16 +99,18 @@ struct CreatedPlace: MergedPlace, Hashable {
 
     static let start = CreatedPlace()
 
-    /// Empty at the start of a list.
+    /// The entry; empty at the start of a list.
     let entry: String
 
     var id: ItemID { ItemID(unchecked: String(entry.dropFirst(Self.headLength))) }
-    /// When the item was created; one whose record says otherwise is elsewhere in the index.
+    /// The creation time of the item.
+    ///
+    /// An item with another time in its record has another entry.
     var createdAt: Timestamp? { Timestamp(stored: entry.prefix(13)) }
 
     private init() { entry = "" }
 
-    /// An entry; nil for what is none.
+    /// Creates the position of an entry; `nil` if it is not valid.
     init?(_ entry: String) {
         let bytes = entry.utf8
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
@@ -118,7 +120,7 @@ struct CreatedPlace: MergedPlace, Hashable {
         self.entry = entry
     }
 
-    /// The place before all entries that were created at an instant or earlier.
+    /// Creates the position before all entries created at a time or earlier.
     init(upTo instant: Timestamp) {
         let digits = String(max(instant.ms, 0) + 1)
         let zeros = String(repeating: "0", count: max(13 - digits.utf8.count, 0))
@@ -126,16 +128,18 @@ struct CreatedPlace: MergedPlace, Hashable {
         entry = zeros + digits + "   "
     }
 
+    /// The cursor of the position.
+    ///
     /// *Shape*: base64url of `t|entry`.
     var cursor: String { Base64URL.encode(Packed.join(["t", entry]).utf8) }
 
-    /// The entry that a cursor names; nil for another cursor.
+    /// Reads the entry of a cursor; `nil` for another kind of cursor.
     init?(cursor: String) {
         let parts = Packed.split(String(decoding: Base64URL.decode(cursor) ?? [], as: UTF8.self))
         guard parts.count == 2, parts[0] == "t" else { return nil }
         self.init(parts[1])
     }
 
-    /// The newest come first; entries are ASCII, which sorts as bytes.
+    /// Sorts the newest first; entries are ASCII, which sorts as bytes.
     static func < (one: Self, other: Self) -> Bool { one.entry > other.entry }
 }

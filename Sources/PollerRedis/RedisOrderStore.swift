@@ -4,13 +4,13 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// Orders, each an item of the queue of watches that is closed from its beginning.
+/// The orders, each an item of the queue of watches that is closed from the start.
 ///
-/// *Shape*: the item's hash is that of a watch whose lane is `<account>/orders`, whose source is the
-/// order's name and whose status is the word that is true of it; the order itself is one of its long
-/// values (`Order.stored`). It has a log like a watch, and its place in the list of orders.
+/// *Shape*: the item's hash is that of a watch whose lane is `<account>/orders`, whose source is the order's name and
+/// whose status is the state of the order. The order itself is one of its long values (`Order.stored`). It has a log
+/// like a watch, and an entry in the list of orders.
 extension RedisWatchStore: OrderStore {
-    /// Pages read for one page of the caller, when filters leave most of them empty.
+    /// The number of pages read for one page of the caller, if filters leave most of them empty.
     private static var roundsMax: Int { 20 }
 
     package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
@@ -32,7 +32,7 @@ extension RedisWatchStore: OrderStore {
             RedisArgument(version),
             .string(order.stored),
             .string(WatchRecord.state(after: WatchChange(state: order.watch.state))),
-            // Whose first change has not said it became known by the server's clock.
+            // Without a time of the first change, the script uses the server's clock.
             .string(order.createdAt.map { String($0.ms) } ?? ""),
             .string(order.memory?.packed ?? ""),
             .string(redis.keys.events(of: key.source.description)),
@@ -67,7 +67,7 @@ extension RedisWatchStore: OrderStore {
                 throw .corrupt("order_list.lua answered \(reply)")
             }
             let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
-            // One read for all of them: perhaps only few of them match.
+            // One read for all of them, because few of them may match.
             let records: [ItemReading<Watch>?] = try await redis.steadily { () throws(StoreError) in
                 try await readings(named, partition: redis.keys.partition(of: lane.description))
             }

@@ -10,7 +10,7 @@ extension RedisWatchStore {
 
     package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
         if let all = await bounds(within: 0..<partitions) { return all }
-        // One master that is away does not hide what the others have.
+        // An unavailable master does not hide the bounds of the others.
         let found = await withTaskGroup(of: (Int, OutboxBounds?).self) { group in
             for partition in 0..<partitions {
                 group.addTask {
@@ -21,20 +21,20 @@ extension RedisWatchStore {
                 $0[$1.0] = $1.1
             }
         }
-        // Where nothing can be read, the question itself says why.
+        // If nothing can be read, this call throws the reason.
         guard found.contains(where: { $0 != nil }) else { return try await bounds() }
         return found
     }
 
-    /// For so long a partition is waited for before it is taken to be away.
+    /// How long a partition is waited for before it counts as unavailable.
     private static var boundsPatience: Duration { .seconds(1) }
 
-    /// The ends of partitions; nil where they are not to be had in time.
+    /// Returns the ends of partitions; `nil` if they cannot be read in time.
     private func bounds(within partitions: Range<Int>) async -> [OutboxBounds]? {
         await withTaskGroup(of: [OutboxBounds]?.self) { group in
             group.addTask { try? await bounds(of: partitions) }
             group.addTask {
-                // Cancelled: they are there.
+                // Cancelled when the bounds have been read.
                 try? await Task.sleep(for: Self.boundsPatience)
                 return nil
             }
@@ -72,7 +72,7 @@ extension RedisWatchStore {
                 $0.string.flatMap { OutboxPosition($0) }
             }
             let trimmed = noted.first.flatMap(\.self) ?? .start
-            // An entry that was set aside was recorded, too: readers may have come to it.
+            // An entry that was set aside was recorded, too, and readers may have reached it.
             let ends = [id(replies[at + 1]).flatMap { OutboxPosition($0) }] + noted
             return OutboxBounds(
                 oldest: id(replies[at]) ?? "0-0",

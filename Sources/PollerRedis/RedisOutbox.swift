@@ -5,7 +5,7 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// The outbox: one stream a partition, read by the consumer group `notifier`.
+/// The outbox: one stream per partition, read by the consumer group `notifier`.
 extension RedisWatchStore: Outbox {
     package var basePartitions: Int { redis.keys.map.base }
 
@@ -23,7 +23,7 @@ extension RedisWatchStore: Outbox {
             "XREADGROUP",
             ["GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream, ">"]
         )
-        // Ids alone: an entry that ends its reader is decoded only where that is counted (PoisonGuard).
+        // Only ids: an entry that may end its reader is decoded only where deaths are counted (PoisonGuard).
         func takeOver(from start: String, _ count: Int) -> RedisCommand {
             RedisCommand(
                 "XAUTOCLAIM",
@@ -53,7 +53,7 @@ extension RedisWatchStore: Outbox {
         let cursor = left.array?.first?.string
         takeOvers.goOn(from: cursor, in: partition)
         var abandoned = Self.abandoned(left)
-        // Behind the newest the oldest have their turn at once.
+        // After the newest entry, the call continues with the oldest.
         if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < limit {
             let rest = limit - abandoned.count
             let reply = try await redis.client.ask(takeOver(from: OutboxTakeOvers.oldest, rest))
@@ -61,13 +61,13 @@ extension RedisWatchStore: Outbox {
             abandoned = Self.abandoned(reply) + abandoned
         }
         let fresh = unread.array?.first?.array?.last?.array ?? []
-        // An event is not told before a failover could no longer lose it: what was read is on
-        // replicas first. Until then it stays ours and unacknowledged, and comes back after
-        // `idle`.
+        // An event is not delivered while a failover could still lose it: entries that were read must be on replicas
+        // first. Until then they stay assigned to this notifier and unacknowledged, and are read again after `idle`.
         if let newest = fresh.last?.array?.first?.string {
             try await redis.confirm(partition: partition, entry: newest)
         }
-        // Where Redis stood still for `idle` between two of them, what one has read is abandoned to the next.
+        // If Redis stood still for `idle` between the two commands, the second returns entries of the first as
+        // abandoned.
         var taken = Set(fresh.compactMap { $0.array?.first?.string })
         abandoned = abandoned.filter { taken.insert($0).inserted }
         let entries = try await understood(
@@ -94,7 +94,7 @@ extension RedisWatchStore: Outbox {
         return try await understood(records, partition: partition)
     }
 
-    /// The entries of records that were handed to a consumer; acknowledges those that are not understood.
+    /// Returns the entries of records assigned to a consumer, and acknowledges those that are not understood.
     private func understood(
         _ records: [OutboxRecord],
         partition: Int
@@ -107,14 +107,14 @@ extension RedisWatchStore: Outbox {
         let known = Set(entries.map(\.id))
         let unreadable = records.map(\.id).filter { !known.contains($0) }
         if !unreadable.isEmpty {
-            // Kept, they would come back for ever and hold up the trimming of all that follow.
+            // Otherwise they would be read again forever and prevent the trimming of all later entries.
             redis.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
             try await acknowledge(partition: partition, unreadable)
         }
         return entries
     }
 
-    /// The ids that XAUTOCLAIM has answered.
+    /// Returns the ids in a reply of XAUTOCLAIM.
     private static func abandoned(_ reply: RedisValue) -> [String] {
         let ids = reply.array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
         return ids.compactMap(\.string)
@@ -146,7 +146,7 @@ extension RedisWatchStore: Outbox {
         let reply = try await redis.client.ask(
             RedisCommand("HMGET", [key] + ids.map { .string($0) })
         )
-        // What another release has written is as good as nothing: all are marked again.
+        // A position in the format of another release is ignored: all deliveries are marked again.
         let positions = (reply.array ?? []).map { $0.string.flatMap(FanOutPosition.init) }
         return Dictionary(zip(ids, positions)) { first, _ in first }.compactMapValues(\.self)
     }
@@ -178,7 +178,7 @@ extension RedisWatchStore: Outbox {
     ) async throws(StoreError) -> [OutboxEntry] {
         var found: [OutboxEntry] = []
         var position = position
-        // What has left its log is passed: a page that is short is the last one.
+        // Events that have left their log are skipped: a short page is the last one.
         while found.count < limit {
             let wanted = limit - found.count
             let reply = try await redis.client.ask(
@@ -198,7 +198,7 @@ extension RedisWatchStore: Outbox {
         return found
     }
 
-    /// What records of the stream tell; without those of which nothing is known any more.
+    /// Returns the entries of stream records, without those whose event is gone.
     private func entries(
         _ records: [OutboxRecord],
         partition: Int,
@@ -210,9 +210,9 @@ extension RedisWatchStore: Outbox {
         }
     }
 
-    /// What recorded.lua answers of events that stand in their items' logs, one answer for each.
+    /// Returns the replies of recorded.lua for events in their items' logs, one for each.
     ///
-    /// An item may have moved since to another partition than that of the outbox that names it.
+    /// An item may have moved to another partition than the outbox that refers to it.
     func recorded(
         _ named: [RecordedEvent],
         isConfirmed: Bool = false
@@ -246,7 +246,7 @@ extension RedisWatchStore: Outbox {
         }
     }
 
-    /// Entries that one call drops: a few milliseconds of Redis.
+    /// The number of entries dropped by one call: a few milliseconds of Redis.
     private static var trimmedMax: Int { 10_000 }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
@@ -272,15 +272,15 @@ extension RedisWatchStore: Outbox {
         return count >= Self.foldedMax
     }
 
-    /// How many logs are read at a time: some hundred KiB.
+    /// The number of logs read at a time: a few hundred KiB.
     private static var foldedMax: Int { 64 }
 
-    /// What is left of a log; nothing where it is to stay as it is.
+    /// Returns the reduced form of a log; empty if the log stays unchanged.
     private static func folded(_ log: [RedisValue], of key: WatchKey?) -> [UInt8] {
         let stored = log.compactMap(\.bytes)
         if stored.count == 1, FoldedEvents.isFolded(stored[0]) { return [] }
         let events = stored.map { PackedEvent.events($0, of: key) }
-        // What somebody else has written in another form is not ours to drop.
+        // An entry in another format is not dropped.
         guard stored.count == log.count, events.allSatisfy({ !$0.isEmpty }) else { return [] }
         return FoldedEvents.bytes(of: events.flatMap(\.self).suffix(FoldedEvents.countMax))
     }

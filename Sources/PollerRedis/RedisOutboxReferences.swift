@@ -2,9 +2,9 @@ package import Poller
 package import PollerQueue
 import RedisClient
 
-/// The outbox as live readers read it: whose entries there are, then the events somebody hears.
+/// The outbox as live readers read it: first the accounts of entries, then the events with subscribers.
 ///
-/// An entry names its event by its number in the log of its item.
+/// An entry refers to its event by its number in the log of its item.
 extension RedisWatchStore {
     package func references(
         behind places: [OutboxPlace],
@@ -42,7 +42,7 @@ extension RedisWatchStore {
     package func events(
         of references: [OutboxReference]
     ) async throws(StoreError) -> [Event?] {
-        // They are told from here, and so only once a failover could no longer lose them.
+        // The events are delivered from here, so only once a failover could no longer lose them.
         let told = try await recorded(
             references.map { reference in
                 RecordedEvent(

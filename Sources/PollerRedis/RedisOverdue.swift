@@ -2,9 +2,9 @@ package import Poller
 package import PollerQueue
 import RedisClient
 
-/// Reads the late watches of a lane.
+/// Reading the overdue watches of a lane.
 extension RedisWatchStore {
-    /// Watches of one list that are read at most: a page of a hundred, and one to see whether there are more.
+    /// The most watches of one list: a page of a hundred, and one to detect more.
     private static var overdueMax: Int { 101 }
 
     package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
@@ -12,7 +12,7 @@ extension RedisWatchStore {
         let most = min(max(limit, 1), Self.overdueMax)
         return try await redis.steadily { () throws(StoreError) in
             let partition = redis.keys.partition(of: lane.description)
-            // Scores are of the partition's own clock, so the due time comes from the record.
+            // Scores use the partition's own clock, so the due time comes from the record.
             let replies = try await redis.client.ask(
                 [KeyKind.urgent, .rest].map { kind in
                     RedisCommand(

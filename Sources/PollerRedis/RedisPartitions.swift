@@ -5,7 +5,7 @@ import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// The partitions of one queue in Redis: runs scripts in them and listens to their news.
+/// The partitions of one queue in Redis: runs scripts in them and subscribes to their channels.
 struct RedisPartitions: Sendable {
     /// The most items a script gets in one call: 256 enqueues are about 4 ms of Redis.
     static let chunk = 256
@@ -14,23 +14,23 @@ struct RedisPartitions: Sendable {
     let keys: Keys
     let scripts: Scripts
     let logger: Logger
-    /// How many replicas must have what is accepted or about to be told; nil asks none.
+    /// How many replicas must have accepted requests and events before they are delivered; `nil` requires none.
     let durability: RedisDurability?
-    /// What seals the secrets in items.
+    /// The keys that encrypt the secrets in items.
     var masterKeys = MasterKeys.none
-    /// Whether they may seal what a request brings; nil for always.
+    /// Whether secrets of a request may be encrypted; `nil` for always.
     var sealing: SealingGate?
 
-    /// What the scripts that record an event are given of it: its JSON, and what is stored or ''.
+    /// Returns the arguments for an event in the scripts that record it: its JSON, and its packed form or ''.
     func recording(_ event: Event) -> [RedisArgument] {
         [.string(event.json), .bytes(PackedEvent.bytes(of: event))]
     }
 
-    /// Runs a script in a partition, whatever lanes are in it.
+    /// Runs a script in a partition.
     ///
-    /// With `isDurable` it returns once as many replicas as ``durability`` asks for have what the
-    /// script wrote, waiting on the connection that wrote it; it must write something whatever it
-    /// finds. Too few in time are ``StoreError/unavailable(_:)``: repeating is harmless.
+    /// With `isDurable`, it returns once as many replicas as ``durability`` requires have the script's writes. It waits
+    /// on the connection that wrote them, so the script must always write something. Too few replicas in time are
+    /// ``StoreError/unavailable(_:)``; a repeat is harmless.
     func run(
         _ script: RedisScript,
         partition: Int,
@@ -42,7 +42,7 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// Runs a script that answers with an array; as ``run(_:partition:_:isDurable:)`` otherwise.
+    /// Runs a script that returns an array; otherwise like ``run(_:partition:_:isDurable:)``.
     func array(
         _ script: ScriptName,
         partition: Int = 0,
@@ -61,13 +61,13 @@ struct RedisPartitions: Sendable {
         return parts
     }
 
-    /// Reads a number that is stored as text in a hash; 0 when there is none.
+    /// Reads a number that is stored as text in a hash; 0 if there is none.
     func number(_ field: String, of key: String) async throws(StoreError) -> Int64 {
         let command = RedisCommand("HGET", [.string(key), .string(field)])
         return Int64(safe: try await client.ask(command).string ?? "") ?? 0
     }
 
-    /// Runs a script in the partition of a lane; as ``run(_:partition:_:isDurable:)`` otherwise.
+    /// Runs a script in the partition of a lane; otherwise like ``run(_:partition:_:isDurable:)``.
     func run(
         _ script: RedisScript,
         of lane: LaneID,
@@ -80,10 +80,10 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// Runs a script for things of several lanes, once for those that are in one partition together, and hands on
-    /// what it answers; `lanes` are those of the things, which `call` gets by their places.
+    /// Runs a script for elements of several lanes, once per partition, and passes its replies on.
     ///
-    /// Those of a partition that was split meanwhile are sorted anew, and the others are left as they are.
+    /// `lanes` are those of the elements, which `call` gets by their indices. Elements of a partition that was split
+    /// meanwhile are grouped again, and the others are left as they are.
     func run(
         _ script: RedisScript,
         for lanes: [LaneID],
@@ -101,7 +101,7 @@ struct RedisPartitions: Sendable {
             let arguments = call(group)
             var isElsewhere = false
             reply = try await inPlace { () async throws(RedisError) in
-                // Whoever hears that the partition was split begins again with fewer of them.
+                // When the caller learns that the partition was split, it starts over with the elements left.
                 isElsewhere = group.contains { keys.partition(of: lanes[$0].description) != home }
                 return isElsewhere
                     ? .null : try await ask(script, home, arguments, isDurable: isDurable)
@@ -112,20 +112,20 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// Hears of all partitions that were split, before it is decided where to look for what is of a lane.
+    /// Learns of all split partitions, before a lane's partition is chosen.
     ///
-    /// It costs nothing but while a store is given more of them.
+    /// It costs nothing unless the store is getting more partitions.
     func hearOfSplits() async throws(StoreError) {
         for partition in keys.map.unsplit {
             _ = try await run(scripts[.held], partition: partition, ["0"])
         }
     }
 
-    /// Does what reads several partitions, or a place that was found before; again where one was split meanwhile,
-    /// of which something would be missing or there twice.
+    /// Reads several partitions, or a position found before, and repeats if one was split meanwhile.
     ///
-    /// Whoever reads a partition is told that it was split, and of one that is being filled nothing is told. So where
-    /// nothing was heard all was read as it was before, or all as it is after.
+    /// Otherwise elements would be missing or appear twice. A reader of a split partition is informed of the split, and
+    /// a partition that is being filled is skipped. So without such information, all partitions were read as before the
+    /// split, or all as after it.
     func steadily<Answer>(
         _ body: () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -166,7 +166,7 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// Does something that a partition may refuse because it is being split, or was; until it no longer does.
+    /// Repeats a call that a partition rejects because of a split, until the partition accepts it.
     private func inPlace<Answer: Sendable>(
         _ body: () async throws(RedisError) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -175,7 +175,7 @@ struct RedisPartitions: Sendable {
             do throws(RedisError) {
                 return try await body()
             } catch .reply(let error) where error.isOfSplit && ContinuousClock.now < patience {
-                // Placed as we are told now, it is there at once; what is being split takes a moment.
+                // With the new layout, the call succeeds at once. A running split takes a moment.
                 let isOver = error.code == ScriptError.split.rawValue
                 do {
                     try await Task.sleep(for: isOver ? .milliseconds(5) : .milliseconds(50))
@@ -190,11 +190,12 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// How long a call waits for a partition that is being split: longer than most take, and shorter than whoever
-    /// asked waits for an answer.
+    /// How long a call waits for a partition that is being split.
+    ///
+    /// Most splits are faster, and callers wait longer for a response.
     private static let splitPatience = Duration.seconds(10)
 
-    /// The error of a process that was started before the store was given more partitions.
+    /// Returns the error of a process that was started before the store got more partitions.
     private static func outdated(_ known: Int, _ count: Int) -> RedisReplyError {
         RedisReplyError(
             code: "TRYAGAIN",
@@ -203,10 +204,10 @@ struct RedisPartitions: Sendable {
         )
     }
 
-    /// Makes sure that replicas have an outbox entry of a partition that was read.
+    /// Ensures that replicas have an outbox entry of a partition that was read.
     ///
-    /// The server that is waited on must have the entry itself: after a failover it may be another
-    /// than the one that was read from, and its replicas would confirm what it has never had.
+    /// The server whose replicas are waited for must have the entry itself. After a failover it may be another server
+    /// than the one read from, and its replicas would confirm an entry they never had.
     func confirm(partition: Int, entry id: String) async throws(StoreError) {
         guard durability != nil else { return }
         let reply = try await run(
@@ -220,16 +221,16 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// The error of a write that too few replicas have; repeating it is harmless.
+    /// Returns the error of a write that too few replicas have; a repeat is harmless.
     private static func tooFew(_ replicas: Int, _ durability: RedisDurability) -> RedisReplyError {
         let message = "\(replicas) of \(durability.replicas) replicas have it in time; try again"
         return RedisReplyError(code: "NOREPLICAS", message: message)
     }
 
-    /// Partitions named on a channel, nil when messages may have been lost.
+    /// Returns the partitions named on a channel, and `nil` when messages may have been lost.
     func news(on channel: String) -> AsyncStream<Int?> {
         let subscription = client.subscribe(channels: [channel])
-        // In the task of whoever listens: one between costs as much again for each message.
+        // This runs in the task of the subscriber: a task in between would double the cost of each message.
         return AsyncStream {
             while let event = await subscription.next() {
                 switch event {
@@ -248,17 +249,17 @@ struct RedisPartitions: Sendable {
 }
 
 extension RedisReplyError {
-    /// Whether a partition refuses because it is being split, or was.
+    /// Whether a partition rejects a call because of a running or finished split.
     fileprivate var isOfSplit: Bool {
         code == ScriptError.split.rawValue || code == ScriptError.splitting.rawValue
     }
 }
 
 extension StoreError {
-    /// What an error of the client means to the callers of a store.
+    /// Creates the error that callers of a store get for an error of the client.
     ///
-    /// A script that met a key on its way to another node had read before it wrote, so repeating is
-    /// safe; every other answer that says "not now" means that nothing was executed.
+    /// A script that met a key on its way to another node had read before it wrote, so repeating is safe. Every other
+    /// temporary error means that nothing was executed.
     package init(_ error: RedisError) {
         switch error {
         case .reply(let reply):
@@ -277,7 +278,7 @@ extension StoreError {
     }
 }
 
-/// The client's calls for stores: what goes wrong is a ``StoreError``.
+/// The client's calls for stores: errors are thrown as ``StoreError``.
 extension RedisClient {
     /// Runs a script.
     func run(
@@ -292,7 +293,7 @@ extension RedisClient {
         }
     }
 
-    /// Sends a command that is no script; `key` says which node of a Cluster is meant.
+    /// Sends a command that is not a script; `key` selects the node of a Cluster.
     func ask(_ command: RedisCommand, key: String? = nil) async throws(StoreError) -> RedisValue {
         do throws(RedisError) {
             return try await send(command, key: key)
@@ -310,7 +311,7 @@ extension RedisClient {
         }
     }
 
-    /// Makes a library known; why it is refused, if it is.
+    /// Loads a library; returns the error of a rejection.
     func loaded(_ library: RedisLibrary) async throws(StoreError) -> RedisReplyError? {
         do throws(RedisError) {
             return try await load(library)
@@ -319,7 +320,7 @@ extension RedisClient {
         }
     }
 
-    /// Sends commands in one go; error replies stay in place.
+    /// Sends commands together; error replies stay in place.
     func ask(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
         do throws(RedisError) {
             return try await pipeline(commands)

@@ -3,12 +3,12 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// Lists of items in quarantine, those that came there last first.
+/// Lists of items in quarantine, the most recently quarantined first.
 extension RedisQueue {
-    /// Records of others that are passed in one go, in each partition: half a millisecond of Redis.
+    /// The number of other accounts' records passed at once in each partition: half a millisecond of Redis.
     private static var passedMax: Int { 500 }
 
-    /// A page of them after a place; `read` returns nil for items to leave out.
+    /// Returns a page of items after a position; `read` returns `nil` for items to leave out.
     func quarantined<Element: Sendable>(
         accounts: AccountSet,
         behind start: ClosedPlace,
@@ -60,11 +60,11 @@ extension RedisQueue {
     }
 }
 
-/// Where an item in quarantine is among those that came there before and after it: the last come first.
+/// The position of an item in the list of quarantined items, the most recent first.
 struct ClosedPlace: MergedPlace {
     static let start = ClosedPlace(score: "", item: "")
 
-    /// Both empty at the start of a list.
+    /// The score; both values are empty at the start of a list.
     let score: String
     let item: String
 
@@ -72,13 +72,15 @@ struct ClosedPlace: MergedPlace {
 
     init(score: String, item: String) { (self.score, self.item) = (score, item) }
 
+    /// The cursor of the position.
+    ///
     /// *Shape*: base64url of `c|score|id`.
     var cursor: String { Base64URL.encode(Packed.join(["c", score, item]).utf8) }
 
-    /// The place that a cursor names; nil for another cursor.
+    /// Reads the position of a cursor; `nil` for another kind of cursor.
     init?(cursor: String) {
         let parts = Packed.split(String(decoding: Base64URL.decode(cursor) ?? [], as: UTF8.self))
-        // Redis takes no other text as a score.
+        // Redis accepts no other text as a score.
         guard parts.count == 3, parts[0] == "c",
             parts[1].isEmpty || Double(parts[1]).map({ !$0.isNaN }) ?? false
         else { return nil }
@@ -87,7 +89,7 @@ struct ClosedPlace: MergedPlace {
 
     static func < (one: Self, other: Self) -> Bool {
         let (left, right) = (Double(one.score) ?? 0, Double(other.score) ?? 0)
-        // By bytes, as a sorted set orders its members.
+        // Compares by bytes, as a sorted set orders its members.
         return left == right
             ? other.item.utf8.lexicographicallyPrecedes(one.item.utf8) : left > right
     }

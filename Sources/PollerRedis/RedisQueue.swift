@@ -6,11 +6,11 @@ import RedisClient
 
 /// The lease mechanism over Redis, the same for watches and deliveries.
 ///
-/// Each operation is one script (claim.lua, commit.lua, release.lua), so it is atomic, and whoever
-/// repeats it after an answer that got lost changes nothing.
+/// Each operation is one script (claim.lua, commit.lua, release.lua), so it is atomic, and a repeat after a lost reply
+/// changes nothing.
 ///
-/// A protocol rather than a generic struct behind the stores: its operations are theirs, so nothing
-/// forwards, and the compiler makes a copy for each store, in which the record's type is known.
+/// This is a protocol rather than a generic struct inside the stores. The stores have its operations directly, so
+/// nothing is forwarded, and the compiler specializes them for each store's record type.
 protocol RedisQueue: LeaseQueue {
     associatedtype Record: ItemRecord where Record.Item == Item, Record.Change == Change
 
@@ -44,7 +44,7 @@ extension RedisQueue {
         return results
     }
 
-    /// The claim goes with the last part of what is committed.
+    /// Commits in parts; the claim is sent with the last part.
     package func commit(
         _ commits: [Commit<Change>],
         then request: ClaimRequest
@@ -96,8 +96,8 @@ extension RedisQueue {
         guard let parts = reply.array, parts.count >= 4, let claimedAt = parts[0].time,
             let recovered = parts[2].int, let full = parts[3].array
         else { throw .corrupt("claim.lua's answer is not understood") }
-        // An instant out of range comes from a damaged lane: the claim itself is good, and the partition is
-        // visited again in a while.
+        // A time out of range comes from a damaged lane. The claim itself is valid, and the partition is claimed from
+        // again later.
         let damaged = claimedAt + .seconds(60)
         let ready =
             parts[1].int.map { $0 < 0 ? nil : Timestamp(ms: Int64(clamping: $0)) } ?? damaged
@@ -164,8 +164,7 @@ extension RedisQueue {
         redis.news(on: redis.keys.markedChannel)
     }
 
-    /// Six values of a commit, ten more when it has anything but a new due time to tell, and its
-    /// events.
+    /// Appends six values of a commit, ten more if it has more than a new due time, and its events.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""
         let entry = Record.entry(of: commit.change)
@@ -241,8 +240,10 @@ extension RedisQueue {
         }
     }
 
-    /// Reads claim.lua's item: {id, token, due, start, lane, private, {field, value, …}}, and where
-    /// the lane is in trouble since when and how many failures.
+    /// Reads an item of claim.lua's reply.
+    ///
+    /// It is {id, token, due, start, lane, private, {field, value, …}}; for a failing lane, also the time of the first
+    /// failure and the number of failures.
     private func lease(
         _ value: RedisValue,
         _ request: ClaimRequest,
@@ -252,7 +253,7 @@ extension RedisQueue {
             let due = parts[2].time, let start = parts[3].time, let short = parts[6].array,
             let id = parts[0].string, let lane = parts[4].string
         else {
-            // Its id alone: the rest may be a client secret.
+            // Logs only the id: the rest may contain a client secret.
             let id = value.array?.first?.string ?? "unknown"
             redis.logger.error("record not understood", metadata: ["item.id": "\(id)"])
             return nil
@@ -265,7 +266,7 @@ extension RedisQueue {
             masterKeys: redis.masterKeys
         )
         guard let item = Record.item(fields) else {
-            // It stays leased until the lease ends and comes back: visible, and harmless to others.
+            // It stays leased until the lease expires, and is then claimed again: visible, and harmless to others.
             redis.logger.error("record not understood", metadata: ["item.id": "\(id)"])
             return nil
         }

@@ -9,20 +9,20 @@ struct ItemReading<Item: Sendable> {
     let item: Item
     let fields: ItemFields
     let long: [LongField: String]
-    /// As it is in the log; empty before the first event.
+    /// The newest event in its logged form; empty before the first event.
     let newestEvent: [UInt8]
-    /// Nil while it is leased or closed.
+    /// The due time; `nil` while the item is leased or closed.
     let due: Timestamp?
-    /// When it was set aside; nil while it is not.
+    /// When the item was set aside; `nil` if it is not.
     let asideSince: Timestamp?
 }
 
 /// Reading items.
 extension RedisQueue {
-    /// Items read by one call: about a millisecond of Redis.
+    /// The number of items read by one call: about a millisecond of Redis.
     private static var readMax: Int { 128 }
 
-    /// Reads an item; nil when there is none of these accounts.
+    /// Reads an item; `nil` if these accounts have no such item.
     func reading(
         _ id: ItemID,
         partition: Int,
@@ -38,7 +38,7 @@ extension RedisQueue {
         }
     }
 
-    /// Reads an item of a lane; nil when there is none.
+    /// Reads an item of a lane; `nil` if there is none.
     func reading(
         _ id: ItemID,
         in lane: LaneID
@@ -53,9 +53,9 @@ extension RedisQueue {
         }
     }
 
-    /// Reads items of a partition, in their order; nil for those that are gone.
+    /// Reads items of a partition, in their order; `nil` for those that are gone.
     ///
-    /// One record of another release must not hide all the others: what is not understood is nil, too.
+    /// One record of another release must not hide all the others, so an item that is not understood is also `nil`.
     func readings(
         _ ids: [ItemID],
         partition: Int
@@ -83,7 +83,7 @@ extension RedisQueue {
         return readings
     }
 
-    /// Parses an item in the reply of a script; `nil` when there is none.
+    /// Parses an item in the reply of a script; `nil` if there is none.
     func reading(
         _ id: ItemID,
         _ value: RedisValue
@@ -103,7 +103,7 @@ extension RedisQueue {
             id: id.description,
             lane: "",
             short: parts[0].array ?? [],
-            // As claim.lua puts them together.
+            // Joined in the same way as in claim.lua.
             privateValue: (long[.private] ?? "") + (long[.charge].map { "\n" + $0 } ?? ""),
             masterKeys: redis.masterKeys
         )
@@ -125,6 +125,6 @@ extension RedisQueue {
 }
 
 extension AccountSet {
-    /// The accounts as scripts are given them: each between spaces, or nothing for all.
+    /// The accounts in the form of scripts: each between spaces, or empty for all.
     var inScripts: String { names.map { " \($0.joined(separator: " ")) " } ?? "" }
 }

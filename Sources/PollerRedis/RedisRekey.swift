@@ -2,27 +2,27 @@ package import Poller
 package import PollerQueue
 package import RedisClient
 
-/// Seals what is in the clear, or sealed by another key than the first, anew, a page at a time.
+/// Re-encrypts plaintext values, and values not encrypted by the first key, a page at a time.
 ///
-/// A value is replaced only where it still is what it was made from (reseal.lua), so that the cluster may go on
-/// meanwhile. A crash leaves some values sealed anew and the others as they were, and both are read; the next
-/// walk passes over those that are done. SCAN tells everything that is there from its beginning to its end.
+/// A value is replaced only if it has not changed since it was read (reseal.lua), so the cluster can keep running. A
+/// crash leaves some values re-encrypted and others unchanged. Both can be read, and the next pass skips those that are
+/// done. SCAN returns every key that exists from its start to its end.
 package struct RedisRekey: Sendable {
-    /// Keys one step looks through: some milliseconds of Redis, spread over several commands.
+    /// The number of keys scanned by one step: some milliseconds of Redis, spread over several commands.
     private static let page = 500
 
     private let client: RedisClient
     private let layout: StoreLayout
     private let masterKeys: MasterKeys
 
-    /// A walk through a cluster's store.
+    /// Creates a pass through a cluster's store.
     package init(client: RedisClient, layout: StoreLayout, masterKeys: MasterKeys) {
         self.client = client
         self.layout = layout
         self.masterKeys = masterKeys
     }
 
-    /// What has secrets.
+    /// The records with secrets.
     package enum Part: String, CaseIterable, Sendable, CustomStringConvertible {
         case endpoints
         case watches
@@ -30,7 +30,7 @@ package struct RedisRekey: Sendable {
         package var description: String { rawValue }
     }
 
-    /// What became of some of them.
+    /// The results of a step.
     package struct Page: Sendable {
         package internal(set) var looked = 0
         package internal(set) var sealed = 0
@@ -39,7 +39,7 @@ package struct RedisRekey: Sendable {
         var changes: [Change] = []
     }
 
-    /// A value that was sealed anew.
+    /// A re-encrypted value.
     struct Change {
         let key: String
         let field: String
@@ -47,7 +47,7 @@ package struct RedisRekey: Sendable {
         let new: [UInt8]
     }
 
-    /// Goes on after a cursor: `<partition>.<SCAN's cursor>`.
+    /// Continues after a cursor: `<partition>.<SCAN's cursor>`.
     package func step(_ part: Part, after cursor: String?) async throws(StoreError) -> Page {
         let parts = (cursor ?? "0.0").split(separator: ".").map(String.init)
         guard parts.count == 2, let partition = Int(count: parts[0]),
@@ -86,7 +86,9 @@ package struct RedisRekey: Sendable {
         return try await applied(page)
     }
 
-    /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
+    /// Re-encrypts the watches of a step.
+    ///
+    /// A single server is scanned once; in a Redis Cluster, the node of each partition is scanned for its items.
     private func watches(_ partition: Int, _ cursor: String) async throws(StoreError) -> Page {
         let keys = layout.watchKeys
         let pattern = keys.items(in: client.isCluster ? partition : nil)
@@ -156,8 +158,9 @@ package struct RedisRekey: Sendable {
         return try await applied(page)
     }
 
-    /// Puts the changes of a page in place; what somebody else has changed meanwhile is sealed by what they
-    /// have, and is left.
+    /// Applies the changes of a page.
+    ///
+    /// A value that was changed meanwhile is already encrypted by its writer, and is left.
     private func applied(_ page: Page) async throws(StoreError) -> Page {
         var page = page
         for change in page.changes {

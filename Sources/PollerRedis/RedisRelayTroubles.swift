@@ -3,16 +3,16 @@ package import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// What the mail relay refuses, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.
+/// The mail relay's rejections, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.
 ///
-/// Several notifiers may note something at once, and the last one counts: it is a matter of hours.
+/// Several notifiers may write at once, and the last write counts: the times span hours.
 package struct RedisRelayTroubles: RelayTroubleStore {
     private static let fields = ["answer", "count", "since", "last", "accepted"]
 
     private let client: RedisClient
     private let key: String
 
-    /// The record of a cluster.
+    /// Creates the record of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

@@ -3,12 +3,12 @@ import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// The beginning and the end: what stands in the layout.
+/// The beginning and the end of a repartition: changes of the layout.
 extension RedisRepartition {
-    /// Says that the store is to have so many partitions; processes that start from now on know of it.
+    /// Sets the number of partitions that the store will have; processes that start later read it.
     ///
-    /// - Returns: the layout; that which there is, when the store is being given as many already.
-    /// - Throws: ``InvalidInput`` when that many cannot be had, ``StoreError`` when Redis cannot be asked.
+    /// - Returns: the new layout, or the current one if the store is already getting this number.
+    /// - Throws: ``InvalidInput`` if the number is not possible, ``StoreError`` if Redis is unavailable.
     package static func begin(
         _ layout: StoreLayout,
         partitions: Int,
@@ -60,15 +60,15 @@ extension RedisRepartition {
         )
     }
 
-    /// Says that all partitions are split.
+    /// Records that all partitions are split.
     package func end() async throws(StoreError) {
         let key = RedisArgument.string("\(layout.namespace):layout")
         _ = try await client.ask(RedisCommand("HDEL", [key, .string(StoreLayout.formerField)]))
     }
 
-    /// Keeps others from doing the same for a while; false where another one does.
+    /// Prevents other processes from repartitioning for a while; false if another one is at work.
     ///
-    /// A courtesy: two at once are refused what would do harm (split_write.lua), and cost pauses.
+    /// This only avoids pauses: the store itself rejects the harmful calls of two processes (split_write.lua).
     package func hold(for span: Duration) async throws(StoreError) -> Bool {
         let key = RedisArgument.string("\(layout.namespace):repartition")
         let name = RedisArgument.string(owner.description)
@@ -81,7 +81,7 @@ extension RedisRepartition {
         return true
     }
 
-    /// Lets others.
+    /// Allows other processes to repartition.
     package func letGo() async throws(StoreError) {
         let key = RedisArgument.string("\(layout.namespace):repartition")
         guard try await client.ask(RedisCommand("GET", [key])).string == owner.description else {
@@ -91,28 +91,28 @@ extension RedisRepartition {
     }
 }
 
-/// How a store stands that is being given more partitions.
+/// The state of a store that is getting more partitions.
 package struct SplitStanding: Sendable {
-    /// How many there are, or are to be.
+    /// The number of partitions, current or planned.
     package let partitions: Int
-    /// How many there were; nil when all are split.
+    /// The former number; `nil` if all are split.
     package let former: Int?
-    /// How many of the former ones, of both queues, are split.
+    /// How many of the former partitions of both queues are split.
     package var split = 0
-    /// Those of which nothing is claimed, or written, just now.
+    /// The partitions in which claims or writes currently stop.
     package var still: [String] = []
-    /// Those of them that can go on as they were.
+    /// How many of these can resume unchanged.
     package var mayGoOn = 0
-    /// Whether somebody is at work.
+    /// Whether a process is at work.
     package let isHeld: Bool
-    /// How the store stands to the layout that was asked about.
+    /// The store's state relative to the given layout.
     package let layout: StoreLayout.Standing
 }
 
 extension RedisRepartition {
-    /// How the store stands, whatever this process knows of it; reads and never writes.
+    /// Returns the state of the store, regardless of this process's layout; it only reads.
     ///
-    /// Of a store without a layout it has what `layout` says.
+    /// A store without a layout counts as having `layout`.
     package static func standing(
         _ layout: StoreLayout,
         on client: RedisClient
@@ -155,10 +155,10 @@ extension RedisRepartition {
         return standing
     }
 
-    /// Lets partitions go on as they were that stand still because whoever split them was killed, and takes out of
-    /// the new ones what was copied.
+    /// Resumes partitions that are stopped because their splitting process died, and removes the copies from the new
+    /// ones.
     ///
-    /// - Returns: how many stood still, and those that still do, because what moves is leaving them.
+    /// - Returns: how many were stopped, and how many still are because lanes are already leaving them.
     package func stop() async throws(StoreError) -> (freed: Int, left: Int) {
         guard let former = layout.former else { return (0, 0) }
         var (freed, left) = (0, 0)
@@ -177,7 +177,7 @@ extension RedisRepartition {
                 for child in work.children where try await work.stage(of: child).stage != nil {
                     try await work.reach(.filling, in: child)
                     try await work.empty(child, endpoints)
-                    // It is as it was, empty: what comes late is refused without a stage, too.
+                    // The partition is empty again. Late calls are rejected even without a stage.
                     try await work.reach(.before, in: child)
                 }
             }

@@ -4,22 +4,21 @@ import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// Gives a store more partitions while it is worked on.
+/// Adds partitions to a store in use.
 ///
-/// *Problem*: how many partitions there are is part of every key, and says how many masters can share the work.
-/// *Approach*: the number grows to a multiple, so that each partition is split into itself and new ones, one at a
-/// time; the others do not notice. What has ended, most of what there is, is copied while the partition goes on.
-/// Then nothing more is claimed of it, what is leased is waited for, and nothing is written (whoever asks waits):
-/// the rest is copied, and of what was before what has changed since; it is taken out here, and all of them are
-/// opened.
+/// *Problem*: the number of partitions is part of every key, and limits how many masters can share the work.
+/// *Approach*: the number grows to a multiple, so each partition is split into itself and new ones, one at a time; the
+/// others are not affected. Ended items, which are most of them, are copied while the partition is in use. Then claims
+/// from it stop, leases are waited for, and writes stop (callers wait). The remaining items are copied, and ended items
+/// that have changed since. The moved items are removed from the old partition, and all parts are opened.
 ///
-/// *Giving up*: whatever goes wrong before anything has left the partition, it goes on as it was (``SplitStage``),
-/// and another try begins anew. From then on only deletions are left, which need no memory. Whoever is killed is
-/// followed by the next who says the same; what an earlier one sends late is refused. Who does not know yet where
-/// lanes are is refused, and told (``PartitionMap``).
+/// *Failure*: if anything fails before an item has left the partition, the partition resumes as before
+/// (``SplitStage``), and a new attempt starts over. After that only deletions are left, which need no memory. If the
+/// process is killed, another one can continue with the same command; late calls of the earlier one are rejected. A
+/// caller with an outdated layout is rejected and gets the new one (``PartitionMap``).
 ///
-/// What stays: the outbox, with its readers' places, since it names events by items and lanes; what is in partition
-/// 0; named requests and incidents (``PartitionMap/fixedPartition(of:)``).
+/// These are not moved: the outbox with its readers' positions, because it refers to events by items and lanes;
+/// partition 0; named requests and incidents (``PartitionMap/fixedPartition(of:)``).
 package struct RedisRepartition: Sendable {
     /// A queue whose partitions are split.
     package enum Queue: String, CaseIterable, Sendable {
@@ -27,22 +26,22 @@ package struct RedisRepartition: Sendable {
         case deliveries
     }
 
-    /// What was done with one partition.
+    /// The result for one partition.
     package struct Outcome: Sendable {
         package var items = 0
         package var lanes = 0
-        /// How long nothing was claimed in it.
+        /// How long it was closed to claims.
         package var closed = Duration.zero
-        /// How long nothing was written in it.
+        /// How long it was closed to writes.
         package var frozen = Duration.zero
     }
 
-    /// How often leases are looked at.
+    /// The interval at which leases are checked.
     private static let look = Duration.milliseconds(50)
 
-    /// The share of its memory beyond which a server is given no copies.
+    /// The share of memory use above which a server gets no copies.
     private static let fullest = 0.95
-    /// After how many parts that are copied it is looked at again: about a thousand items, some MiB.
+    /// How many parts are copied between two checks of memory: about a thousand items, some MiB.
     private static let partsBetween = 16
 
     let client: RedisClient
@@ -52,7 +51,7 @@ package struct RedisRepartition: Sendable {
     private let logger: Logger
     let owner: OwnerID
 
-    /// The store of `layout`, which has begun to be given more partitions.
+    /// Creates the repartition of a store whose `layout` has begun to get more partitions.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -69,10 +68,10 @@ package struct RedisRepartition: Sendable {
         self.logger = logger
     }
 
-    /// Splits one of the former partitions of a queue, from wherever an earlier try has come.
+    /// Splits one of the former partitions of a queue, from the stage an earlier attempt has reached.
     ///
-    /// - Returns: what was done; nil when it is split already.
-    /// - Throws: ``StoreError``; whatever was done stays, and the next try goes on there.
+    /// - Returns: the result; `nil` if it is split already.
+    /// - Throws: ``StoreError``; completed work stays, and the next attempt continues there.
     package func split(
         _ queue: Queue,
         _ partition: Int
@@ -81,7 +80,7 @@ package struct RedisRepartition: Sendable {
         let work = work(queue, partition, former)
         let standing = try await work.stage(of: partition)
         if standing.stage == nil, standing.lanesAmong == layout.partitions {
-            // A failover may have lost that they were.
+            // A failover may have lost that they were opened.
             for child in work.children where try await work.stage(of: child).stage != nil {
                 try await work.reach(.open, in: child)
             }
@@ -114,7 +113,7 @@ package struct RedisRepartition: Sendable {
         return outcome
     }
 
-    /// Copies all that moves; since when nothing is claimed, and since when nothing is written.
+    /// Copies everything that moves; returns since when claims stop, and since when writes stop.
     private func copy(
         _ work: PartitionSplit,
         _ endpoints: [LaneID]
@@ -129,7 +128,7 @@ package struct RedisRepartition: Sendable {
         try await work.eachEnded { part throws(StoreError) in
             if parts % Self.partsBetween == 0 { try await keepRoom(in: work.children) }
             parts += 1
-            // It was open meanwhile, and has ended again: what it no longer has must not stay.
+            // The item was reopened and has ended again: its outdated copy must be removed.
             let again = copies.known(of: part)
             if !again.names.isEmpty { try await work.forgetCopies(again) }
             copies.note(part, try await work.copy(part))
@@ -138,7 +137,7 @@ package struct RedisRepartition: Sendable {
         try await work.reach(.closing, in: work.partition)
         try await drain(work)
         let frozen = ContinuousClock.now
-        // Where a server has become another one since, it may lack some of them.
+        // A server that was replaced since may lack some of the copies.
         var isAgain = try await work.histories() != before
         try await whole(work) { () throws(StoreError) in
             if isAgain {
@@ -158,7 +157,7 @@ package struct RedisRepartition: Sendable {
         return (closed, frozen)
     }
 
-    /// Copies what was not copied before as it is now.
+    /// Copies items that were not copied before in their present state.
     private func copyRest(
         _ part: PartitionSplit.Part,
         _ work: PartitionSplit,
@@ -177,12 +176,13 @@ package struct RedisRepartition: Sendable {
         if !rest.names.isEmpty { copies.note(rest, try await work.copy(rest), isSeen: true) }
     }
 
-    /// Lets a partition go on as it was, and gives back the memory that copies of it take; as far as that can be
-    /// done now: whoever tries again begins with it.
+    /// Resumes a partition as before, and frees the memory of its copies.
+    ///
+    /// If that fails now, the next attempt begins with it.
     private func giveUp(_ work: PartitionSplit, _ endpoints: [LaneID]) async {
         do throws(StoreError) {
             guard try await work.isOurs() else { return }
-            // False where it is copied by now: what the new parts hold is all there is then.
+            // False if everything was copied: then the new parts have the only current data.
             guard try await work.reach(.before, in: work.partition) else { return }
             try await work.emptyParts(endpoints)
             for child in work.children { try await work.reach(.before, in: child) }
@@ -194,7 +194,7 @@ package struct RedisRepartition: Sendable {
         }
     }
 
-    /// Throws where copies would take what is left of a server's memory: it would refuse what is accepted, too.
+    /// Throws if copies would use up a server's memory, because it would then reject requests, too.
     private func keepRoom(in partitions: [Int]) async throws(StoreError) {
         for partition in partitions {
             let info = RedisCommand("INFO", ["memory"])
@@ -209,7 +209,7 @@ package struct RedisRepartition: Sendable {
         }
     }
 
-    /// Does something until no server has changed meanwhile, of which the one before may have had more of it.
+    /// Repeats `body` until no server was replaced meanwhile; a replaced server may have had more of the data.
     private func whole(
         _ work: PartitionSplit,
         _ body: () async throws(StoreError) -> Void
@@ -221,9 +221,11 @@ package struct RedisRepartition: Sendable {
         } while try await work.histories() != before
     }
 
-    /// Opens what is still shut of a store whose partitions are all split: a failover may have lost that.
+    /// Opens partitions that are still closed in a store whose partitions are all split.
     ///
-    /// - Returns: how many were.
+    /// A failover may have lost that they were opened.
+    ///
+    /// - Returns: how many were closed.
     package func reopen() async throws(StoreError) -> Int {
         guard layout.former == nil, layout.partitions > layout.base else { return 0 }
         var count = 0
@@ -241,13 +243,13 @@ package struct RedisRepartition: Sendable {
         return count
     }
 
-    /// Waits until nothing of a partition is leased, and freezes it.
+    /// Waits until the partition has no leases, and freezes it.
     ///
-    /// What a dead process has leased comes back by a claim, as ever.
+    /// Leases of a dead process are recovered by a claim, as always.
     private func drain(_ work: PartitionSplit) async throws(StoreError) {
         var isFrozen = false
         while !isFrozen {
-            // A failover may have lost that nothing is claimed.
+            // A failover may have lost that the partition is closed to claims.
             try await work.reach(.closing, in: work.partition)
             isFrozen = try await work.reach(.frozen, in: work.partition)
             if isFrozen { break }
@@ -260,7 +262,7 @@ package struct RedisRepartition: Sendable {
         }
     }
 
-    /// The lanes of registered endpoints: of deliveries alone, and not all of them hold something.
+    /// Returns the lanes of registered endpoints; only for deliveries, and some may be empty.
     func registered() async throws(StoreError) -> [LaneID] {
         let key = RedisArgument.string(layout.deliveryKeys.endpoints)
         let reply = try await client.ask(RedisCommand("HKEYS", [key]))

@@ -4,9 +4,9 @@ package import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// Trying deliveries again, one by one and as a job.
+/// Retrying deliveries, one by one and as a job.
 extension RedisDeliveryQueue {
-    /// A replay of which nothing was heard for so long has lost its process.
+    /// After this time without progress, a replay has lost its process.
     private static var replaySilence: Duration { .seconds(180) }
     /// How long the outcome of a replay can be read.
     private static var replayKept: Duration { .seconds(7 * 86_400) }
@@ -24,9 +24,9 @@ extension RedisDeliveryQueue {
         try await revise(revisions, how: "-")
     }
 
-    /// `how`: what revise.lua does with them besides.
+    /// Revises deliveries; `how` is the first argument of revise.lua.
     ///
-    /// Where one is not found in the partition that its name says, it is looked for in what that was split into.
+    /// A delivery that is not in the partition in its id is looked up in the parts of that partition.
     private func revise(
         _ revisions: [DeliveryRevision],
         how: RedisArgument
@@ -72,13 +72,13 @@ extension RedisDeliveryQueue {
         let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
         let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
         guard let text = reply.string else { return nil }
-        // What another release has written is as good as gone.
+        // A value in the format of another release is ignored.
         return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
     }
 
     package func record(_ job: ReplayJob) async throws(StoreError) {
         let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
-        // Numbers, booleans and text: nothing that cannot be written.
+        // Numbers, booleans and text can always be encoded.
         guard let json = try? JSONEncoder().encode(job) else { return }
         _ = try await redis.run(
             redis.scripts[.replayNote],

@@ -4,13 +4,13 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// What a Redis must be for this system to keep its promises, and how far that can be found out.
+/// The requirements for a Redis server, and how they are checked.
 ///
-/// *Problem*: hardened and managed servers answer some commands only. `INFO` and `CONFIG` are in the ACL category
+/// *Problem*: hardened and managed servers support only some commands. `INFO` and `CONFIG` are in the ACL category
 /// `@dangerous`, some services offer no `CONFIG`, and any command may be renamed.
 ///
-/// *Approach*: each fact is read from the first command that tells it. A fact that no command tells is reported
-/// together with the missing right, and does not stop a start: the store itself works without it.
+/// *Approach*: each fact is read from the first command that returns it. A fact that no command returns is reported
+/// with the missing permission, and does not prevent a start: the store itself works without it.
 ///
 /// | fact | read from |
 /// |---|---|
@@ -21,33 +21,33 @@ import SafeNumbers
 /// *Source*: <https://redis.io/docs/latest/commands/info/>, <https://redis.io/docs/latest/commands/hello/>, and the
 /// categories of commands in <https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/>.
 package enum RedisRequirements {
-    /// Functions and the flags of scripts came with 7.0.
+    /// The lowest supported version; functions and the flags of scripts came with 7.0.
     package static let majorVersionMin = 7
 
     /// A fact about the masters.
     package enum Fact: Hashable, Sendable {
         /// The value that decides: the oldest version, the worst policy.
         case known(String)
-        /// No command told it; says which right or command is missing, for an operator.
+        /// No command returned the fact; names the missing permission or command, for an operator.
         case hidden(String)
     }
 
-    /// What follows from the facts.
+    /// The consequence of the facts.
     package struct Verdict: Hashable, Sendable {
-        /// Why the servers cannot be used, and what to do; nil when they can.
+        /// Why the servers cannot be used, and what to do; `nil` if they can.
         package let refusal: String?
-        /// What could not be checked, a sentence each.
+        /// The facts that could not be checked, a sentence each.
         package let warnings: [String]
     }
 
-    /// Reads the facts and judges them.
+    /// Reads the facts and evaluates them.
     ///
-    /// - Throws: ``StoreError`` while the servers answer nothing, as when they load their data.
+    /// - Throws: ``StoreError`` while the servers do not respond, for example while they load their data.
     package static func check(_ client: RedisClient) async throws(StoreError) -> Verdict {
         verdict(version: try await version(client), eviction: try await evictionPolicy(client))
     }
 
-    /// Judges the facts.
+    /// Evaluates the facts.
     static func verdict(version: Fact, eviction: Fact) -> Verdict {
         var warnings: [String] = []
         switch version {
@@ -78,12 +78,12 @@ package enum RedisRequirements {
         return Verdict(refusal: nil, warnings: warnings)
     }
 
-    /// Whether a version is new enough.
+    /// Returns whether a version is new enough.
     package static func isRecent(_ version: String) -> Bool {
         Int(decimal: version.prefix { $0 != "." }).map { $0 >= majorVersionMin } ?? false
     }
 
-    /// `7.0.15`; of several servers the oldest.
+    /// Returns the version, such as `7.0.15`; the oldest of several servers.
     package static func version(_ client: RedisClient) async throws(StoreError) -> Fact {
         try await fact(
             from: [.info("server", "redis_version"), .hello("version")],
@@ -93,7 +93,7 @@ package enum RedisRequirements {
         }
     }
 
-    /// The eviction policy; of several servers the first that is not `noeviction`.
+    /// Returns the eviction policy; of several servers the first that is not `noeviction`.
     package static func evictionPolicy(_ client: RedisClient) async throws(StoreError) -> Fact {
         try await fact(
             from: [.info("memory", "maxmemory_policy"), .configuration("maxmemory-policy")],
@@ -103,12 +103,12 @@ package enum RedisRequirements {
         }
     }
 
-    /// `1` where every server keeps an append-only file, else `0`.
+    /// Returns `1` if every server keeps an append-only file, else `0`.
     package static func appendsOnly(_ client: RedisClient) async throws(StoreError) -> Fact {
         try await fact(from: [.info("persistence", "aof_enabled")], of: client) { $0.min() }
     }
 
-    /// `ok` where every server has written its append-only file, else what the first other one says.
+    /// Returns `ok` if every server has written its append-only file, else the first other status.
     package static func lastAppend(_ client: RedisClient) async throws(StoreError) -> Fact {
         let source = Source.info("persistence", "aof_last_write_status")
         return try await fact(from: [source], of: client) { states in
@@ -116,7 +116,9 @@ package enum RedisRequirements {
         }
     }
 
-    /// The share of the memory it may use that the fullest master uses; nil where none has a bound, or none says.
+    /// Returns the highest share of its memory limit that a master uses.
+    ///
+    /// Returns `nil` if no master has a limit, or none reports one.
     package static func memoryUsed(_ client: RedisClient) async throws(StoreError) -> Double? {
         let replies: [RedisNodeReply]
         do throws(RedisError) {
@@ -131,7 +133,7 @@ package enum RedisRequirements {
         }.max()
     }
 
-    /// A command that tells a fact, and the right that an ACL user needs for it.
+    /// A command that returns a fact, and the permission that an ACL user needs for it.
     private struct Source {
         let command: RedisCommand
         let right: String
@@ -144,7 +146,7 @@ package enum RedisRequirements {
             }
         }
 
-        /// A parameter, which CONFIG GET answers with behind its name.
+        /// A parameter, which CONFIG GET returns after its name.
         static func configuration(_ name: String) -> Source {
             Source(
                 command: RedisCommand("CONFIG", ["GET", .string(name)]),
@@ -152,7 +154,7 @@ package enum RedisRequirements {
             ) { $0.array?.last?.string }
         }
 
-        /// A field of HELLO, which answers names and values by turns in RESP2.
+        /// A field of HELLO, which returns alternating names and values in RESP2.
         static func hello(_ name: String) -> Source {
             Source(command: RedisCommand("HELLO"), right: "hello") { reply in
                 let parts = reply.array ?? []
@@ -161,7 +163,7 @@ package enum RedisRequirements {
             }
         }
 
-        /// What an operator has to do so that the command is answered.
+        /// Returns how an operator can enable the command.
         func advice(on error: RedisReplyError) -> String {
             if error.kind == .notPermitted {
                 return "\(command.name) is not allowed to this user: ACL SETUSER <name> +\(right)"
@@ -172,7 +174,8 @@ package enum RedisRequirements {
         }
     }
 
-    /// The value that `deciding` makes of those of all masters, by the first source that has one of each.
+    /// Returns the value that `deciding` selects among those of all masters, from the first source that all of them
+    /// have.
     private static func fact(
         from sources: [Source],
         of client: RedisClient,
@@ -187,7 +190,7 @@ package enum RedisRequirements {
                 throw StoreError(error)
             }
             if let error = replies.lazy.compactMap(\.reply.error).first {
-                // Anything else passes: the server loads its data, or fails over.
+                // Other errors are temporary: the server loads its data, or fails over.
                 guard [.notPermitted, .other].contains(error.kind) else {
                     throw StoreError(.reply(error))
                 }
@@ -201,7 +204,7 @@ package enum RedisRequirements {
         return .hidden(reasons.joined(separator: "; "))
     }
 
-    /// A field of a reply to INFO; nil where it is not there.
+    /// Returns a field of a reply to INFO, or `nil`.
     private static func field(_ name: String, of reply: RedisValue) -> String? {
         let lines = (reply.string ?? "").split(whereSeparator: \.isNewline)
         return lines.first { $0.hasPrefix("\(name):") }

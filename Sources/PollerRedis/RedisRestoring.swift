@@ -3,9 +3,9 @@ import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// Putting watches back that an archive has.
+/// Restoring watches from an archive.
 extension RedisWatchStore {
-    /// Watches put back by one script: with logs of some KB each, a few hundred KB of writing.
+    /// The number of watches restored by one script: with logs of some KB each, a few hundred KB of writes.
     private static var restoredMax: Int { 64 }
 
     package func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool] {
@@ -53,7 +53,7 @@ extension RedisWatchStore {
         ] + options + log
     }
 
-    /// The log as one entry; where it cannot be packed together, an entry for each event.
+    /// Returns the log as one entry; if it cannot be packed together, one entry per event.
     private func log(of archived: ArchivedWatch) -> [RedisArgument] {
         let packed = FoldedEvents.bytes(restoring: archived.events)
         guard packed.isEmpty else { return [.bytes(packed)] }

@@ -3,27 +3,27 @@ package import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// Lists of watches, and what is found among them.
+/// Lists of watches, and searches among them.
 ///
-/// Three ways, by what is asked for. What is in the index of searches (``SearchTerm``), and a source, which names its
-/// watches itself (RedisSourceSearch.swift), is looked up in all partitions at once, and only what is found
-/// is read. Else records are read in the order of creation, the newest first, so many for a page and no further
-/// (RedisNewest.swift); those in quarantine in the order in which they came there.
+/// There are three ways. Terms of the search index (``SearchTerm``), and sources, which identify their watches
+/// themselves (RedisSourceSearch.swift), are looked up in all partitions at once, and only matches are read. Other
+/// lists read records in the order of creation, the newest first, only as many as a page needs (RedisNewest.swift).
+/// Quarantined watches are read in the order of their quarantine.
 extension RedisWatchStore {
-    /// Records read in one go where few of them are expected to pass.
+    /// The number of records read at once if few of them are expected to match.
     static var batch: Int { 100 }
-    /// Items looked at for one page: a tenth of a second, most of it ours and not Redis'.
+    /// The number of items checked for one page: a tenth of a second, most of it in this process and not in Redis.
     static var looksMax: Int { 2000 }
-    /// Items of one entry that are asked for in one go.
+    /// The number of items of one entry that are read at once.
     private static var found: Int { 200 }
-    /// The same of all partitions together, if they are searched for a prefix at once: each item costs two reads.
+    /// The same for all partitions of a prefix search together: each item costs two reads.
     private static var foundMax: Int { 3200 }
     /// The least number of them that each partition reads.
     private static var foundMin: Int { 10 }
-    /// Calls of one page after the first call of each entry.
+    /// The number of calls for one page after the first call of each entry.
     ///
     /// A page also ends when ``looksMax`` entries were read: if an entry has many items of other accounts, a page may
-    /// be empty and not the last.
+    /// be empty without being the last.
     private static var scansMax: Int { 100 }
 
     package func list(
@@ -87,9 +87,9 @@ extension RedisWatchStore {
         }
     }
 
-    /// Puts watches into the index that are not in it by all that is searched now.
+    /// Adds watches to the search index that are missing under a current term.
     ///
-    /// - Returns: how many there were, and where the rest begins; nil when there is none.
+    /// - Returns: how many there were, and where the next page begins; `nil` if there is none.
     package func index(
         from cursor: String?
     ) async throws(StoreError) -> (count: Int, next: String?) {
@@ -118,7 +118,7 @@ extension RedisWatchStore {
         }
     }
 
-    /// What is under entries of the index, and then what is found by its own name.
+    /// Returns matches of the search index, and then matches by name.
     private func found(
         _ query: ListQuery,
         _ lookup: SearchLookup
@@ -134,7 +134,7 @@ extension RedisWatchStore {
             if let gathered { return gathered }
             page = try await entered(query, entries, from: EntryPlace(of: map), heads)
         case .created(let place)?:
-            // More than could be gathered since the page before: they are looked for in the same order.
+            // More matches were added than can be gathered, so the search continues in the same order.
             let heads = try await heads(entries, query)
             let gathered = try await gathered(query, lookup, heads, behind: place)
             if let gathered { return gathered }
@@ -168,12 +168,12 @@ extension RedisWatchStore {
 
     /// An entry of the index in one partition.
     struct EntryLookup {
-        /// Its beginning.
+        /// The position of its first item.
         let place: EntryPlace
         let partition: Int
         /// The entry as in ``SearchLookup/entries``.
         let entry: String
-        /// The entries before it, in the form of search.lua, which leaves out items that one of them covers.
+        /// The entries before it, in the form of search.lua, which leaves out items under one of them.
         let others: String
 
         var isBeginning: Bool { SearchLookup.isBeginning(entry) }
@@ -185,7 +185,7 @@ extension RedisWatchStore {
         let reply: EntryReply
     }
 
-    /// The first part of each entry in all partitions, read at once; most entries have no more.
+    /// Reads the first part of each entry in all partitions at once; most entries have no more.
     func heads(
         _ entries: [String],
         _ query: ListQuery
@@ -212,7 +212,7 @@ extension RedisWatchStore {
         return heads
     }
 
-    /// What is to be looked up from a step on, one step after the other.
+    /// Returns the lookups from a step on, one step after the other.
     func lookups(_ entries: [String], from start: EntryPlace) -> [EntryLookup] {
         let map = redis.keys.map
         let asked = entries.indices.map { at in
@@ -234,7 +234,9 @@ extension RedisWatchStore {
         }
     }
 
-    /// A page of items of some entries of the index; `known` is the first part of each, if it was read already.
+    /// Returns a page of items of some entries of the index.
+    ///
+    /// `known` is the first part of each entry, if it was read already.
     private func entered(
         _ query: ListQuery,
         _ entries: [String],
@@ -243,7 +245,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let all = lookups(entries, from: start)
         guard var place = all.first?.place else { return ListPage(items: [], next: nil) }
-        // A step that was split since is begun again.
+        // A step that was split since begins again.
         if place.picture == start.picture { place = start }
         let lookups = all[min(place.at, all.count)...]
         guard lookups.first?.place.step == start.step else { throw .unknownCursor }
@@ -332,7 +334,7 @@ extension RedisWatchStore {
 }
 
 extension ListQuery {
-    /// The kinds of entries in the index by creation that it is about.
+    /// The kinds of entries in the index by creation that the query needs.
     fileprivate var createdKinds: [KeyKind] {
         if isOfClosed { return [.closedCreated] }
         let isOfOpen = state == .open || search?.isOfOpen ?? false

@@ -4,23 +4,24 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// What all processes of a cluster share, made by whoever comes first, and which master keys may have sealed
-/// something in the store (``SecretsField``).
+/// The secrets shared by all processes of a cluster, and the master keys that may encrypt values in the store.
 ///
-/// *Which keys*: every process notes the first of its keys before it seals anything, and again while it
-/// runs; ``settle()`` forgets the others once all is sealed anew. A process that lacks one of those noted does
-/// not start: it would find values that it cannot open, or make a second root beside one it cannot read.
+/// The first process creates the secrets (``SecretsField``).
+///
+/// *Which keys*: every process records the first of its keys before it encrypts anything, and again while it runs.
+/// ``settle()`` removes the others once all values are re-encrypted. A process that lacks a recorded key does not
+/// start: it would find values that it cannot decrypt, or create a second root next to one it cannot read.
 package struct RedisSecrets: Sendable {
     private static let keyMark = "key:"
 
-    /// The hash.
+    /// The key of the hash.
     package let key: String
     private let client: RedisClient
     private let masterKeys: MasterKeys
-    /// Closed while the roots do not open.
+    /// Closed while the roots cannot be decrypted.
     package let gate: SealingGate
 
-    /// The secrets of a cluster, sealed by `masterKeys`; `gate` bars who seals in this process.
+    /// Creates the secrets of a cluster, encrypted by `masterKeys`; `gate` blocks encryption in this process.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -33,19 +34,20 @@ package struct RedisSecrets: Sendable {
         key = "\(layout.namespace):secrets"
     }
 
-    /// What is known of how the store is sealed.
+    /// The known encryption state of the store.
     package struct Standing: Hashable, Sendable {
-        /// The keys that may have sealed something, without this process' first.
+        /// The keys that may have encrypted values, except this process's first.
         package let otherKeys: [String]
-        /// Whether something may be in the clear.
+        /// Whether some values may be plaintext.
         package let isPlain: Bool
     }
 
-    /// Checks that everything in the store can be opened here, and notes how this process seals.
+    /// Checks that this process can decrypt everything in the store, and records its key.
     ///
-    /// A key that is noted is to be there, but for `gone`: whoever names that one sees whether all opens without.
+    /// A recorded key must be present, except `gone`. With `gone`, an operator checks that all values can be decrypted
+    /// without that key.
     ///
-    /// - Throws: ``SealError`` when it cannot; nothing was written then.
+    /// - Throws: ``SealError`` if a value cannot be decrypted; nothing was written then.
     package func prepare(forgetting gone: String? = nil) async throws {
         let fields = try await self.fields()
         let known = masterKeys.ids + [gone].compactMap(\.self)
@@ -60,12 +62,12 @@ package struct RedisSecrets: Sendable {
         try await note(fields)
     }
 
-    /// Notes how this process seals, where that is not noted, and reads the roots; again and again.
+    /// Records this process's key if it is missing, and reads the roots; called repeatedly.
     ///
-    /// Noted first: who cannot open the roots is the one of whom others must know that there still is such a
-    /// key. From then on nothing is sealed here, until the roots open again (``SealingGate``).
+    /// The key is recorded first: if this process cannot decrypt the roots, others must know that its key is still in
+    /// use. From then on it encrypts nothing until the roots can be decrypted (``SealingGate``).
     ///
-    /// - Throws: ``SealError`` when the roots do not open.
+    /// - Throws: ``SealError`` if the roots cannot be decrypted.
     package func look() async throws -> Roots {
         try await note(fields())
         do {
@@ -80,12 +82,12 @@ package struct RedisSecrets: Sendable {
 
     private func note(_ fields: [String: String]) async throws {
         let field = masterKeys.ids.first.map { Self.keyMark + $0 } ?? SecretsField.plain.rawValue
-        // A store that is full takes no writes: what stands there already is not written again.
+        // A full store accepts no writes, so an existing value is not written again.
         guard fields[field] == nil else { return }
         _ = try await send("HSETNX", [.string(field), "1"])
     }
 
-    /// How the store is sealed, as far as is noted.
+    /// Returns the recorded encryption state of the store.
     package func standing() async throws(StoreError) -> Standing {
         let fields = try await fields()
         return Standing(
@@ -94,7 +96,7 @@ package struct RedisSecrets: Sendable {
         )
     }
 
-    /// Forgets the keys that have sealed nothing any more, after everything was sealed by the first.
+    /// Removes the keys that encrypt no value any more, after everything was encrypted by the first.
     package func settle() async throws(StoreError) {
         let others = try await standing().otherKeys.map { Self.keyMark + $0 }
         for field in others + [SecretsField.plain.rawValue] {
@@ -105,7 +107,7 @@ package struct RedisSecrets: Sendable {
 
 /// The secrets themselves.
 extension RedisSecrets {
-    /// What signs inline webhooks; `configured` takes the place of what is kept for the default account.
+    /// Returns the secrets that sign inline webhooks; `configured` replaces the stored one of the default account.
     package func inline(configured: WebhookSecret?) async throws -> InlineSecrets {
         var chance = SystemRandomNumberGenerator()
         let main =
@@ -125,7 +127,7 @@ extension RedisSecrets {
         )
     }
 
-    /// What tokens and cursors are made from.
+    /// Returns the roots of tokens and cursors.
     package func roots() async throws -> Roots {
         var chance = SystemRandomNumberGenerator()
         let place = Self.place(.cursor)
@@ -134,8 +136,9 @@ extension RedisSecrets {
         return try roots(value)
     }
 
-    /// What the links in mails are made from: it never changes, because mails are kept for years and their
-    /// links must work; they only end mails.
+    /// Returns the root of the links in mails.
+    ///
+    /// It never changes, because mails are kept for years and their links must work. The links only unsubscribe.
     package func mailRoot() async throws -> [UInt8] {
         if let stored = try await fields()[SecretsField.mail.rawValue] {
             return try bytes(masterKeys.open(stored, at: Self.place(.mail)), of: .mail)
@@ -143,9 +146,9 @@ extension RedisSecrets {
         return try await roots().newest
     }
 
-    /// Replaces the root of tokens and cursors; from when on the new one makes them.
+    /// Replaces the root of tokens and cursors; returns from when on the new one is used.
     ///
-    /// - Throws: ``InvalidInput`` while things made from the one before still count: they would end at once.
+    /// - Throws: ``InvalidInput`` while tokens of the root before the current one are valid: they would end at once.
     package func rotate(now: Timestamp, overlap: Duration) async throws -> Timestamp {
         let roots = try await roots()
         let stored = try await fields()[SecretsField.cursor.rawValue] ?? ""
@@ -172,7 +175,7 @@ extension RedisSecrets {
         return since
     }
 
-    /// Seals anew what is not sealed by the first key; how many values that were.
+    /// Re-encrypts values that are not encrypted by the first key; returns their number.
     package func reseal() async throws -> Int {
         let fields = try await fields()
         var count = 0
@@ -227,16 +230,16 @@ extension RedisSecrets {
     }
 }
 
-/// The hash.
+/// Access to the hash.
 extension RedisSecrets {
-    /// Those that are sealed.
+    /// The encrypted fields.
     private static let sealed: [SecretsField] = [.webhook, .cursor, .mail, .inline]
 
     private static func place(_ field: SecretsField) -> SealedPlace {
         SealedPlace(root: field.rawValue)
     }
 
-    /// The secrets in a value; between two there is a time.
+    /// Returns the secrets in a value, without the time between two of them.
     private static func parts(_ value: String) -> [String] {
         value.split(separator: " ").map(String.init).filter { Int64(decimal: $0) == nil }
     }
@@ -288,17 +291,18 @@ extension RedisSecrets {
     }
 }
 
-/// The fields of what all processes of a cluster share; beside them each master key that may have sealed
-/// something in the store has a field `key:<id>`.
+/// The fields of the hash shared by all processes of a cluster.
+///
+/// In addition, each master key that may have encrypted a value in the store has a field `key:<id>`.
 enum SecretsField: String, CaseIterable {
-    /// What signs inline webhooks of the default account, sealed.
+    /// The secret that signs inline webhooks of the default account, encrypted.
     case webhook
-    /// The root of tokens and cursors, sealed; after a rotation `<newest> <since ms> <former>`.
+    /// The root of tokens and cursors, encrypted; after a rotation `<newest> <since ms> <former>`.
     case cursor
-    /// The root of links in mails, sealed, once ``cursor`` was rotated; the same as that before.
+    /// The root of links in mails, encrypted, once ``cursor`` was rotated; it was the same root before.
     case mail
-    /// What the secrets of the other accounts' inline webhooks are made from, sealed.
+    /// The root of the secrets of the other accounts' inline webhooks, encrypted.
     case inline
-    /// Something in the store may be in the clear.
+    /// Some values in the store may be plaintext.
     case plain
 }

@@ -3,17 +3,16 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// Watches that are found by a source alone.
+/// Searches for watches by source alone.
 ///
-/// Nobody knows account and kind, which a watch's name is made of. The lanes in which there have been
-/// watches are known, and one source has at most one watch in each: so it is asked for in all of them, by
-/// the name that it has there. That takes two rounds of small reads, whatever the store holds: names of
-/// lanes, and which of the watches there are. What has an entry in the index was found by that, and is
-/// left out here.
+/// A watch's id is made of its account, kind and source, and only the source is given. The lanes that have had watches
+/// are known, and a source has at most one watch in each. So every lane is checked for the id that the watch has there.
+/// That takes two rounds of small reads, regardless of the store's size: the names of lanes, and which of the watches
+/// exist. A watch with an entry in the index was found by it, and is left out here.
 ///
-/// Rejected: an entry for each source, which weighed 50 to 130 bytes of each watch.
+/// *Rejected*: an entry for each source, which took 50 to 130 bytes per watch.
 extension RedisWatchStore {
-    /// A watch that there may be.
+    /// A watch that may exist.
     private struct Candidate {
         let place: NamePlace
         let partition: Int
@@ -21,7 +20,7 @@ extension RedisWatchStore {
         let term: SearchTerm
     }
 
-    /// At most so many watches of some sources, behind a place.
+    /// Returns at most `limit` watches of some sources, after a position.
     func named(
         _ query: ListQuery,
         _ sources: [SearchedSource],
@@ -50,7 +49,7 @@ extension RedisWatchStore {
         )
     }
 
-    /// The watches there may be behind a place, in order; and where it goes on, if there may be more.
+    /// Returns the candidates after a position, in order, and where to continue if there may be more.
     private func candidates(
         _ query: ListQuery,
         _ sources: [SearchedSource],
@@ -61,7 +60,7 @@ extension RedisWatchStore {
         var candidates: [Candidate] = []
         for step in start.step..<steps {
             let parts = redis.keys.map.parts(of: step, among: steps)
-            // Behind the end of one part something may stand before what others have named.
+            // Names missing after the end of one part may come before names from other parts.
             let end = parts.compactMap { names[$0] }.filter(\.isCut).compactMap(\.names.last)
                 .min(by: LaneNames.precedes)
             let lanes = parts.flatMap { part in names[part]?.names.map { (part, $0) } ?? [] }
@@ -94,7 +93,7 @@ extension RedisWatchStore {
         return (candidates, nil)
     }
 
-    /// Those of some watches that there are and that no entry of the index finds, in their order.
+    /// Returns the candidates that exist and that no entry of the index finds, in their order.
     private func existing(_ candidates: [Candidate]) async throws(StoreError) -> [Candidate] {
         var calls: [(partition: Int, candidates: [Candidate])] = []
         let byPartition = Dictionary(grouping: candidates, by: \.partition)
@@ -114,7 +113,7 @@ extension RedisWatchStore {
         return candidates.filter { there.contains($0.id.description) }
     }
 
-    /// The names of lanes from a place on, in order, by partition.
+    /// Returns the names of lanes from a position on, in order, by partition.
     private func laneNames(
         from start: NamePlace,
         most: Int
@@ -127,14 +126,14 @@ extension RedisWatchStore {
     }
 }
 
-/// How much one page of a search by names takes; the rest is for the next page.
+/// The limits of one page of a search by names; the remaining names are left to the next page.
 struct NameBounds {
     static let standard = NameBounds(lanes: 5000, names: 20_000, asked: 500)
 
-    /// Lanes that one call names, of each partition: a millisecond of Redis.
+    /// The number of lane names per call and partition: a millisecond of Redis.
     let lanes: Int
-    /// Names that are asked for: some 30 ms of ours, and as many of Redis in small parts.
+    /// The number of names checked: about 30 ms of this process, and the same of Redis in small parts.
     let names: Int
-    /// Names that one call asks for: half a millisecond of Redis.
+    /// The number of names checked by one call: half a millisecond of Redis.
     let asked: Int
 }

@@ -3,15 +3,15 @@ import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// The spent tokens in Redis: a key for each, `<ns>spent:<id>`, which ends when the token does.
+/// The spent tokens in Redis: a key for each, `<ns>spent:<id>`, which expires with the token.
 ///
-/// Some 100 bytes each for an hour at most. A command each, of one key, so nothing is in doubt: the
-/// first `SET NX` has it, whichever gateway sends it.
+/// A key has about 100 bytes and lives for an hour at most. Each call is a command of one key, so the result is
+/// unambiguous: the first `SET NX` of any gateway succeeds.
 package struct RedisSpentTokens: SpentTokens {
     private let client: RedisClient
     private let namespace: String
 
-    /// The tokens of a cluster.
+    /// Creates the tokens of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

@@ -3,31 +3,34 @@ import PollerIdentity
 import PollerQueue
 package import RedisClient
 
-/// Tells other services through a stream of their own in our Redis: `redis+stream:NAME`.
+/// Delivers events to other services through their own stream in our Redis: `redis+stream:NAME`.
 ///
 /// *Shape*: `XADD <namespace>:stream:<NAME> MAXLEN ~ 10000 * id <event id> seq <seq> event <JSON>`.
-/// *Order and atomicity*: in `seq` order for each source; at least once, so that a reader drops an
-/// `id` it has seen (a reply that got lost on its way is followed by the same event again).
-/// *Errors*: a Redis that cannot be reached or is full is tried again; a key that is no stream is
-/// the operator's to move away.
+///
+/// *Order and atomicity*: in `seq` order for each source; at least once, so a reader drops an `id` it has seen (after a
+/// lost reply the same event is sent again).
+///
+/// *Errors*: an unavailable or full Redis is retried. If the key is not a stream, an operator must move it away.
 package struct RedisStreamChannel: DeliveryChannel {
-    /// Entries a stream keeps: an hour at three events a second.
+    /// The number of entries a stream keeps: an hour at three events a second.
     ///
-    /// Some 15 MiB of ordinary ones, and never more than 640 MiB. A reader further behind fills its
-    /// gap by `seq` from the API.
+    /// These are about 15 MiB of ordinary events, and never more than 640 MiB. A reader further behind fills its gap by
+    /// `seq` from the API.
     package static let entriesMax = 10_000
 
     package let schemes: Set<String> = ["redis+stream"]
-    /// One command to the Redis we depend on anyway.
+    /// One command to a Redis that is required anyway.
     package let timeout = Duration.seconds(15)
-    /// A Redis that does not answer stops this notifier altogether; what is left are passing
-    /// refusals, so the ordinary schedule is plenty.
+    /// The retry schedule.
+    ///
+    /// If Redis does not respond, this notifier stops altogether. Only temporary rejections remain, so the ordinary
+    /// schedule is sufficient.
     package let schedule = RetrySchedule.webhook
 
     private let client: RedisClient
     private let keys: Keys
 
-    /// A channel into the streams of a cluster.
+    /// Creates a channel into the streams of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
@@ -37,7 +40,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         keys = layout.watchKeys
     }
 
-    /// Services decide themselves what they need.
+    /// Accepts every event; services filter events themselves.
     package func wants(_ event: Event) -> Bool { true }
 
     package func deliver(
@@ -49,7 +52,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         let command = RedisCommand(
             "XADD",
             [
-                // What the URL names; its characters were checked when it was taken in.
+                // The name in the URL; its characters were checked when the URL was accepted.
                 .string(keys.stream(named: String(target.url.host))),
                 "MAXLEN", "~", RedisArgument(Self.entriesMax), "*",
                 "id", .string(event.id.description), "seq", RedisArgument(event.seq),
@@ -66,7 +69,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         }
     }
 
-    /// What an operator reads; says what to do about a key of another type.
+    /// Returns the reason for operators; it states what to do about a key of another type.
     private static func reason(_ error: RedisError) -> String {
         switch StoreError(error) {
         case .full: "Redis is full"

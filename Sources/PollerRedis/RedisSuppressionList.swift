@@ -5,22 +5,22 @@ package import RedisClient
 
 /// The suppression list in Redis.
 ///
-/// A key for each entry, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for its details in the list,
+/// Each entry has a key, `<ns>suppressed:<id>` → the reason, `hard_bounce`, and one for its details in the list,
 /// `<ns>suppressedNote:<id>` → `<ms>|<account>|j…e@example.com`.
 ///
-/// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 250 bytes an entry,
-/// made by holders of our mails, by mail servers and by holders of API keys alone.
-/// The list is read from `<ns>suppressions`, a zset of the entries by their time. It is written after the entry, which
-/// alone decides: an entry that a crash leaves out of the list still suppresses the recipient.
-/// `<ns>refused:<id>` is when a relay first refused a recipient as unknown, in ms, for ninety days.
+/// They do not expire: a recipient who has unsubscribed stays unsubscribed. An entry takes about 250 bytes. Only
+/// recipients of our mails, mail servers and holders of API keys create entries. The list is read from
+/// `<ns>suppressions`, a zset of the entries by their time. It is written after the entry, which alone decides: an
+/// entry that a crash leaves out of the list still suppresses the recipient. `<ns>refused:<id>` is when a relay first
+/// rejected a recipient as unknown, in ms, for ninety days.
 package struct RedisSuppressionList: SuppressionList {
-    /// Entries that are read in one go.
+    /// The number of entries read at once.
     private static let pageMax = 500
 
     private let client: RedisClient
     private let namespace: String
 
-    /// The list of a cluster.
+    /// Creates the list of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
@@ -92,7 +92,7 @@ package struct RedisSuppressionList: SuppressionList {
         let notes = try await run(entries.map { RedisCommand("GET", [.string(noteKey($0))]) })
         var items: [SuppressedRecipient] = []
         for (entry, (text, note)) in zip(entries, zip(texts, notes)) {
-            // Lifted meanwhile.
+            // The entry was lifted meanwhile.
             guard let text = text.string else { continue }
             items.append(try Self.shown(text, note.string, entry))
         }
@@ -106,7 +106,7 @@ package struct RedisSuppressionList: SuppressionList {
         return reason
     }
 
-    /// Reads an entry: its reason, and its details, which a crash may have left out.
+    /// Reads an entry: its reason, and its details, which may be missing after a crash.
     private static func shown(
         _ text: String,
         _ note: String?,
@@ -130,7 +130,7 @@ package struct RedisSuppressionList: SuppressionList {
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
         let refused = refusals(of: SuppressionEntry(recipient, of: account))
         let entries = Self.entries(recipient, account)
-        // One key a command: in a Cluster they live in different slots.
+        // One key per command: in a Cluster they are in different slots.
         _ = try await run(
             (entries.map(key) + entries.map(noteKey) + [refused]).map {
                 RedisCommand("DEL", [.string($0)])
@@ -153,7 +153,7 @@ package struct RedisSuppressionList: SuppressionList {
             ),
             RedisCommand("GET", [key]),
         ])
-        // What stands there and is no time says nothing of an earlier refusal.
+        // A value that is not a time says nothing about an earlier rejection.
         return replies.last?.string.flatMap { Timestamp(stored: $0) } ?? now
     }
 
@@ -172,7 +172,7 @@ package struct RedisSuppressionList: SuppressionList {
         [SuppressionEntry(everywhere: recipient), SuppressionEntry(recipient, of: account)]
     }
 
-    /// The entries by their time.
+    /// The key of the entries by their time.
     private var index: String { "\(namespace)suppressions" }
 
     private func key(_ entry: SuppressionEntry) -> String {

@@ -6,17 +6,18 @@ import SafeNumbers
 
 /// The sweeps, marks and reads of accounts, in Redis.
 ///
-/// Their keys, in one slot for each account, are among all others in ``Keys``.
+/// Their keys, in one slot for each account, are listed with all others in ``Keys``.
 package struct RedisSweepStore: SweepStore {
-    /// How long a webhook may take before its event counts as missed: Stripe's first retries come
-    /// within minutes.
+    /// How long a webhook may take before its event counts as missed.
+    ///
+    /// Stripe's first retries come within minutes.
     package static let webhookSpan = Duration.seconds(300)
 
     let client: RedisClient
     private let namespace: String
     private let webhookSpan: Duration
 
-    /// The store of a cluster.
+    /// Creates the store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
@@ -167,17 +168,17 @@ package struct RedisSweepStore: SweepStore {
 /// The fields of an account's sweep.
 enum SweepField: String, CaseIterable {
     case owner = "o"
-    /// The owner has it until then, ms.
+    /// The end of the owner's hold, ms.
     case heldUntil = "u"
     /// When it is due, ms.
     case due = "d"
-    /// How far it has come: `<ms` since, `=id` after.
+    /// The progress: `<ms` since, `=id` after.
     case cursor = "c"
-    /// When it had caught up last, ms.
+    /// When it last caught up, ms.
     case caughtUp = "t"
     /// The pause before ``due``, ms.
     case pause = "p"
-    /// When what was listed before is to be read again, ms.
+    /// When events that were listed before are to be read again, ms.
     case reread = "r"
 }
 

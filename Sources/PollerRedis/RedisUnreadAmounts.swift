@@ -3,13 +3,14 @@ import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// Amounts that are not understood, in Redis: a hash `<ns>unread` of `upstream → <ms>|<text>`, kept for a day after
-/// the last one.
+/// The amounts that are not understood, in Redis.
+///
+/// They are a hash `<ns>unread` of `upstream → <ms>|<text>`, kept for a day after the last one.
 package struct RedisUnreadAmounts: UnreadAmountStore {
     private let client: RedisClient
     private let key: String
 
-    /// The record of a cluster.
+    /// Creates the record of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
@@ -39,7 +40,7 @@ package struct RedisUnreadAmounts: UnreadAmountStore {
         return found.sorted { $0.upstream.description < $1.upstream.description }
     }
 
-    /// Reads one field back; `nil` for a damaged one.
+    /// Reads one field; `nil` if it is damaged.
     private static func amount(of upstream: String, _ value: String) -> UnreadAmount? {
         let parts = value.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let last = Timestamp(stored: String(parts[0])),

@@ -4,10 +4,10 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// What is noted beside a watch, in a list of its own.
+/// The notes of a watch, in a list of their own.
 ///
-/// Watches that nobody asks about and no upstream tells of have none, so that a million that are only
-/// polled cost nothing more.
+/// Watches without requests, hints or other outside facts have no notes, so a million watches that are only polled cost
+/// nothing more.
 extension RedisWatchStore {
     package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
         _ = try await redis.run(
@@ -32,7 +32,7 @@ extension RedisWatchStore {
 }
 
 extension KeptNote {
-    /// Reads `<ms> <JSON>`, as note.lua writes it; nil for what a later release has stored.
+    /// Reads `<ms> <JSON>`, as note.lua writes it; `nil` if a later release has stored it.
     fileprivate init?(stored text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let ms = Int64(safe: parts[0]),

@@ -13,25 +13,25 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
     let redis: RedisPartitions
     let circuit = CircuitHold.upstream
-    /// Where taking over abandoned outbox entries goes on.
+    /// The positions at which taking over abandoned outbox entries continues.
     let takeOvers = OutboxTakeOvers()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
-    /// How much one page of a search by names takes.
+    /// The limits of one page of a search by names.
     var nameBounds = NameBounds.standard
 
-    /// The watches of a cluster.
+    /// Creates the watches of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
     ///   - durability: how many replicas must have a watch before it is accepted, and an event
-    ///     before it is told; nil asks none.
+    ///     before it is delivered; `nil` requires none.
     ///   - search: the metadata by which watches are found.
-    ///   - masterKeys: what seals client secrets.
-    ///   - sealing: whether it may; nil for always.
-    ///   - logger: told about records that cannot be read.
+    ///   - masterKeys: encrypt client secrets.
+    ///   - sealing: whether encryption is allowed; `nil` for always.
+    ///   - logger: receives records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
