@@ -90,7 +90,9 @@ extension RedisQueue {
         return AuditPage(checked: checked, faults: faults, next: next)
     }
 
-    /// Returns items whose lane is in another partition. This can occur briefly while partitions are split.
+    /// Returns items whose lane is in another partition.
+    ///
+    /// This can occur briefly while partitions are split.
     private func misplaced(
         _ ids: [RedisArgument],
         in partition: Int

@@ -69,7 +69,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     }
 
     package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {
-        // The event is made here and names its seq; when a poll records one in between, again.
+        // The event is created here with its seq. If a poll records another one in between, this is repeated.
         for _ in 0..<16 {
             guard let snapshot = try await snapshot(of: key), snapshot.closed == nil else {
                 return false
@@ -105,11 +105,11 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         _ notice: MandateNotice,
         of key: WatchKey
     ) async throws(StoreError) -> Bool {
-        // As a cancellation: the event names its seq.
+        // As in a cancellation, the event has a seq.
         for _ in 0..<16 {
             guard let snapshot = try await snapshot(of: key) else { return false }
             let event = Event(announcing: notice, of: snapshot, at: try await now())
-            // Read behind the snapshot: when the script finds no event between, this was the whole log.
+            // Read after the snapshot: if the script finds no event in between, this was the whole log.
             let log = try await events(of: key, after: 0, limit: 100)
             if log.contains(where: { $0.id == event.id }) { return true }
             do throws(StoreError) {
@@ -131,7 +131,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         throw .unavailable("the watch changes faster than it can be told of; try again")
     }
 
-    /// The partition of a watch.
+    /// Returns the partition of a watch.
     package func partition(of key: WatchKey) -> Int {
         redis.keys.partition(of: key.lane.description)
     }
@@ -176,7 +176,7 @@ extension RedisWatchStore {
             [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))],
             isDurable: isConfirmed
         )
-        // What is folded is one entry of the log, whatever of it is asked for.
+        // Folded events are one entry of the log, which is returned whole.
         let found = (reply.array ?? []).flatMap { entry in
             entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
         }
@@ -185,7 +185,7 @@ extension RedisWatchStore {
 }
 
 extension WatchSnapshot {
-    /// What a reading tells of a watch.
+    /// Creates the snapshot of a watch from a reading.
     init(_ reading: ItemReading<Watch>) {
         self.init(
             watch: reading.item,
@@ -199,7 +199,7 @@ extension WatchSnapshot {
     }
 }
 
-/// What operators ask about single watches.
+/// Operators' requests about single watches.
 extension RedisWatchStore {
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await redis.run(
@@ -242,7 +242,7 @@ extension RedisWatchStore {
         )
     }
 
-    /// Reads explain.lua's answer: {lane, crashes, place, …}.
+    /// Reads explain.lua's reply: {lane, crashes, place, …}.
     private func place(_ parts: [RedisValue]) -> Explanation.Place? {
         func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
         switch (parts[2].string, parts.count) {

@@ -4,10 +4,12 @@ package import PollerQueue
 import RedisClient
 import SafeNumbers
 
-/// The webhooks that were refused, in one hash for the whole cluster: few accounts have any.
+/// The rejected webhooks, in one hash for the whole cluster, because few accounts have any.
 ///
-/// *Shape*: `<ns>refused`, account → `<reason>|<count>|<since ms>|<last ms>|<detail>`; it goes two days after the last one.
-/// *Atomicity*: none: of two processes that add at once one may lose its count, which is for people.
+/// *Shape*: `<ns>refused`, account → `<reason>|<count>|<since ms>|<last ms>|<detail>`; it expires two days after the
+/// last one.
+///
+/// *Atomicity*: none. If two processes add at once, one count may be lost; the number is only for people.
 extension RedisSweepStore: WebhookHealthStore {
     private static let lifeMs = 2 * RefusedWebhooks.span.ms
 
@@ -42,7 +44,7 @@ extension RedisSweepStore: WebhookHealthStore {
         "\(refused.reason.rawValue)|\(refused.count)|\(refused.since.ms)|\(refused.last.ms)|\(refused.detail)"
     }
 
-    /// Reads one back; nil for what another release has written differently.
+    /// Reads a field; `nil` if another release has written it differently.
     private static func refused(_ account: AccountID, _ text: String) -> RefusedWebhooks? {
         let parts = text.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, let reason = WebhookRefusal(rawValue: String(parts[0])),

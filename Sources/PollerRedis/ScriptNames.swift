@@ -2,9 +2,9 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// Puts what is stored in the places of the names in scripts.
+/// Replaces the names in scripts with the stored letters.
 enum ScriptNames {
-    /// Each name a script may use, with the literal that takes its place.
+    /// Each name a script may use, with the literal that replaces it.
     static let literals: [String: String] = {
         var literals: [String: String] = [:]
         func add<Name: CaseIterable & RawRepresentable>(
@@ -45,7 +45,7 @@ enum ScriptNames {
         add("CLOSED", ClosedReason.self)
         add("STEP", EnqueueStep.self)
         add("OUTCOME", EnqueueWord.self)
-        // A request is a table of its fields: a script that misspells one does not start.
+        // A request is a table of its fields: a script with a misspelled field fails at start.
         add("new", EnqueueField.self) { "new.\($0)" }
         for (name, hold) in [("upstream", CircuitHold.upstream), ("endpoint", .endpoint)] {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
@@ -65,13 +65,13 @@ enum ScriptNames {
         literals["ATTEMPT.delivered"] = "'\(AttemptLine.letter(of: .delivered))'"
         literals["ATTEMPT.skipped"] = "'\(AttemptLine.letter(of: .skipped))'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
-        // What scripts read of a lane is a field of the table they have read it into.
+        // A field of a lane is a field of the table into which scripts have read it.
         add("lane", LaneField.self) { "lane.\($0)" }
         for field in laneMemory { literals["lane.\(field)"] = "lane.\(field)" }
         return literals
     }()
 
-    /// What scripts note of a lane while they run, and never store.
+    /// The values of a lane that scripts set while they run, and never store.
     private static let laneMemory = [
         "name", "changed", "hasRest", "isFailing", "isSilent", "isDenied",
     ]
@@ -82,10 +82,10 @@ enum ScriptNames {
 
     private static let groups = Set(literals.keys.map { String($0.prefix { $0 != "." }) })
 
-    /// A script with every name `GROUP.name` replaced by what is stored.
+    /// Replaces every name `GROUP.name` in a script with its stored value.
     ///
-    /// Comments stay as they are. A name that is in no table is a mistake in the script, found when
-    /// the program starts. It goes over bytes: by characters it took a quarter of a start.
+    /// Comments are left unchanged. A name that is in no table is a mistake in the script, found when the program
+    /// starts. The text is processed as bytes: processing characters took a quarter of the startup time.
     static func render(_ script: String) -> String {
         let bytes = Array(script.utf8)
         var output: [UInt8] = []
@@ -143,7 +143,7 @@ enum ScriptNames {
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
-        // The bit tells small letters from capital ones.
+        // The bit distinguishes lowercase from uppercase letters.
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 }

@@ -1,4 +1,4 @@
-/// The name of each script, as functions are called.
+/// The name of each script, under which its function is called.
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
     case incidentTake, incidentStore, incidentList, deadLetters
@@ -18,7 +18,7 @@ enum ScriptName: String, CaseIterable {
     case splitStage, splitClock, splitList, splitRead, splitWrite, splitForget
     case suspectBegin, suspectAside, suspectEnd
 
-    /// What stands before it, in this order.
+    /// The prefaces of scripts, in their order.
     fileprivate enum Preface: CaseIterable {
         case prelude
         case texts
@@ -129,19 +129,19 @@ enum ScriptName: String, CaseIterable {
         case .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
         case .release, .recall: [.prelude, .releasing]
         case .audit: [.prelude, .created, .folding]
-        // They concern accounts or the store instead of partitions, and go by Redis' own clock.
+        // They concern accounts or the store instead of partitions, and use Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal, .layoutRestore: []
         default: [.prelude]
         }
     }
 }
 
-/// Which scripts see to it that they are called by somebody who places lanes as the partition does.
+/// How scripts check that their caller has the partition's lane layout.
 extension ScriptName {
-    /// Those that ask as the first thing they do.
+    /// Whether the script checks the layout first.
     ///
-    /// Of the others, whatever reads the queue's clock asks with that. What is about things that stay where they
-    /// are when a partition is split, or lists what is in all of them, need not.
+    /// Of the other scripts, those that read the queue's clock check it then. Scripts that access unmoved data, or
+    /// lists of all partitions, need no check.
     var asksPlace: Bool {
         switch self {
         case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
@@ -155,21 +155,23 @@ extension ScriptName {
 }
 
 extension ScriptName {
-    /// Those that read what is to be told, and write something beside, so that it can be waited for that the
-    /// server which was read has replicas: a master that was cut off has what nobody else will ever have.
+    /// Whether the script reads events to deliver, and writes a value to wait for.
+    ///
+    /// The wait proves that the server has replicas: a master that was cut off may have data that no other server will
+    /// get.
     fileprivate var confirms: Bool { self == .logConfirmed || self == .recordedConfirmed }
 }
 
-/// What Redis is sent: the same files as scripts and as a library of functions.
+/// The texts sent to Redis: the same files as scripts and as a library of functions.
 ///
-/// A file is the body of a function of `KEYS` and `ARGV`, and its first line says what Redis is to
-/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `opening.lua`, …) defines
-/// functions and constants and calls nothing: of a library it runs once, when it is loaded. So the
-/// first thing a body does is `enter(KEYS)`, which makes the variables of the call new.
+/// A file is the body of a function of `KEYS` and `ARGV`, and its first line has the flags for Redis (`#!lua flags=…`).
+/// The prefaces (`prelude.lua`, `opening.lua`, …) define functions and constants and call nothing: in a library they
+/// run once, when it is loaded. So the first statement of a body is `enter(KEYS)`, which resets the variables of the
+/// call.
 struct ScriptTexts {
     private let prefaces: [ScriptName.Preface: String]
 
-    /// The texts; `clock` takes the place of the prelude's clock.
+    /// Creates the texts; `clock` replaces the prelude's clock.
     init(clock: String?) {
         let text = Self.rendered(PackageResources.prelude_lua)
         let prelude = clock.map { Self.withClock($0, in: text) } ?? text
@@ -187,14 +189,14 @@ struct ScriptTexts {
         ]
     }
 
-    /// A text with another clock; the prelude keeps its own on one line for this.
+    /// Returns a text with another clock, which the prelude defines on a line of its own.
     static func withClock(_ clock: String, in text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
             .joined(separator: "\n")
     }
 
-    /// A script by itself.
+    /// Returns a stand-alone script.
     func source(of name: ScriptName) -> String {
         let (flags, body) = parts(of: name)
         let line = flags.map { "#!lua flags=\($0)" } ?? "#!lua"
@@ -226,7 +228,7 @@ struct ScriptTexts {
             """
     }
 
-    /// What a body begins with.
+    /// Returns the first statement of a body.
     private func entrance(_ name: ScriptName, _ flags: String?) -> String {
         if name.prefaces.isEmpty { return "" }
         let isReading = flags == "no-writes" || name.confirms
@@ -236,13 +238,13 @@ struct ScriptTexts {
             ? "\(placed) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : placed
     }
 
-    /// What Redis is to allow a script, and the lines after that.
+    /// Returns the flags of a script, and its remaining lines.
     private func parts(of name: ScriptName) -> (flags: String?, body: String) {
         let text = Self.rendered(name.file)
         let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
         let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
-        // What is registered may change and go also in a store that is full, and what an operator does
-        // about that is told apart from its repeat.
+        // The registry must accept changes and removals even in a full store, and requests with an idempotency key must
+        // be distinguished from their repeats.
         let isAllowed = name == .endpointWrite || name == .keyWrite || name == .requestAct
         return (isAllowed || name.confirms ? "allow-oom" : flags, String(text[lineEnd...]))
     }

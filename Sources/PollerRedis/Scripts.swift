@@ -1,27 +1,25 @@
 package import RedisClient
 
-/// The operations of the queue, each one Lua script behind the common prelude.
+/// The operations of the queue, each one Lua script after the common prelude.
 ///
-/// They run as the functions of one library, or, where Redis takes none, each by itself; the text is
-/// the same (``ScriptTexts``). Both are addressed by digest: two releases with different scripts run
-/// beside each other.
+/// They run as the functions of one library, or as single scripts if Redis supports no functions; the text is the same
+/// (``ScriptTexts``). Both are addressed by digest, so two releases with different scripts can run at the same time.
 package struct Scripts: Sendable {
-    /// All of them as functions.
+    /// All scripts as functions.
     package let library: RedisLibrary
     private let scripts: [ScriptName: RedisScript]
-    /// What takes the place of some calls; tests alone have it.
+    /// Returns a replacement for some scripts; only tests set it.
     private var substitute: (@Sendable (ScriptName) -> RedisScript?)?
 
-    /// Scripts on Redis' own clock.
+    /// The scripts on Redis' own clock.
     package static let live = Scripts(clock: nil)
 
-    /// Scripts with the clock of a test: the key `<namespace>:clock{<partition>}` holds the time in
-    /// ms.
+    /// The scripts with the clock of a test: the key `<namespace>:clock{<partition>}` holds the time in ms.
     ///
     /// It is in the partition's slot, as every key of a script.
     package static let virtual = Scripts(clock: virtualClock)
 
-    /// The line of the prelude that asks for the time, as tests have it.
+    /// The line of the prelude that reads the time, in tests.
     static let virtualClock = """
         local function clock() return tonumber(redis.call('GET', \
         string.match(N, '^[^:]*:') .. 'clock' .. P)) end
@@ -42,9 +40,9 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] { ScriptName.allCases.map { self[$0] } }
 
-    /// These scripts, in the place of which others are called where `substitute` gives one.
+    /// Returns these scripts, with a replacement where `substitute` returns one.
     ///
-    /// It is asked at each call: so the scripts of two releases work on one store in a test.
+    /// It is called for each call, so a test can use the scripts of two releases on one store.
     func substituting(
         _ substitute: @escaping @Sendable (ScriptName) -> RedisScript?
     ) -> Scripts {
@@ -53,7 +51,7 @@ package struct Scripts: Sendable {
         return scripts
     }
 
-    /// The script of a name.
+    /// The script with a name.
     subscript(name: ScriptName) -> RedisScript {
         if let other = substitute?(name) { return other }
         guard let script = scripts[name] else { preconditionFailure("made of every name") }
@@ -62,7 +60,7 @@ package struct Scripts: Sendable {
 }
 
 extension Scripts: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The name of their library: logs describe whatever holds them.
+    /// The name of their library, because logs describe values that contain them.
     package var description: String { library.name }
     /// The same as ``description``.
     package var debugDescription: String { description }

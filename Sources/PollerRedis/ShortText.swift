@@ -1,33 +1,33 @@
 import Poller
 import RedisClient
 
-/// A text of a watch that is short enough to stand in the watch's own record.
+/// A text of a watch that is short enough for the watch's own record.
 ///
-/// *Problem.* A key of its own for the notify URLs, the metadata and the client secret of a watch takes Redis 90
-/// bytes before there is anything in it, and 300 where one of them is longer than a compact hash allows: more than
-/// the rest of a watch that waits.
+/// *Problem.* A separate key for the notify URLs, the metadata and the client secret of a watch takes Redis 90 bytes
+/// when it is empty, and 300 if one of them is longer than a compact hash allows. That is more than the rest of a
+/// waiting watch.
 ///
-/// *Approach.* A text of at most ``bytesMax`` bytes is a field of the record (`ItemField`), a longer one is among
-/// the long values. It is shortened first: a URL and the JSON of metadata hold no control
-/// characters, so these are free to stand for what nearly all of them have in common (``fragments``). Scripts read it
-/// with one `gsub` (texts.lua); none of them writes one, because a text without such characters is one, too.
+/// *Approach.* A text of at most ``bytesMax`` bytes is a field of the record (`ItemField`), a longer one is among the
+/// long values. It is shortened first: a URL and the JSON of metadata hold no control characters, so these can
+/// represent common parts (``fragments``). Scripts expand it with one `gsub` (texts.lua). No script shortens a text,
+/// because an unshortened one is valid, too.
 ///
-/// *Shape*: the text, where each byte that is one of the fragments' stands for the fragment. Handed to a script,
-/// ``mark`` stands before it: a value without it belongs among the long ones.
+/// *Shape*: the text, in which each byte of a fragment represents the fragment. In a script argument, ``mark`` precedes
+/// it; a value without the mark belongs to the long ones.
 ///
-/// *Rejected*: deflate (a script cannot undo it, and events are told with metadata by scripts); a table of the URLs
-/// that many watches have, with their numbers in the watches (30 bytes less; somebody would have to know when the last
-/// watch of a number is gone, and every partition that is split would have to be given its part).
+/// *Rejected*: deflate (a script cannot unpack it, and scripts publish events with metadata); a table of the URLs that
+/// many watches share, with their numbers in the watches (30 bytes less; the last use of each number would have to be
+/// tracked, and every new partition of a split would need its part of the table).
 enum ShortText {
-    /// What Redis keeps compact in a hash (`hash-max-listpack-value`).
+    /// The longest value that Redis keeps compact in a hash (`hash-max-listpack-value`).
     static let bytesMax = 64
-    /// The first byte of a value that is handed to a script to be put into the record.
+    /// The first byte of a script argument that belongs into the record.
     static let mark: UInt8 = 1
 
-    /// What a byte stands for.
+    /// The fragment that each byte represents.
     ///
-    /// It is part of the form of what is stored: none of them ever changes. Line feeds, which stand between URLs, and
-    /// the other spaces of JSON are themselves.
+    /// The table is part of the stored format, so no entry ever changes. Line feeds, which separate URLs, and the other
+    /// whitespace of JSON represent themselves.
     static let fragments: [UInt8: String] = [
         1: "https://", 2: "https://www.", 3: "https://api.", 4: "https://shop.", 5: "http://",
         6: "mailto:", 7: "redis+stream:", 8: ".com/", 11: ".com", 12: "/api/", 14: "/payments",
@@ -37,11 +37,11 @@ enum ShortText {
         29: "\",\"name\":\"", 30: "_id\":\"", 31: "@gmail.com\"}",
     ]
 
-    /// The longest first, so that what stands at a place is the longest that may.
+    /// The fragments, longest first, so that the longest match is used.
     private static let byLength = fragments.map { (byte: $0.key, bytes: Array($0.value.utf8)) }
         .sorted { $0.bytes.count > $1.bytes.count }
 
-    /// The text made short; nil where it has a byte that would be read as a fragment.
+    /// Returns the short form of a text; `nil` if it has a byte that represents a fragment.
     static func bytes(of text: String) -> [UInt8]? {
         var rest = Array(text.utf8)[...]
         var bytes: [UInt8] = []
@@ -54,15 +54,15 @@ enum ShortText {
         return bytes
     }
 
-    /// The text again.
+    /// Returns the full text.
     static func text(of bytes: [UInt8]) -> String {
         let whole = bytes.flatMap { byte in fragments[byte].map { Array($0.utf8) } ?? [byte] }
         return String(decoding: whole, as: UTF8.self)
     }
 
-    /// A text as it is handed to the scripts that keep one.
+    /// Returns a text as an argument for scripts that store it.
     static func argument(_ text: String) -> RedisArgument {
-        // No fragment is longer than the first of these, so what is longer than so many of them cannot fit.
+        // No fragment is longer than the first one, so a text longer than this many cannot fit.
         guard !text.isEmpty,
             text.utf8.count <= bytesMax * (byLength.first?.bytes.count ?? 1),
             let short = bytes(of: text), short.count <= bytesMax

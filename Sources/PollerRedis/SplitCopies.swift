@@ -1,24 +1,24 @@
 import Poller
 
-/// What of a partition was copied before it stood still, and whether it has changed since.
+/// The items of a partition that were copied before it stopped, and whether they have changed since.
 struct SplitCopies {
     /// An item in one of the new parts.
     private struct Copy {
-        /// Of all that is kept of an item, and of its places.
+        /// A checksum of all data of an item, including its positions in lists.
         var sum: String
         let lane: String
-        /// Whether it was there when nothing could change any more.
+        /// Whether the item existed when changes were no longer possible.
         var isSeen: Bool
     }
 
-    /// Items that are taken out in one call.
+    /// The number of items removed in one call.
     private static let batch = 64
 
     private var copies: [String: Copy] = [:]
-    /// Each name once: there are few of them, and many items.
+    /// The lane names, each stored once: there are few lanes and many items.
     private var lanes: Set<String> = []
 
-    /// Notes what was copied; `sums` are those of the items.
+    /// Records copied items or lanes; `sums` are those of the items.
     mutating func note(_ part: PartitionSplit.Part, _ sums: [String], isSeen: Bool = false) {
         for (index, name) in part.names.enumerated() {
             let lane = lanes.insert(part.lanes[index]).memberAfterInsert
@@ -26,7 +26,7 @@ struct SplitCopies {
         }
     }
 
-    /// Those of some items that were copied before.
+    /// Returns the items that were copied before.
     func known(of part: PartitionSplit.Part) -> PartitionSplit.Part {
         var known = PartitionSplit.Part(isItems: true)
         for (index, name) in part.names.enumerated() where copies[name] != nil {
@@ -36,12 +36,14 @@ struct SplitCopies {
         return known
     }
 
-    /// Whether any of some items was copied.
+    /// Returns whether any of the items was copied.
     func hasAny(of part: PartitionSplit.Part) -> Bool {
         part.names.contains { copies[$0] != nil }
     }
 
-    /// Those of some items that have changed since they were copied, and those that were not; `sums` are theirs now.
+    /// Returns the items that have changed since they were copied, and those that were not copied.
+    ///
+    /// `sums` are their present checksums.
     mutating func sort(
         _ part: PartitionSplit.Part,
         _ sums: [String]
@@ -62,7 +64,7 @@ struct SplitCopies {
         return (changed, new)
     }
 
-    /// What was copied and has been forgotten since.
+    /// The items that were copied and have been removed since.
     var gone: [PartitionSplit.Part] {
         let names = copies.filter { !$0.value.isSeen }.map { ($0.key, $0.value.lane) }
         return stride(from: 0, to: names.count, by: Self.batch).map { start in

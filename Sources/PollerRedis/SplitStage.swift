@@ -1,15 +1,15 @@
-/// How far the split of a partition is, as it stands in its meta hash; a letter each.
+/// The stage of a partition's split, stored as a letter in its meta hash.
 enum SplitStage: String, CaseIterable {
-    /// Nothing is claimed; what is leased is still committed.
+    /// No items are claimed; existing leases are still committed.
     case closing = "c"
-    /// Nothing is written: what is to move is copied.
+    /// No data is written: the moving items are copied.
     case frozen = "f"
-    /// All of it is copied, and leaves the partition.
+    /// Everything is copied, and the moved items leave the partition.
     case copied = "m"
-    /// A new part: what it holds is a copy of what the other one has, and counts for nothing before it is opened.
+    /// A new part: it holds a copy of the other partition's data, and is not used before it is opened.
     case filling = "n"
-    /// As it was before; never stored.
+    /// As before the split; never stored.
     case before = "b"
-    /// Over; never stored.
+    /// The split is over; never stored.
     case open = "o"
 }

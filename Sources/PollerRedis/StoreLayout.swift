@@ -2,34 +2,37 @@ import Poller
 package import PollerQueue
 package import RedisClient
 
-/// Where a cluster's data is: its namespace and among how many partitions.
+/// The location of a cluster's data: its namespace and its number of partitions.
 ///
-/// *Shape*: hash `<ns>layout`. `partitions`, how many there are; `base`, how many the store was created with,
-/// where these are others; `former`, how many there were, while the store is given more (``RedisRepartition``);
-/// `form`, how it is written (``StoreVersion``).
+/// *Shape*: hash `<ns>layout`. `partitions`, their number; `base`, the number at the store's creation, if it differs;
+/// `former`, the number before a repartition that is in progress (``RedisRepartition``); `form`, the store format
+/// (``StoreVersion``).
 package struct StoreLayout: Hashable, Sendable {
-    /// What a store on one Redis is created with: enough to spread the scripts' work over
-    /// workers, few enough to look at each of them every second.
+    /// The number of partitions of a new store on one Redis.
+    ///
+    /// It is large enough to spread the scripts' work over workers, and small enough to check each of them every
+    /// second.
     package static let partitionsOnOneRedis = 16
-    /// What a store on a Redis Cluster is created with: enough for every node of a large one to
-    /// have a share.
+    /// The number of partitions of a new store on a Redis Cluster.
+    ///
+    /// It is large enough for every node of a large cluster to have some.
     package static let partitionsOnCluster = 64
-    /// The most there may be: each is looked at every second.
+    /// The most partitions: each is checked every second.
     package static let partitionsMax = 1024
 
     static let (partitionsField, baseField, formerField) = ("partitions", "base", "former")
 
-    /// As configured, without the colon: two clusters may share one Redis.
+    /// The configured name, without the colon, so that two clusters may share one Redis.
     package let namespace: String
     package let partitions: Int
-    /// How many it was created with.
+    /// The number of partitions at the store's creation.
     package let base: Int
-    /// How many there were, while the store is given more.
+    /// The number of partitions before the repartition in progress.
     package let former: Int?
-    /// The form of its records (``StoreVersion``).
+    /// The format of its records (``StoreVersion``).
     package let form: Int
 
-    /// A layout that has been agreed on.
+    /// Creates a layout that all processes share.
     package init(
         namespace: String,
         partitions: Int,
@@ -44,14 +47,14 @@ package struct StoreLayout: Hashable, Sendable {
         self.form = form
     }
 
-    /// Reads the layout of the store, or creates the store with `partitions` when it is new.
+    /// Reads the layout of the store, or creates the store with `partitions` if it is new.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - namespace: 1–32 letters, digits, `_`, `-`, `.`; checked by the configuration.
     ///   - partitions: for a new store only; an existing one keeps its own.
     /// - Returns: the layout that every process of the cluster uses.
-    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
+    /// - Throws: ``StoreError`` if Redis is unavailable or holds another value at the key.
     package static func agreed(
         on client: RedisClient,
         namespace: String,
@@ -60,7 +63,7 @@ package struct StoreLayout: Hashable, Sendable {
         if let known = try await stored(on: client, namespace: namespace) { return known }
         let key = "\(namespace):layout"
         do throws(RedisError) {
-            // Before the store is there: whoever reads it then finds the form it has.
+            // Written before the store exists: a process that reads the store then finds its format.
             try await StoreVersion.begin(key, on: client)
             _ = try await AgreedField.value(
                 of: partitionsField,
@@ -77,13 +80,13 @@ package struct StoreLayout: Hashable, Sendable {
         return made
     }
 
-    /// What the store says of its layout; reads and never writes.
+    /// Reads the stored layout; it never writes.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - namespace: as configured, without the colon.
-    /// - Returns: the layout; nil where the store has none, because it is empty.
-    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
+    /// - Returns: the layout; `nil` if the store has none, because it is empty.
+    /// - Throws: ``StoreError`` if Redis is unavailable or holds another value at the key.
     package static func stored(
         on client: RedisClient,
         namespace: String
@@ -129,26 +132,26 @@ package struct StoreLayout: Hashable, Sendable {
     }
 }
 
-/// What becomes of the layout while processes work by it.
+/// Handling of a changed layout while processes run.
 ///
-/// Problem: a process reads the layout when it starts. A Redis that comes back empty has none, and whoever starts
-/// next would make one with as many partitions as new stores get, beside processes that place lanes among others.
-/// A copy from before a repartition has another one.
+/// *Problem*: a process reads the layout at its start. A Redis that recovers empty has none. The next process to start
+/// would create one with the default number of partitions, while running processes use another number. A copy from
+/// before a repartition has another layout.
 ///
-/// Approach: each process looks every few seconds. Where there is none it writes back what it knows, as it does
-/// with the roots (``RedisSecrets``). Where there is another it cannot go by that one, because what it has read
-/// and claimed is placed by its own: it says that it is to be started again.
+/// *Approach*: each process checks the layout every few seconds. If there is none, it restores its own, as it does with
+/// the roots (``RedisSecrets``). If there is a different one, it cannot switch, because the items it has read and
+/// claimed are in the partitions of its own: it reports that it must be restarted.
 extension StoreLayout {
-    /// How a store stands to a process that works by a layout.
+    /// The state of a store relative to a process's layout.
     package enum Standing: Hashable, Sendable {
-        /// It has that layout, or one that such a process may work on.
+        /// It has that layout, or one with which the process can work.
         case fits
         /// It has none.
         case missing
-        /// It has another one: the process is to be started again.
+        /// It has another one: the process must be restarted.
         case other(StoreLayout)
 
-        /// How a store that says `stored` stands to a process that works by `known`.
+        /// Compares the stored layout with the one of a process.
         package init(of stored: StoreLayout?, to known: StoreLayout) {
             guard let stored else {
                 self = .missing
@@ -158,14 +161,14 @@ extension StoreLayout {
         }
     }
 
-    /// How the store stands to who works by this layout; reads and never writes.
+    /// Returns the state of the store relative to this layout; it never writes.
     package func standing(on client: RedisClient) async throws(StoreError) -> Standing {
         Standing(of: try await Self.stored(on: client, namespace: namespace), to: self)
     }
 
-    /// Writes this layout into a store that has none any more, all of it at once.
+    /// Writes this layout into a store that has lost its own, in one step.
     ///
-    /// - Returns: whether it was written; false where there is one.
+    /// - Returns: whether it was written; false if there is one.
     package func restore(on client: RedisClient) async throws(StoreError) -> Bool {
         var fields: [RedisArgument] = [
             StoreVersion.field, RedisArgument(form),
@@ -177,16 +180,17 @@ extension StoreLayout {
         return try await client.run(Scripts.live[.layoutRestore], [key], fields).int == 1
     }
 
-    /// As logs and the doctor tell it.
+    /// The layout in logs and in the doctor's output.
     package var text: String {
         "\(partitions) partitions" + (base == partitions ? "" : " of \(base)")
             + (former.map { ", formerly \($0)" } ?? "") + ", form \(form)"
     }
 
-    /// Whether who works by this layout may work on a store that has `stored`.
+    /// Returns whether a process with this layout may use a store that has `stored`.
     ///
-    /// Three things change while processes work, and each sees to them by itself: a repartition begins, which moves
-    /// nothing before everybody knows of it; one ends; and a newer form, which concerns those that start from then on.
+    /// Three changes occur while processes run, and a process handles each automatically. A repartition begins, which
+    /// moves nothing before every process knows of it. A repartition ends. The format is raised, which concerns only
+    /// processes that start later.
     private func isFit(for stored: StoreLayout) -> Bool {
         guard stored.base == base, stored.form >= form else { return false }
         if stored.partitions == partitions {
@@ -196,12 +200,12 @@ extension StoreLayout {
     }
 }
 
-/// A field of a hash that all processes of a cluster must agree on: whoever comes first sets it.
+/// A field of a hash on which all processes of a cluster must agree: the first process sets it.
 ///
-/// Read before it is written: a store that is full refuses every write that may need memory, and a
-/// process must be able to start into it.
+/// It is read before it is written. A full store rejects every write that may need memory, and a process must be able
+/// to start with such a store.
 package enum AgreedField {
-    /// The field's value: what is stored, or `fresh` when nobody has stored anything.
+    /// Returns the field's value: the stored one, or `fresh` if there is none.
     package static func value(
         of field: String,
         in key: String,

@@ -1,15 +1,15 @@
-// The letters that stand for what is said to scripts, or packed into a record's values: what
-// StoreSchema.swift is for the names of keys and fields.
+// The letters in script arguments and in packed values of records. They correspond to StoreSchema.swift, which has the
+// names of keys and fields.
 
-/// What commit.lua is told to do with an item; in capitals when ten more values follow.
+/// The verdict of a commit in commit.lua; uppercase if ten more values follow.
 enum VerdictLetter: String, CaseIterable {
     case next = "n"
     case close = "c"
-    /// Closed, but not gone: it waits for a mark.
+    /// The item is closed, but kept: it waits for a mark.
     case rest = "r"
 }
 
-/// What an attempt says about its lane (``LaneSignal``); in capitals of an endpoint.
+/// The signal of an attempt for its lane (``LaneSignal``); uppercase for an endpoint.
 enum SignalLetter: String, CaseIterable {
     case hold = "h"
     case slow = "s"
@@ -32,16 +32,16 @@ enum EnqueueStep: String, CaseIterable {
     case read
 }
 
-/// The outcome of a request that enqueue.lua answers (`EnqueueResult.Outcome`).
+/// The outcome of a request in the reply of enqueue.lua (`EnqueueResult.Outcome`).
 enum EnqueueWord: String, CaseIterable {
     case created
     case restarted
     case joined
-    /// Refused: too many notify URLs.
+    /// Rejected: too many notify URLs.
     case tooManyURLs
-    /// Refused: the open watch has another order.
+    /// Rejected: the open watch has another order.
     case otherOrder
-    /// Nothing was written: another request of the call was refused for its order, or the call was a check.
+    /// Nothing was written: another request of the call was rejected for its order, or the call was a check.
     case notTried
 }
 
@@ -58,19 +58,19 @@ enum EnqueueField: String, CaseIterable {
     case timeout
     /// URLs separated by newlines; this and the next two may be short (``ShortText``).
     case notify
-    /// The client secret, sealed.
+    /// The client secret, encrypted.
     case secret
     /// A JSON object.
     case metadata
     /// The order to charge, JSON.
     case charge
-    /// The order that is paid.
+    /// The order that the watch pays.
     case order
     /// The entries in the index (`SearchEntries.stored`).
     case entries
 }
 
-/// What a hint is about (`HintNews`).
+/// The topic of a hint (`HintNews`).
 enum HintLetter: String, CaseIterable {
     case anything = "a"
     case outcome = "o"
@@ -83,15 +83,15 @@ enum GoalLetter: String, CaseIterable {
     case final = "f"
 }
 
-/// The first word of an error a script answers.
+/// The first word of a script's error.
 enum ScriptError: String, CaseIterable {
     /// An event does not follow the last one: ``StoreError/outOfOrder(_:)``.
     case outOfOrder = "BADSEQ"
     /// Another source has this id.
     case idClash = "IDCLASH"
-    /// Who calls places lanes otherwise than the partition: among how many they are.
+    /// The caller's lane layout differs from the partition's; the error has the right number of partitions.
     case split = "SPLIT"
-    /// The partition is being split; it is over in a moment.
+    /// The partition is being split; this takes a moment.
     case splitting = "SPLITTING"
 }
 
@@ -108,12 +108,12 @@ enum OutboxGroup: String, CaseIterable {
     case notifier
 }
 
-/// Where scripts tell others of news; the namespace stands before it, the payload is the partition.
+/// The channels of scripts; the namespace precedes the name, and the payload is the partition.
 enum NewsChannel: String, CaseIterable {
-    /// Something became due earlier than workers were told.
+    /// An item became due earlier than workers know.
     case wake
-    /// Something that a worker holds was marked.
+    /// A leased item was marked.
     case marked
-    /// Something was recorded.
+    /// An event was recorded.
     case recorded
 }

@@ -3,13 +3,13 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// The commands of `pollerd migrate`: they give a store the newest form that a program writes (``StoreVersion``).
+/// The commands of `pollerd migrate`, which raise a store to the newest format of a program (``StoreVersion``).
 package struct StoreMigration: Sendable {
     /// The result of a command.
     package struct Report: Hashable, Sendable {
         /// The lines to print.
         package let lines: [String]
-        /// Whether the store is, or may be, as the command is to leave it.
+        /// Whether the store is, or may become, as the command intends.
         package let isGood: Bool
     }
 
@@ -18,13 +18,13 @@ package struct StoreMigration: Sendable {
     private let members: any Membership
     private let version: StoreVersion
 
-    /// The migration of a store.
+    /// Creates the migration of a store.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - layout: the store.
     ///   - members: the processes that use it.
-    ///   - version: the forms of this program, or those of a test.
+    ///   - version: the formats of this program, or those of a test.
     package init(
         client: RedisClient,
         layout: StoreLayout,
@@ -35,7 +35,7 @@ package struct StoreMigration: Sendable {
         (self.members, self.version) = (members, version)
     }
 
-    /// Lists the changes of ``apply()``, and the processes that cannot read the newest form; changes nothing.
+    /// Lists the changes of ``apply()``, and the processes that cannot read the newest format; changes nothing.
     package func plan() async throws(StoreError) -> Report {
         guard isNeeded else { return Report(lines: [state], isGood: true) }
         let older = try await older()
@@ -45,9 +45,9 @@ package struct StoreMigration: Sendable {
         return Report(lines: [state] + changes + older + [next], isGood: older.isEmpty)
     }
 
-    /// Gives the store the newest form, unless a process is running that cannot read it.
+    /// Raises the store to the newest format, unless a running process cannot read it.
     ///
-    /// Processes that start from now on write it. Existing records are not rewritten.
+    /// Processes that start later write it. Existing records are not rewritten.
     package func apply() async throws(StoreError) -> Report {
         guard isNeeded else { return Report(lines: [state], isGood: true) }
         let older = try await older()
@@ -63,7 +63,7 @@ package struct StoreMigration: Sendable {
         return Report(lines: [next], isGood: true)
     }
 
-    /// Lists the processes that write an older form than the store has: they were started before.
+    /// Lists the processes that write an older format than the store has, because they were started before.
     package func verify() async throws(StoreError) -> Report {
         let behind = try await members.members().filter { $0.form < layout.form }
         let lines = behind.map {
@@ -78,7 +78,7 @@ package struct StoreMigration: Sendable {
 
     private var isNeeded: Bool { layout.form < version.current }
 
-    /// The steps that the store has yet to take.
+    /// The steps that the store has not taken yet.
     private var steps: [StoreVersion.Step] { version.steps.filter { $0.form > layout.form } }
 
     private var state: String {
@@ -86,7 +86,7 @@ package struct StoreMigration: Sendable {
             + (isNeeded ? "; this program writes up to \(version.current):" : ", the newest")
     }
 
-    /// The live processes that cannot read the newest form.
+    /// Returns the live processes that cannot read the newest format.
     private func older() async throws(StoreError) -> [String] {
         guard let release = steps.last?.release else { return [] }
         return try await members.members()
@@ -96,7 +96,7 @@ package struct StoreMigration: Sendable {
             }
     }
 
-    /// The numbers of a version as processes announce it.
+    /// Returns the numbers of a version as processes announce it.
     private static func numbers(_ version: String) -> [Int] {
         version.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map {
             Int(count: $0) ?? 0

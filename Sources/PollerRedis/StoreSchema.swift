@@ -1,15 +1,15 @@
-// What Swift and the scripts both know about the bytes in Redis, each fact once.
+// The schema of the bytes in Redis, shared by Swift and the scripts, each fact once.
 //
-// Problem: a record is written by Lua and read by Swift, or the other way round, and its fields are single letters,
-// because a million watches carry them: a field of six letters would cost 5 MB more. Letters in two languages drift
-// apart, and nobody can read them.
+// Problem: a record is written by Lua and read by Swift, or the other way round. Its fields are single letters, because
+// a million watches have them: a field name of six letters would cost 5 MB more. Letters in two languages drift apart,
+// and are unreadable.
 //
-// Approach: each letter is a case here, whose name says what it is. Swift uses the cases. Scripts write
-// `ITEM.deadline`, `key(KEY.closed)`, `lane.heldUntil`, and ``ScriptNames/render(_:)`` puts the letters in their
-// places when the program starts. What Redis is sent has no table and no local more than a script with the letters in
-// it, so names cost nothing at run time. A script is valid Lua before and after.
+// Approach: each letter is a case here, whose name describes it. Swift uses the cases. Scripts write `ITEM.deadline`,
+// `key(KEY.closed)`, `lane.heldUntil`, and ``ScriptNames/render(_:)`` inserts the letters when the program starts. The
+// text sent to Redis has no table and no local more than a script with literal letters, so names cost nothing at run
+// time. A script is valid Lua before and after.
 //
-// Rejected: locals in the prelude (Lua 5.1 takes 200 a function and 60 upvalues, and each use costs); long names in
+// Rejected: locals in the prelude (Lua 5.1 allows 200 per function and 60 upvalues, and each use costs); long names in
 // the records (memory, and every store would have to be rewritten).
 //
 // A letter once stored never changes its meaning: other releases read it, too.
@@ -18,61 +18,69 @@
 enum KeyKind: String, CaseIterable {
     /// Hash: one item, its short fields (``ItemField``), a listpack. Name: the item's id.
     case item = "w"
-    /// Hash: an item's long values (``LongField``), only when it has some. Name: the item's id.
+    /// Hash: an item's long values (``LongField``), only if it has any. Name: the item's id.
     case long = "o"
-    /// List: an item's own log, its last 100 events, each as ``PackedEvent``, or as JSON where it cannot be packed; old ones
-    /// are folded into its first entry, or into the item (``FoldedEvents``). Name: the item's id.
+    /// List: an item's own log, its last 100 events, each as ``PackedEvent``, or as JSON if it cannot be packed.
+    ///
+    /// Old events are folded into its first entry, or into the item (``FoldedEvents``). Name: the item's id.
     case log = "l"
-    /// List: the last 20 attempts of a delivery, for 30 days after the newest; of one that ended well as long as
-    /// events keep their bodies. Name: the item's id.
+    /// List: the last 20 attempts of a delivery, for 30 days after the newest.
+    ///
+    /// After a delivery has ended well, they are kept as long as the bodies of events. Name: the item's id.
     case attempts = "y"
-    /// List: what came to an item from outside, `<ms> <WatchNote>`, the newest 50, for 30 days after the
-    /// newest. Name: the item's id.
+    /// List: the notes of an item, `<ms> <WatchNote>`, the newest 50, for 30 days after the newest.
+    ///
+    /// Name: the item's id.
     case notes = "N"
-    /// String: how the last replay to an endpoint stands, JSON, for a week. Name: the lane.
+    /// String: the progress of the last replay to an endpoint, JSON, for a week. Name: the lane.
     case replay = "n"
-    /// Zset: the lane's wheel, item → due ms, for those not leased. Name: the lane.
+    /// Zset: the lane's normal schedule, item → due ms, for items without a lease. Name: the lane.
     case rest = "z"
-    /// Zset: the lane's urgent wheel, likewise. Name: the lane.
+    /// Zset: the lane's urgent schedule, in the same form. Name: the lane.
     case urgent = "u"
-    /// Zset: lane → ready time in µs; `+inf` while it is parked or only in flight.
+    /// Zset: lane → ready time in µs; `+inf` while it is parked or all its items are in flight.
     case readyRest = "a"
-    /// Zset: lane → ready time of its urgent wheel, likewise.
+    /// Zset: lane → ready time of its urgent schedule, in the same form.
     case readyUrgent = "b"
-    /// Zset, all score 0: the lanes that hold something, by name.
+    /// Zset, all score 0: the lanes with items, by name.
     case occupiedLanes = "s"
     /// Zset: leases, item → end ms.
     case leaseEnds = "r"
-    /// Hash: leases, item → token, owner, marks (``LeaseMark``), wheel, due ms, lane, packed.
+    /// Hash: leases, item → token, owner, marks (``LeaseMark``), schedule, due ms, lane, packed.
     case leases = "f"
     /// Hash: a lane (``LaneField``). Name: the lane.
     case lane = "c"
     /// Set: lanes with settings of their own.
     case lanesWithSettings = "k"
-    /// Zset: closed items, item → closed ms; of those whose money may come back, once their log is
-    /// forgotten, the instant from which their age is counted.
+    /// Zset: closed items, item → closed ms.
+    ///
+    /// For an item whose money may go back, once its log is removed, the score is the time from which its age counts.
     case closed = "h"
-    /// Zset: of those, the quarantined, item → closed ms.
+    /// Zset: the quarantined of these items, item → closed ms.
     case quarantine = "x"
     /// Zset: orders, item → when it became known, ms.
     case orders = "d"
-    /// Zset, all score 0: the leaves of the index by creation of what is open, by the lowest entry each may hold; and
-    /// with one of these as name, zset, all score 0: its entries, at most 100, `<13 digits of ms><2 characters of a
-    /// digest><item's id>` (created.lua). Orders and incidents are in none.
+    /// Zset, all score 0: the leaves of the index by creation of open items, by the lowest entry each may hold.
+    ///
+    /// With the name of a leaf: zset, all score 0: its entries, at most 100, `<13 digits of ms><2 characters of a
+    /// digest><item's id>` (created.lua). Orders and incidents have no entry.
     case openCreated = "T"
-    /// The same of what is closed.
+    /// The same index of closed items.
     case closedCreated = "V"
     /// Stream: the outbox (``OutboxField``), read by the group `notifier`.
     case outbox = "e"
-    /// Hash: how far marking has come, for entries of the outbox that are told to many, entry →
-    /// `FanOutPosition`; until they are acknowledged.
+    /// Hash: the marking progress of outbox entries with many recipients, entry → `FanOutPosition`.
+    ///
+    /// A field is kept until its entry is acknowledged.
     case fanOuts = "F"
-    /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
+    /// Hash, in partition 0 only: live processes, owner → end ms and the process's description.
     case members = "p"
-    /// Hash, in partition 0 of the watches only: processes that left, owner →
-    /// `left ms, DepartureLetter, its description`; the newest 100, for a day.
+    /// Hash, in partition 0 of the watches only: processes that left, owner → `left ms, DepartureLetter, its
+    /// description`.
+    ///
+    /// The newest 100 are kept, for a day.
     case departures = "D"
-    /// Hash: what the partition knows of itself (``MetaField``).
+    /// Hash: the state of the partition itself (``MetaField``).
     case meta = "m"
     /// Hash, in partition 0 of the deliveries only: registered endpoints, id → `created ms, updated ms, account, JSON`.
     case endpoints = "g"
@@ -86,41 +94,46 @@ enum KeyKind: String, CaseIterable {
     case registry = "q"
     /// String: a request to create an endpoint, `fingerprint, endpoint, version`, for a day. Name: the request's key.
     case endpointRequest = "i"
-    /// Hash, in partition 0 of the watches only: keys of the API, id → `created ms, JSON`.
+    /// Hash, in partition 0 of the watches only: API keys, id → `created ms, JSON`.
     case accessKeys = "A"
-    /// Hash: key → when it was used last, ms, to the minute.
+    /// Hash: key → time of its last use, ms, to the minute.
     case accessKeysUsed = "B"
-    /// Hash: a bucket of the index by which watches are found, the rest of an entry and an item's id →
-    /// nothing. Name: the first characters of the entries in it (`SearchTerm`).
+    /// Hash: a bucket of the search index of watches, the rest of an entry and an item's id → nothing.
+    ///
+    /// Name: the first characters of the entries in it (`SearchTerm`).
     case searchBucket = "S"
-    /// Zset, all score 0: the leaves of the index of words, by the lowest entry each may hold; and with one of these as
-    /// name, zset, all score 0: its entries, at most 100, `<word> <item's id>` (`IndexedWord`).
+    /// Zset, all score 0: the leaves of the index of words, by the lowest entry each may hold.
+    ///
+    /// With the name of a leaf: zset, all score 0: its entries, at most 100, `<word> <item's id>` (`IndexedWord`).
     case words = "W"
-    /// Zset, all score 0: the lanes in which watches were ever enqueued, by name. They are what a source is
-    /// looked for in (`SearchedSource`); some 80 bytes for each account and kind, for ever. Of watches alone.
+    /// Zset, all score 0: the lanes in which watches were ever enqueued, by name; only for watches.
+    ///
+    /// A search for a source checks these lanes (`SearchedSource`). A lane takes about 80 bytes for each account and
+    /// kind, permanently.
     case knownLanes = "L"
-    /// Hash, in partition 0 of the deliveries only: account → how many endpoints it has registered.
+    /// Hash, in partition 0 of the deliveries only: account → number of its registered endpoints.
     case endpointCounts = "G"
     /// Hash, in partition 0 of the deliveries only: names of endpoints, `account name` → id.
     case endpointNames = "Y"
-    /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
+    /// Stream, in partition 0 of the watches only: the audit trail (``AuditField``).
     case auditTrail = "C"
-    /// Hash, in the partition of incidents only: what operators are told of, and whose turn it is to look
-    /// (``IncidentField``).
+    /// Hash, in the partition of incidents only: the open incidents, and the turn of checking (``IncidentField``).
     case incidents = "I"
-    /// List: the last 100 incidents that are over, JSON, the newest first.
+    /// List: the last 100 incidents that have ended, JSON, the newest first.
     case incidentsPast = "J"
-    /// Set, in the partition of incidents only: those that are items; they are no closed watches.
+    /// Set, in the partition of incidents only: the incidents that are items, which do not count as closed watches.
     case incidentItems = "K"
-    /// Hash, in partition 0 of the watches only: a ring of the history, a field for each step of time
-    /// (``RedisActivityStore``). Name: the step, s.
+    /// Hash, in partition 0 of the watches only: a ring of the activity history, a field for each time step.
+    ///
+    /// See ``RedisActivityStore``. Name: the step, s.
     case activity = "H"
-    /// String: a request that its client has named, claimed or answered (``RedisNamedRequests``), for a day.
-    /// Name: a digest of whose it is, what for, and its name.
+    /// String: a request with an idempotency key, claimed or with its response (``RedisNamedRequests``), for a day.
+    ///
+    /// Name: a digest of its caller, its purpose, and its name.
     case namedRequest = "R"
-    /// Hash: entries that readers are handling or died with, suspect → `deaths, first ms, last ms`; for a day.
+    /// Hash: entries that readers are processing or died with, suspect → `deaths, first ms, last ms`; for a day.
     case suspects = "P"
-    /// Hash: entries that are set aside, suspect → JSON; at most 1,000. In the next one their outbox fields, packed.
+    /// Hash: entries that are set aside, suspect → JSON; at most 1,000. The next kind has their outbox fields, packed.
     case setAside = "Q"
     case setAsideFields = "U"
 }
@@ -136,116 +149,119 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case lane = "l"
     /// When this run began, ms.
     case began = "b"
-    /// When it ends whatever has come of it, ms.
+    /// When it ends regardless of its result, ms.
     case deadline = "x"
-    /// How many times it was begun; once where it does not say.
+    /// The number of its runs; 1 if the field is missing.
     case run = "n"
     /// The number of its last event.
     case seq = "q"
-    /// What changes with each turn, packed (``WatchRecord``, ``DeliveryRecord``).
+    /// The values that change with each turn, packed (``WatchRecord``, ``DeliveryRecord``).
     case state = "v"
-    /// The token of the last lease that was committed, given back or has ended.
+    /// The token of the last lease that was committed or released, or has expired.
     case token = "g"
     /// Why it is closed; an open item has no such field.
     case closed = "c"
-    /// When it was hinted last, ms.
+    /// The time of the last hint, ms.
     case hinted = "h"
-    /// It has long values a lease must bring along: 1 a private one, 2 and an order to charge.
+    /// Whether it has long values that a lease includes: 1 a private one, 2 also an order to charge.
     case hasLong = "e"
-    /// An error is kept among the long values.
+    /// Whether an error is stored among the long values.
     case hasError = "y"
-    /// Leases in a row that ended by themselves.
+    /// The number of expired leases in a row.
     case crashes = "j"
-    /// The seq at which a hint opened it again.
+    /// The seq at which a hint reopened it.
     case reopenedSeq = "r"
-    /// How it had ended when a hint opened it again, where that was with an answer.
+    /// The close reason before a hint reopened it, if that was an answer.
     case endedAs = "k"
-    /// What a hint has told of it since it was opened, and the token of the lease during which it came or
-    /// 0 (opening.lua).
+    /// The topic of the pending hint, and the token of the lease during which it arrived.
+    ///
+    /// The token is 0 if the item had no lease (opening.lua).
     case news = "f"
-    /// What is remembered of its payment, packed (`PaymentMemory`).
+    /// The stored payment, packed (`PaymentMemory`).
     case payment = "m"
-    /// The payment's own secret as a poll has seen it or, where that is short, as it was handed in, packed
-    /// (`PackedSecret`).
+    /// The payment's own secret, packed (`PackedSecret`).
+    ///
+    /// A poll has read it, or the caller has given it and it is short.
     case secret = "p"
-    /// Notify URLs, by newline, where they are short (``ShortText``).
+    /// Notify URLs, by newline, if they are short (``ShortText``).
     case notify = "N"
-    /// Metadata as JSON, likewise.
+    /// Metadata as JSON, if it is short.
     case metadata = "M"
-    /// The order that is paid by it.
+    /// The order that the watch pays.
     case order = "o"
-    /// Its entries in the index of searches, side by side (`SearchTerm`).
+    /// Its entries in the search index, joined (`SearchTerm`).
     case terms = "t"
-    /// Its words in the index of words, with spaces between (`IndexedWord`), and those for which the first field had
-    /// no room: each has 64 bytes at most.
+    /// Its words in the index of words, separated by spaces (`IndexedWord`).
+    ///
+    /// The next field has those that do not fit the first: each has 64 bytes at most.
     case words = "W"
     case moreWords = "X"
-    /// The seq of the last event that was forgotten while the item was kept.
+    /// The seq of the last event that was removed while the item was kept.
     case forgottenSeq = "u"
-    /// Of a delivery: when which event was accepted, of attempts that are forgotten (``AcceptedLine``).
+    /// For a delivery: the accepted events of removed attempts, with their times (``AcceptedLine``).
     case accepted = "a"
-    /// What is left of its old events, where that is short (folding.lua); its first 64 bytes.
+    /// Its reduced events, if they are short (folding.lua); the first 64 bytes.
     case folded = "F"
-    /// The rest of it.
+    /// The rest of the reduced events.
     case foldedMore = "G"
-    /// Of a delivery: its inline URL, where that is short (``DeliveryRecord``).
+    /// For a delivery: its inline URL, if it is short (``DeliveryRecord``).
     case url = "w"
 }
 
 /// The fields of an item's long values.
 enum LongField: String, CaseIterable {
-    /// Notify URLs, by newline; as the next two where they are too long for the item (``ShortText``).
+    /// Notify URLs, by newline; like the next two, if they are too long for the item (``ShortText``).
     case notify = "n"
     case metadata = "m"
-    /// Client secret of a watch, inline URL of a delivery.
+    /// The client secret of a watch, or the inline URL of a delivery.
     case `private` = "p"
     /// The order to charge.
     case charge = "k"
     /// The last error, for operators.
     case error = "y"
-    /// Of an order: its version and the order itself (`Order.stored`).
+    /// For an order: its version and the order itself (`Order.stored`).
     case order = "o"
 }
 
-/// The fields of a lane, numbers all.
+/// The fields of a lane, all numbers.
 enum LaneField: String, CaseIterable {
-    /// Leases of its items.
+    /// The number of leases of its items.
     case inFlight = "f"
     /// GCRA: the theoretical arrival time of the next start, ms.
     case arrival = "t"
-    /// Its limiter allows no start before, ms.
+    /// The time before which its limiter allows no start, ms.
     case notBefore = "n"
-    /// Held by a signal or an open circuit until then, ms.
+    /// The end of a hold by a signal or an open circuit, ms.
     case heldUntil = "u"
-    /// Failures in a row; from ten on the circuit is open.
+    /// The number of failures in a row; from ten on the circuit is open.
     case failures = "s"
-    /// What sort of trouble the last of them met (`LaneFailure`); there only while there is any.
+    /// The kind of its last failure (`LaneFailure`); missing without failures.
     case lastFailure = "g"
-    /// How many times the circuit opened without an answer since it was closed.
+    /// How many times the circuit opened without a response since it was last closed.
     case openings = "o"
-    /// Denials that held it.
+    /// The number of denials that held it.
     case denials = "q"
-    /// Of an endpoint: failing since ms, by the wall clock.
+    /// For an endpoint: failing since ms, by the wall clock.
     case failingSince = "w"
-    /// What is left of its limits after a `slow`, at most 1.
+    /// The part of its limits that remains after a `slow`, at most 1.
     case factor = "r"
-    /// When ``factor`` begins to grow back, ms.
+    /// When ``factor`` begins to recover, ms.
     case slowUntil = "v"
-    /// Parked for want of a slot.
+    /// Whether it is parked because its slots are taken.
     case parked = "p"
-    /// It is in ``KeyKind/occupiedLanes``.
+    /// Whether it is in ``KeyKind/occupiedLanes``.
     case listed = "l"
-    /// It holds nothing and is forgotten by its TTL.
+    /// Whether it is empty and expires by its TTL.
     case empty = "e"
-    /// Its turn in the list of the urgent, thousandths of a ms.
+    /// Its turn in the urgent list, thousandths of a ms.
     case urgentTurn = "du"
-    /// Its turn in the list of the rest, likewise.
+    /// Its turn in the normal list, thousandths of a ms.
     case restTurn = "dz"
     /// Setting: paused by an operator.
     case paused = "x"
     /// Setting: the time between two starts, µs.
     case intervalUs = "i"
-    /// Setting: starts at once after a pause.
+    /// Setting: the number of immediate starts after a pause.
     case burst = "b"
     /// Setting: the most leases at a time.
     case inFlightMax = "m"
@@ -257,11 +273,11 @@ enum MetaField: String, CaseIterable {
     case trimmed
     /// The newest outbox id that was set aside.
     case newestSetAside = "setaside"
-    /// Counts claims, so that every fifth begins with the rest.
+    /// A count of claims; every fifth claim begins with normal items.
     case turn
-    /// The queue's clock at a claim, at most two seconds ago while there are claims, ms.
+    /// The queue's clock at a claim, at most two seconds old while there are claims, ms.
     case seen
-    /// What the queue's clock is ahead of the server's, ms.
+    /// How far the queue's clock is ahead of the server's, ms.
     case back
     /// The last span without a claim, ms.
     case gap
@@ -269,24 +285,25 @@ enum MetaField: String, CaseIterable {
     case gapEnd = "gapend"
     /// The sum of all such spans, which fade in 90 days, ms.
     case gapsSum = "gaps"
-    /// Written only so that replicas can be waited for.
+    /// A value written only to wait for replicas.
     case joined
-    /// Likewise; by marks their number is added.
+    /// Another such value; marks add their number to it.
     case confirmed
     /// Of deliveries: the server's history that ``whole`` is about.
     case history
-    /// In that history all marks of events before this instant are there, ms.
+    /// The time in that history before which the marks of all events exist, ms.
     case whole
-    /// Of watches, in partition 0: the version of the last change of the API's keys.
+    /// For watches, in partition 0: the version of the last change of the API keys.
     case keysVersion = "keys"
-    /// Of watches the bodies of events, of deliveries the attempts, of items that were closed up to then are
-    /// forgotten, ms.
+    /// The closing time up to which items have been reduced, ms.
+    ///
+    /// Watches then have no bodies of events, and deliveries no attempts.
     case faded
-    /// Among how many partitions its lanes are, once it was split; a store that was never split has none.
+    /// The number of partitions for its lanes, once it was split; missing if it was never split.
     case split
-    /// How far its split is (``SplitStage``), while it is being split.
+    /// The stage of its split (``SplitStage``), while it is being split.
     case splitting
-    /// Who splits it, the last one who began to: what another one sends late is refused.
+    /// The process that last began its split; calls of others are rejected.
     case splitter
 }
 
@@ -295,7 +312,7 @@ enum OutboxField: String, CaseIterable {
     case item = "i"
     /// The event's number in its item's log.
     case seq = "q"
-    /// The item's lane, where it has one.
+    /// The item's lane, if it has one.
     case lane = "l"
 }
 
@@ -303,29 +320,29 @@ enum OutboxField: String, CaseIterable {
 enum RegistryField: String, CaseIterable {
     /// The version of the last change.
     case version = "v"
-    /// Readers that have seen an older version begin again.
+    /// Readers that have an older version start over.
     case floor = "f"
 }
 
-/// The fields of what operators are told of.
+/// The fields of the incident board.
 enum IncidentField: String, CaseIterable {
-    /// What is open and what rises, JSON (`IncidentBoard.stored`).
+    /// The open and the rising incidents, JSON (`IncidentBoard.stored`).
     case board = "b"
-    /// Counts looks at the cluster.
+    /// A count of checks of the cluster.
     case turn = "t"
-    /// Who took the last one.
+    /// The process that did the last check.
     case owner = "o"
-    /// The next one is nobody's before, ms of the queue's clock.
+    /// The time before which no process takes the next check, ms of the queue's clock.
     case due = "d"
 }
 
-/// The marks of a lease, a byte each in this order; `-` where one is not set.
+/// The marks of a lease, a byte each in this order; `-` for one that is not set.
 enum LeaseMark: Unicode.Scalar, CaseIterable {
     /// Hinted during the lease: due right after it.
     case hinted = "k"
     /// The item has an error among its long values.
     case hasError = "y"
-    /// An earlier lease of the item ended by itself.
+    /// An earlier lease of the item expired.
     case crashed = "z"
 }
 

@@ -3,52 +3,52 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// The forms of a store that a program reads and writes.
+/// The store formats that a program reads and writes.
 ///
-/// The release before can read nearly every change of a record, since a letter never changes its meaning
-/// (StoreSchema.swift). A change that cannot is a ``Step``: it raises `form` in `<ns>layout`. A program that
-/// does not know this form refuses to start, instead of misreading payments. That matters most when an old program
-/// meets a new store by accident: after a rollback too far, or on a forgotten machine that comes back.
+/// The previous release can read nearly every change of a record, since a letter never changes its meaning
+/// (StoreSchema.swift). A change that it cannot read is a ``Step``: it raises `form` in `<ns>layout`. A program that
+/// does not know this format refuses to start, instead of misreading payments. That matters most when an old program
+/// meets a new store by accident: after a rollback too far, or on a forgotten machine that is started again.
 ///
 /// | form | since | change |
 /// |---|---|---|
 /// | 1 | 1.0.0 | |
 ///
-/// A new store begins with the newest form. A store that exists keeps its form, so that two releases may run side by
-/// side, until an operator runs `pollerd migrate apply`. `SideBySideTests` runs today's scripts together with the
-/// kept scripts of each release, on stores of its form: a change that fails there needs a step.
+/// A new store begins with the newest format. An existing store keeps its format, so that two releases may run
+/// together, until an operator runs `pollerd migrate apply`. `SideBySideTests` runs today's scripts together with the
+/// kept scripts of each release, on stores of its format: a change that fails there needs a step.
 package struct StoreVersion: Hashable, Sendable {
-    /// A change of records that the releases before it cannot read.
+    /// A change of records that earlier releases cannot read.
     package struct Step: Hashable, Sendable {
-        /// The form of a store after this step.
+        /// The format of a store after this step.
         let form: Int
-        /// The first release that reads this form.
+        /// The first release that reads this format.
         let release: String
-        /// The difference from the form before, in one line.
+        /// The difference from the previous format, in one line.
         let change: String
     }
 
-    /// The forms of this program.
+    /// The formats of this program.
     package static let live = StoreVersion(steps: [])
 
-    /// The oldest form that the program reads.
+    /// The oldest format that the program reads.
     var oldest = 1
-    /// The newer forms that it reads and writes, in their order.
+    /// The newer formats that it reads and writes, in their order.
     let steps: [Step]
 
-    /// The newest form that the program reads and writes.
+    /// The newest format that the program reads and writes.
     package var current: Int { steps.last?.form ?? oldest }
 
-    /// In the layout of the store.
+    /// The field in the layout of the store.
     static let field: RedisArgument = "form"
 
-    /// A store that this program must leave alone.
+    /// The reason why this program must not use a store.
     package enum Refusal: Error, Hashable, CustomStringConvertible {
-        /// Only newer programs read it; with the release that has made it so, if it is known.
+        /// Only newer programs read it; with the release that raised the format, if it is known.
         case tooNew(form: Int, readable: Int, release: String?)
-        /// This program no longer reads its form.
+        /// This program no longer reads its format.
         case tooOld(form: Int, readable: Int)
-        /// It has partitions and no form: a build from before the first release has made it.
+        /// It has partitions and no format: it was made by a build from before the first release.
         case unreleased
 
         package var description: String {
@@ -67,13 +67,13 @@ package struct StoreVersion: Hashable, Sendable {
         }
     }
 
-    /// Checks that this program reads the form of a store.
+    /// Checks that this program reads the format of a store.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.
     ///   - namespace: as configured, without the colon.
-    /// - Returns: why the store is to be left alone; nil when it can be read.
-    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
+    /// - Returns: why the store must not be used; `nil` if it can be read.
+    /// - Throws: ``StoreError`` if Redis is unavailable or holds another value at the key.
     package func refusal(
         on client: RedisClient,
         namespace: String
@@ -94,7 +94,7 @@ package struct StoreVersion: Hashable, Sendable {
         return .tooNew(form: form, readable: current, release: fields[1].string)
     }
 
-    /// The form of a store that has not been used yet.
+    /// Sets the format of a store that has not been used yet.
     static func begin(_ key: String, on client: RedisClient) async throws(RedisError) {
         _ = try await client.send(
             RedisCommand("HSETNX", [.string(key), field, RedisArgument(live.current)])

@@ -3,20 +3,20 @@ import PollerIdentity
 import RedisClient
 import SafeNumbers
 
-// Every number that the store holds, read in one place.
+// Reading of all stored numbers, in one place.
 //
-// Problem: a trap ends the process, and a process that restarts reads the same record again. Records are
-// written by this program, by other releases, by operators with redis-cli, and by whatever damages memory.
+// Problem: a trap ends the process, and a restarted process reads the same record again. Records are written by this
+// program, by other releases, by operators with redis-cli, and by memory errors.
 //
-// Approach: a number is read with a range that arithmetic cannot leave: ``SafeInteger``, and no negative
-// counts. A value outside its range makes the record unreadable, like a record of an unknown release:
-// a lease on it ends without a commit, a list skips it with a log line, and others are not affected.
+// Approach: a number is read with a range that arithmetic cannot leave: ``SafeInteger``, and no negative counts. A
+// value outside its range makes the record unreadable, like a record of an unknown release: a lease on it ends without
+// a commit, a list skips it with a log line, and others are not affected.
 
 extension RedisValue {
     /// A count or a sequence number; `nil` for any other value.
     var count: Int? { int.flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// An instant in milliseconds, as an integer or as the score of a sorted set; `nil` for any other value.
+    /// A time in milliseconds, as an integer or as the score of a sorted set; `nil` for any other value.
     var time: Timestamp? {
         if let int { return Timestamp(ms: Int64(clamping: int)) }
         return string.flatMap(Timestamp.init(score:))
@@ -37,13 +37,13 @@ extension Int {
 }
 
 extension Timestamp {
-    /// An instant as the decimal digits of its milliseconds; `nil` for any other text.
+    /// A time as the decimal digits of its milliseconds; `nil` for any other text.
     init?(stored digits: some StringProtocol) {
         guard let ms = Int(safe: digits) else { return nil }
         self.init(ms: Int64(clamping: ms))
     }
 
-    /// The answer of Redis to `TIME`: seconds and microseconds.
+    /// The reply of Redis to `TIME`: seconds and microseconds.
     init(time: [Int]) {
         let (seconds, us) = (time.first ?? 0, time.dropFirst().first ?? 0)
         self.init(
@@ -51,7 +51,7 @@ extension Timestamp {
         )
     }
 
-    /// An instant as the score of a sorted set; `nil` for infinities, NaN and numbers outside ``SafeInteger``.
+    /// A time as the score of a sorted set; `nil` for infinities, NaN and numbers outside ``SafeInteger``.
     init?(score text: some StringProtocol) {
         guard let score = Double(text), let ms = Int64(exactly: score.rounded(.towardZero)),
             let ms = Int(safe: ms)
@@ -60,13 +60,13 @@ extension Timestamp {
     }
 }
 
-/// An optional value of a packed record, which tells a missing value from an unreadable one.
+/// An optional value of a packed record, which distinguishes a missing value from an unreadable one.
 enum StoredValue<Value> {
     case missing
     case value(Value)
     case unreadable
 
-    /// The value; `nil` when it is missing or unreadable.
+    /// The value; `nil` if it is missing or unreadable.
     var value: Value? {
         guard case .value(let value) = self else { return nil }
         return value
@@ -80,7 +80,7 @@ enum StoredValue<Value> {
 }
 
 extension StoredValue<Timestamp> {
-    /// An instant as the decimal digits of its milliseconds, or nothing.
+    /// A time as the decimal digits of its milliseconds, or nothing.
     init(time digits: some StringProtocol) {
         if digits.isEmpty {
             self = .missing

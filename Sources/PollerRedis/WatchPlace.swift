@@ -2,22 +2,22 @@ import Poller
 import PollerIdentity
 import SafeNumbers
 
-/// Where a list of watches stands.
+/// A position in a list of watches.
 ///
-/// *Shape* as cursor: base64url of `t|entry` in the order of creation (``CreatedPlace``), which is a list's usual one;
-/// of `c|score|id` in quarantine, of `s|step|lookup|place|skipped|steps|picture` among those that were found in the
-/// index, of `n|step|lane|source|steps` among those that are found by their names. It holds nothing secret, and a
-/// forged one only lists from elsewhere.
+/// *Shape* as cursor: base64url of `t|entry` in the order of creation (``CreatedPlace``), the usual order; of
+/// `c|score|id` in quarantine, of `s|step|lookup|place|skipped|steps|picture` among matches of the search index, of
+/// `n|step|lane|source|steps` among matches by name. A cursor holds nothing secret, and a forged one only lists from
+/// another position.
 ///
 /// A step is a partition as it was when the list began (``PartitionMap/steps``). All partitions that it was split into
-/// since are the same step, however often the store was given more.
+/// since are the same step, even after several splits.
 enum WatchPlace {
     case created(CreatedPlace)
     case quarantined(ClosedPlace)
     case found(EntryPlace)
     case named(NamePlace)
 
-    /// The place a cursor names; nil for one that is none of ours.
+    /// Reads the position of a cursor; `nil` if the cursor is not valid.
     init?(cursor: String, of map: PartitionMap) {
         let bytes = Base64URL.decode(cursor) ?? []
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
@@ -48,15 +48,17 @@ enum WatchPlace {
     }
 }
 
-/// Where a search stands among entries of the index: the step (``WatchPlace``), the entry in one of its partitions,
-/// HSCAN's place in its bucket or the last word, and how many of its items were passed.
+/// The position of a search among entries of the index.
 ///
-/// HSCAN's places are good for one bucket alone: when the step was split since, it is begun again, and what was told
-/// of that one step may be told twice.
+/// It has the step (``WatchPlace``), the entry in one of its partitions, HSCAN's cursor in its bucket or the last word,
+/// and the number of items passed.
+///
+/// HSCAN's cursors are valid for one bucket only. If the step was split since, it begins again, and items of that one
+/// step may be returned twice.
 struct EntryPlace {
     let step: Int
     let steps: Int
-    /// How far the step was split (``PartitionMap/picture(of:among:)``).
+    /// The split state of the step (``PartitionMap/picture(of:among:)``).
     let picture: String
     var at = 0
     var scan = "0"
@@ -79,7 +81,7 @@ struct EntryPlace {
         (self.at, scan, self.skipped) = (at, values[2], skipped)
     }
 
-    /// A number of HSCAN's, or an entry of a word in hexadecimal digits (search.lua).
+    /// Returns whether a text is a cursor of HSCAN, or an entry of a word in hexadecimal digits (search.lua).
     private static func isScan(_ text: String) -> Bool {
         if UInt64(decimal: text) != nil { return true }
         return text.utf8.count % 2 == 0 && (2...256).contains(text.utf8.count)
@@ -93,8 +95,7 @@ struct EntryPlace {
     }
 }
 
-/// Where a search by names stands: the last one that was asked for, the source in its lane, in a step
-/// (``WatchPlace``).
+/// The position of a search by names: the last name checked, as a source in a lane, in a step (``WatchPlace``).
 struct NamePlace: Hashable, Comparable {
     let step: Int
     let steps: Int
@@ -105,7 +106,7 @@ struct NamePlace: Hashable, Comparable {
         (self.step, self.steps, self.lane, self.source) = (step, steps, lane, source)
     }
 
-    /// The beginning.
+    /// The beginning of the search.
     init(of map: PartitionMap) {
         self.init(step: 0, among: map.steps, lane: "", source: -1)
     }

@@ -5,8 +5,8 @@ import RedisClient
 
 /// The fields of an item that hold the options of a watch.
 ///
-/// An option with its default value has no field. Scripts store options without reading them, except for the goal. A
-/// letter here is no letter of ``ItemField``.
+/// An option with its default value has no field. Scripts store options without reading them, except for the goal. The
+/// letters differ from those of ``ItemField``.
 enum WatchOption: String, CaseIterable {
     /// The policy's name.
     case policy = "P"
@@ -14,12 +14,12 @@ enum WatchOption: String, CaseIterable {
     case goal = "U"
     case authorisation = "A"
     case abandoned = "B"
-    /// Packed (`TraceContext`), 33 bytes.
+    /// The trace, packed (`TraceContext`), 33 bytes.
     case trace = "T"
 
-    /// Whether the first request that sets the option holds while the watch is open.
+    /// Whether the first request that sets the option decides it while the watch is open.
     ///
-    /// Of the others, the policy never changes while the watch is open, and of two goals the farther holds.
+    /// Of the others, the policy never changes while the watch is open, and the further of two goals is used.
     var isKeptFromFirst: Bool {
         switch self {
         case .authorisation, .abandoned, .trace: true
@@ -72,16 +72,18 @@ extension WatchOptions {
 ///
 /// *Shape*:
 /// - one field for each option (``WatchOption``);
-/// - state: `status|attempts|step|failures|last polled ms|malformed`, then, as far as they are known, the charge and its
-///   progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while answers say nothing of the
-///   payment. The last polled time is empty before the first poll. A `|` in a status is stored as ``bar``;
+/// - state: `status|attempts|step|failures|last polled ms|malformed`, then, as far as they are known, the charge and
+///   its
+///   progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while responses do not give
+///   the
+///   payment state. The last polled time is empty before the first poll. A `|` in a status is stored as ``bar``;
 /// - secret: a short client secret (``PackedSecret``);
 /// - private value: a long client secret, and after a newline the order to charge, if there is one.
 ///
-/// The lane has the account and the kind. To store them again would take 48 bytes a watch.
+/// The lane has the account and the kind. Storing them again would take 48 bytes per watch.
 enum WatchRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Watch? {
-        // What has no source is the rest of an item that was deleted while it was leased.
+        // An item without a source is the remainder of one that was deleted while it was leased.
         guard fields.isReadable, !fields.source.isEmpty,
             let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
             let options = WatchOptions(fields.options), let known = state(fields.state)
@@ -164,7 +166,7 @@ enum WatchRecord: ItemRecord {
         change.events.isEmpty ? .nothing : .events(change.events)
     }
 
-    /// Reads a state; `nil` when a number in it is out of range.
+    /// Reads a state; `nil` if a number in it is out of range.
     static func state(_ text: String) -> WatchState? {
         let parts = Packed.split(text)
         guard parts.count >= 6 else { return WatchState() }
@@ -187,7 +189,7 @@ enum WatchRecord: ItemRecord {
         )
     }
 
-    /// Stands for the separator in a status, which has no control character itself.
+    /// The character that replaces the separator in a status, which has no control characters itself.
     private static let bar: Character = "\u{1}"
 
     private static func text(of status: SourceStatus) -> String {
@@ -201,7 +203,7 @@ enum WatchRecord: ItemRecord {
         )
     }
 
-    /// What most watches do not have.
+    /// Returns the values that most watches do not have.
     private static func tail(_ state: WatchState) -> [String] {
         if let streak = state.streak {
             return [charge(state.charge), state.detail, streak.packed]
@@ -210,7 +212,7 @@ enum WatchRecord: ItemRecord {
         return state.charge == .none ? [] : [charge(state.charge)]
     }
 
-    /// A letter and the charge's id; nothing before anybody tried to charge.
+    /// Returns a letter and the charge's id; empty before the first attempt to charge.
     private static func charge(_ progress: ChargeProgress) -> String {
         switch progress {
         case .none: ""
@@ -233,16 +235,16 @@ enum WatchRecord: ItemRecord {
     }
 }
 
-/// A payment's own secret in an item's hash, as a poll has seen it or somebody has handed it in.
+/// A payment's own secret in an item's hash, as a poll has read it or the caller has given it.
 ///
-/// *Shape*: a letter for what it begins with, which is the same for all or is told by the id, and the rest:
-/// `s` for `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one; sealed as bytes where there is a
-/// master key. Some 25 bytes of each payment watched, 57 when they are sealed; a value of more than 64 would
-/// cost the item its compact form (`hash-max-listpack-value`): learned it is not kept, handed in it is a long value.
+/// *Shape*: a letter for its prefix, which is constant or follows from the id, and the rest: `s` for
+/// `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one; encrypted as bytes if there is a master key. It
+/// takes about 25 bytes per watched payment, 57 if encrypted. A value of more than 64 would prevent the item's compact
+/// form (`hash-max-listpack-value`): a learned one is then not stored, and a given one is a long value.
 enum PackedSecret {
     private static let ofSources = "src_client_secret_"
 
-    /// The value to keep; nil for one that is too long.
+    /// Returns the value to store; `nil` if it is too long.
     static func packed(_ secret: String, _ source: SourceID) -> String? {
         let ofIntents = "\(source)_secret_"
         let packed =
@@ -256,7 +258,7 @@ enum PackedSecret {
         return packed.utf8.count <= ShortText.bytesMax ? packed : nil
     }
 
-    /// The secret again.
+    /// Returns the full secret.
     static func text(of packed: String, _ source: SourceID) -> String {
         let rest = String(packed.dropFirst())
         switch packed.first {
@@ -268,13 +270,13 @@ enum PackedSecret {
 }
 
 extension ItemFields {
-    /// A long secret that was handed in; opened when it is asked for.
+    /// Returns a long secret given by the caller, which is decrypted on use.
     fileprivate func given(_ stored: String, _ account: AccountID) -> ClientSecret {
         let place = SealedPlace.given(id, account)
         return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: place) }
     }
 
-    /// The short one, or the one that a poll has learned, likewise.
+    /// Returns a short secret, or one that a poll has learned, which is decrypted on use.
     fileprivate func learned(
         _ stored: [UInt8],
         _ source: SourceID,
@@ -282,7 +284,7 @@ extension ItemFields {
     ) -> ClientSecret {
         let place = SealedPlace.learned(id, account)
         return ClientSecret { [masterKeys] in
-            // Who cannot open it has no secret; `pollerd rekey` tells which ones those are.
+            // A process that cannot decrypt it has no secret; `pollerd rekey` reports these.
             guard let packed = try? masterKeys.open(bytes: stored, at: place) else { return nil }
             return PackedSecret.text(of: String(decoding: packed, as: UTF8.self), source)
         }
@@ -290,12 +292,12 @@ extension ItemFields {
 }
 
 extension SealedPlace {
-    /// The secret that came with a watch, of the item.
+    /// Returns the place of the secret that the caller gave with a watch.
     static func given(_ item: String, _ account: AccountID) -> SealedPlace {
         SealedPlace(.clientSecret, item, of: account)
     }
 
-    /// The secret that a poll has learned, of the item.
+    /// Returns the place of the secret that a poll has learned.
     static func learned(_ item: String, _ account: AccountID) -> SealedPlace {
         SealedPlace(.learnedSecret, item, of: account)
     }
