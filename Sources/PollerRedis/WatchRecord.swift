@@ -73,10 +73,9 @@ extension WatchOptions {
 /// *Shape*:
 /// - one field for each option (``WatchOption``);
 /// - state: `status|attempts|step|failures|last polled ms|malformed`, then, as far as they are known, the charge and
-///   its
-///   progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while responses do not give
-///   the
-///   payment state. The last polled time is empty before the first poll. A `|` in a status is stored as ``bar``;
+///   its progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while responses do not
+///   give the payment state. The last polled time is empty before the first poll. A `|` in a status is stored as
+///   ``bar``;
 /// - secret: a short client secret (``PackedSecret``);
 /// - private value: a long client secret, and after a newline the order to charge, if there is one.
 ///

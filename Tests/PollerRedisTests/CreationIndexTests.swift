@@ -16,7 +16,7 @@ struct CreationIndexTests {
         _ = try await harness.watches.enqueue(numbers.map { try NewWatch(key: key($0)) })
     }
 
-    /// The keys of a kind in the store, with the number of members and the encoding of each.
+    /// Returns the keys of a kind in the store, with the number of members and the encoding of each.
     private func leaves(
         _ harness: RedisHarness,
         _ kind: KeyKind
@@ -47,7 +47,7 @@ struct CreationIndexTests {
             let ordered = try await leaves(harness, .openCreated)
             #expect(ordered.map(\.count).reduce(0, +) == 450)
             #expect(ordered.count == 5)
-            // All in one millisecond: they come in no order.
+            // All are created in one millisecond, in no particular order.
             try await enqueue(harness, 1000..<1900)
             let all = try await leaves(harness, .openCreated)
             #expect(all.map(\.count).reduce(0, +) == 1350)

@@ -31,7 +31,7 @@ struct DeliveryMarksTests {
             )
             let mark = try mark()
             await #expect(throws: StoreError.self) { try await queue.mark([mark]) }
-            // It is there all the same: the outbox entry is read again and marks it again.
+            // The mark exists anyway: the outbox entry is read again and marks it again.
             #expect(try await queue.stats().pending == 1)
         }
     }
@@ -47,7 +47,7 @@ struct DeliveryMarksTests {
             let first = try await queue.standing(partition: 1)
             let instant = Timestamp(ms: 1_795_165_200_000)
             try await queue.note(partition: 1, whole: instant, in: first.history)
-            // A replica of nobody, promoted: it goes on with the data it has.
+            // The replica of a missing master is promoted, and continues with its own data.
             _ = try await client.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             _ = try await client.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
             let second = try await queue.standing(partition: 1)

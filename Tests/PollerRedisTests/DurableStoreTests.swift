@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// A master with one replica, and stores that accept nothing the replica does not have.
+/// A master with one replica, and stores that accept only data that the replica has.
 @Suite("what is accepted or told is on a replica first", .timeLimit(.minutes(1)))
 struct DurableStoreTests {
     private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
@@ -98,7 +98,7 @@ struct DurableStoreTests {
                 let other = WatchKey("src_2")
                 _ = try await store.enqueue([try NewWatch(key: other)])
             }
-            // The group of the notifiers is not there yet either.
+            // The notifiers' group does not exist yet either.
             let entry = try await record(store, isEnqueuing: false)
             try await store.acknowledge(partition: entry.partition, [entry.id])
             let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
@@ -122,7 +122,7 @@ struct DurableStoreTests {
             let entry = try await record(store)
             #expect(try await store.stats().undelivered == 1)
             try await store.acknowledge(partition: entry.partition, [entry.id])
-            // As after a restart of Redis, which may forget how many the group had read.
+            // As after a restart of Redis, which may forget how many entries the group has read.
             let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
             let forget: [RedisArgument] = [
                 "SETID", outbox, "notifier", .string(entry.id), "ENTRIESREAD", 0,

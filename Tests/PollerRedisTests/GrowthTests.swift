@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// What is done in steps, whatever a partition holds: how often Redis is called, and for how long.
+/// Operations in steps, regardless of a partition's size: the number of Redis calls, and their duration.
 @Suite("large partitions are gone through in steps", .timeLimit(.minutes(3)))
 struct GrowthTests {
     @Test("an outbox of 25,000 entries is trimmed by several calls, up to what is not dealt with")
@@ -47,13 +47,13 @@ struct GrowthTests {
                 )
                 let store = Self.store(client, layout)
                 try await enqueue(count, in: store)
-                // In another list than the others, and in no wheel's.
+                // These are in the list of leases, and in no schedule.
                 let taken = try await store.claim(
                     ClaimRequest(partition: 0, limit: 64, lease: .seconds(60))
                 )
                 #expect(taken.leases.count == 64)
-                // The fastest of some steps. Other work makes some slower; so of the large partition as many are
-                // tried as it takes to find an undisturbed one.
+                // The fastest of some steps, because other work slows some down. For the large partition, steps are
+                // repeated until one is undisturbed.
                 let limit = costs.first.map { $0 * 3 } ?? 0
                 var (least, steps) = (Int.max, 0)
                 while steps < 10 || (limit > 0 && least >= limit && steps < 200) {

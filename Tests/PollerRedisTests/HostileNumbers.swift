@@ -2,7 +2,7 @@ import Foundation
 import PollerTesting
 import RedisClient
 
-/// Numbers that records do not hold while nothing is wrong, and texts in their place.
+/// Numbers that valid records never hold, and texts in place of numbers.
 enum HostileNumbers {
     static let texts = [
         "-9223372036854775808", "9223372036854775807", "-1", "0", "9007199254740991",
@@ -10,7 +10,7 @@ enum HostileNumbers {
         "18446744073709551615", "1e308", "-1e308", "1e400", "nan", "inf", "-inf", "", "x",
     ]
 
-    /// Where decimal numbers are in a text.
+    /// Returns the ranges of decimal numbers in a text.
     static func numbers(in bytes: [UInt8]) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         var start: Int?
@@ -23,7 +23,7 @@ enum HostileNumbers {
             }
         }
         if let start { ranges.append(start..<bytes.count) }
-        // A minus before one belongs to it, unless it is the dash in a stream's id.
+        // A minus before a number belongs to it, unless it is the dash in a stream's id.
         return ranges.map { range in
             let hasSign = range.lowerBound == 1 && bytes.first == UInt8(ascii: "-")
             return hasSign ? 0..<range.upperBound : range
@@ -31,7 +31,7 @@ enum HostileNumbers {
     }
 }
 
-/// One value that Redis keeps, by its place inside a key.
+/// One value stored in Redis, by its place inside a key.
 enum StoredPlace: Hashable, CustomStringConvertible {
     case field(key: String, name: [UInt8])
     case score(key: String, member: [UInt8])
@@ -54,7 +54,7 @@ enum StoredPlace: Hashable, CustomStringConvertible {
     }
 }
 
-/// A value and what a test puts in its place.
+/// A place and the value that a test writes there.
 struct HostileChange: CustomStringConvertible {
     let place: StoredPlace
     let value: [UInt8]
@@ -64,8 +64,9 @@ struct HostileChange: CustomStringConvertible {
     }
 }
 
-/// The keys of one namespace, read, changed and restored without knowing their meaning: new keys and
-/// fields are covered without a change here.
+/// The keys of one namespace, read, changed and restored without knowing their meaning.
+///
+/// So new keys and fields are covered without a change here.
 struct HostileStore {
     let client: RedisClient
     let namespace: String
@@ -75,7 +76,7 @@ struct HostileStore {
         fileprivate let keys: [(name: String, dump: [UInt8], ttlMs: Int)]
     }
 
-    /// The keys, without the test's own clock.
+    /// Returns the keys, without the test's own clock.
     func keys() async throws -> [String] {
         let all = try await client.send(RedisCommand("KEYS", [.string("\(namespace):*")]))
         return (all.array ?? []).compactMap(\.string).filter {
@@ -120,7 +121,7 @@ struct HostileStore {
         _ = try await client.pipeline(names.map { RedisCommand("DEL", [.string($0)]) })
     }
 
-    /// Every value of every key.
+    /// Returns every value of every key.
     func places() async throws -> [(place: StoredPlace, value: [UInt8])] {
         let names = try await keys()
         let types = try await client.pipeline(names.map { RedisCommand("TYPE", [.string($0)]) })
@@ -163,7 +164,7 @@ struct HostileStore {
         return places
     }
 
-    /// Puts another value in a place; whether Redis accepts it there.
+    /// Writes another value in a place; returns whether Redis accepts it there.
     func apply(_ change: HostileChange) async throws -> Bool {
         let value = RedisArgument.bytes(change.value)
         let command: RedisCommand
@@ -224,7 +225,7 @@ struct HostileStore {
         return replies.allSatisfy { $0.error == nil }
     }
 
-    /// The changes of a place: each number in it replaced by each hostile one; other bytes damaged.
+    /// Returns the changes of a place: each number replaced by each hostile one, and other bytes damaged.
     static func changes(
         of place: StoredPlace,
         _ value: [UInt8],

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("numbers in Redis that no program has written", .serialized)
 struct HostileRecordsTests {
-    /// The longest that all operations may take with one value changed.
+    /// The longest time for all operations with one value changed.
     private static let patience = Duration.seconds(10)
 
     @Test(
@@ -40,7 +40,7 @@ struct HostileRecordsTests {
                 for behaviour in QueueConformance.allCases.shuffled(using: &chance) {
                     if clock.now > end { break rounds }
                     let harness = try await RedisHarness(client: client, partitions: 1)
-                    // The records that it leaves are wanted, not its verdict.
+                    // Only its records are needed, not its result.
                     _ = await behaviour.failure(on: harness)
                     if chance.next() % 4 == 0 { try await populateRest(harness) }
                     tried += try await attack(harness, behaviour.name, log, &chance, &kinds)
@@ -50,12 +50,12 @@ struct HostileRecordsTests {
                 if environment["POLLER_FUZZ_SECONDS"] == nil { break }
             }
             print("hostile records: \(tried) changes in \(kinds.count) kinds of keys")
-            // A loaded machine gets through few of them in its time.
+            // A loaded machine completes few of them in the given time.
             #expect(tried > 0)
         }
     }
 
-    /// Changes some values of a store, one after the other; how many.
+    /// Changes some values of a store, one after the other; returns their number.
     private func attack(
         _ harness: RedisHarness,
         _ name: String,
@@ -93,7 +93,7 @@ struct HostileRecordsTests {
         return tried
     }
 
-    /// Writes the records that no behaviour of the conformance suite leaves.
+    /// Writes the records that no case of the conformance suite leaves.
     private func populateRest(_ harness: RedisHarness) async throws {
         let (client, layout) = (harness.client, harness.layout)
         let owner = OwnerID(unchecked: "DDDDDDDDDDD")
@@ -144,7 +144,9 @@ struct HostileRecordsTests {
         }
     }
 
-    /// Damages one of three watches; the two others are listed, claimed, recovered, told and closed.
+    /// Damages one of three watches.
+    ///
+    /// The other two are listed, claimed, recovered, published and closed.
     private func damage(_ field: ItemField, _ text: String, _ client: RedisClient) async throws {
         let harness = try await RedisHarness(client: client, partitions: 1)
         let store = harness.store
@@ -174,7 +176,7 @@ struct HostileRecordsTests {
         #expect(others.isSubset(of: listed), what)
         let told = try await store.entries(partition: 0, after: "0", limit: 10).map(\.event.key)
         #expect(others.isSubset(of: told), what)
-        // Each second claim takes what the first one held: its leases have ended.
+        // Each second claim recovers the leases of the first, which have expired.
         for _ in 0..<3 {
             let leased = try await store.claim(request).leases.map(\.item.key)
             #expect(others.isSubset(of: leased), what)

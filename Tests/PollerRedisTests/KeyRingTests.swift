@@ -144,7 +144,7 @@ struct KeyRingTests {
         }
     }
 
-    /// A store that holds back one answer until the test releases it.
+    /// A store that delays one response until the test releases it.
     private final class SlowKeys: KeyStore {
         let store: any KeyStore
         let isHolding = Mutex(false)
@@ -162,7 +162,7 @@ struct KeyRingTests {
                 return isHolding
             }
             if mustWait {
-                // Until a later refresh was answered; a cancelled refresh ends here too.
+                // Waits until a later refresh has its response; a cancelled refresh ends here too.
                 try? await eventually("a later refresh") { isHolding.withLock { $0 } }
             }
             return register

@@ -24,7 +24,7 @@ struct LaneMemoryTests {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
             try await settle(harness, rate: 0.1, signal: .failing)
-            // The rate's ten seconds and the hour of its failures.
+            // The ten seconds of the rate and the hour of the failures.
             let ttl = try await ttl(of: harness, client)
             #expect((3_600_000...3_610_000).contains(ttl), "TTL \(ttl)")
             _ = try await harness.watches.enqueue([try NewWatch(key: key)])
@@ -55,7 +55,7 @@ struct LaneMemoryTests {
         #expect(try await harness.watches.commit([commit]) == [.done])
     }
 
-    /// What Redis says of the lane's hash: ms, -1 without an end, -2 when there is none.
+    /// Returns the TTL of the lane's hash: ms, -1 without expiry, -2 without a hash.
     private func ttl(of harness: RedisHarness, _ client: RedisClient) async throws -> Int {
         let partition = harness.partition(of: key.lane)
         let name = "\(harness.layout.watchKeys.namespace)c{\(partition)}\(key.lane)"

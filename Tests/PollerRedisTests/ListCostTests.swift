@@ -6,7 +6,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-/// What a page costs Redis beside few lanes and beside many, in the same run.
+/// The cost of a page for Redis with few and with many lanes, in the same run.
 @Suite("reading costs what a page costs", .timeLimit(.minutes(2)))
 struct ListCostTests {
     private static let few = 100
@@ -18,7 +18,7 @@ struct ListCostTests {
         let large = try await costs(lanes: Self.many)
         for (name, cost) in large {
             let before = try #require(small[name])
-            // A hundred times the lanes: whatever looks at all of them costs some fifty times more.
+            // A hundred times the lanes: a read of all of them costs about fifty times more.
             #expect(cost < before * 8 + 50, "\(name): \(before) → \(cost) µs a page")
         }
     }
@@ -56,20 +56,22 @@ struct ListCostTests {
         let large = try await newestCosts(watches: 6000)
         for (name, cost) in large {
             let before = try #require(small[name])
-            // A page of 50 begins in another leaf in each partition at most.
+            // A page of 50 begins in at most one other leaf in each partition.
             #expect(cost.commands <= before.commands + 16, "\(name): \(before) → \(cost)")
             #expect(cost.bytes <= before.bytes * 5 / 4, "\(name): \(before) → \(cost)")
         }
     }
 
     private struct PageCost {
-        /// Commands of Redis, those of scripts included.
+        /// The commands of Redis, including those of scripts.
         var commands = 0
-        /// Bytes that Redis answered.
+        /// The bytes of Redis' replies.
         var bytes = 0
     }
 
-    /// What a page deep in each list costs; of the watches a tenth is open, of which a tenth is one account's.
+    /// Returns the cost of a page deep in each list.
+    ///
+    /// A tenth of the watches are open, and a tenth of these belong to one account.
     private func newestCosts(watches count: Int) async throws -> [String: PageCost] {
         var costs: [String: PageCost] = [:]
         try await withRedis { client in
@@ -122,7 +124,7 @@ struct ListCostTests {
         return cost
     }
 
-    /// µs of Redis for a page of each kind, the mean of some.
+    /// Returns the µs of Redis for a page of each kind, the mean of several.
     private func costs(lanes: Int) async throws -> [String: Double] {
         var costs: [String: Double] = [:]
         try await withRedis { client in

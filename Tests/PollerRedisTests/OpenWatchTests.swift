@@ -8,10 +8,10 @@ import Testing
 
 @testable import PollerRedis
 
-/// A watch that waits, with what nearly all have: somebody to tell, a secret and two names.
+/// An open watch with the usual data: a recipient, a secret and two metadata names.
 @Suite("an open watch")
 struct OpenWatchTests {
-    /// So many that each list has left its small encoding, as in a store of a hundred thousand.
+    /// Enough watches for each list to leave its small encoding, as in a store of a hundred thousand.
     private static let count = 500
     private static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
 
@@ -31,7 +31,7 @@ struct OpenWatchTests {
         ).leases
     }
 
-    /// All that is stored, by Redis' own count.
+    /// Returns the size of all stored data, as Redis reports it.
     private static func bytes(_ client: RedisClient) async throws -> Int {
         let keys = try await client.send(RedisCommand("KEYS", ["t:*"])).array ?? []
         let replies = try await client.pipeline(

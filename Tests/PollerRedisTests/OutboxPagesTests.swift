@@ -15,7 +15,7 @@ import Testing
             let harness = try await RedisHarness(client: client)
             let behaviour = ConformanceCase("pages") { bench in
                 let busy = bench.key("1")
-                // The log keeps a hundred, and the outbox names all.
+                // The log keeps a hundred events, and the outbox refers to all.
                 try await bench.record(busy, (0..<130).map { "s\($0)" })
                 let home = bench.partition(of: busy)
                 var position = "0"
@@ -53,7 +53,7 @@ import Testing
             _ = try await harness.store.cancel(watch)
             let home = harness.partition(of: watch.lane)
             let dead = OwnerID(unchecked: "DDDDDDDDDDD")
-            // It makes the group, too.
+            // This creates the group, too.
             let first = try await harness.store.unacknowledged(
                 partition: home,
                 consumer: dead,
@@ -61,7 +61,7 @@ import Testing
                 limit: 10
             )
             try #require(first.count == 1)
-            // The same event once more and again, of which nothing is ever acknowledged.
+            // The same event many times more, and no entry is ever acknowledged.
             let stream = RedisArgument.string(harness.layout.watchKeys.outbox(home))
             let found = try await client.send(
                 RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1])
@@ -94,7 +94,7 @@ import Testing
                 taken.formUnion(entries.map(\.id))
             }
             #expect(taken.contains(last) && taken.count == 1401)
-            // And the oldest come again.
+            // The oldest entries are then returned again.
             let again = try await harness.store.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "AAAAAAAAAAA"),

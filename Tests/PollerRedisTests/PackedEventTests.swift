@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// Events as they are stored.
+/// The stored form of events.
 @Suite struct PackedEventTests {
     private static let key = WatchKey(
         "src_dMA0UqTZMfePkLrgeaqCwjjt",
@@ -64,7 +64,7 @@ import Testing
         #expect(folded.count * 3 < packed, "\(folded.count) bytes and not \(packed)")
         #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
         #expect(PackedEvent.events(folded, of: nil).isEmpty)
-        // Once more, with what was recorded since.
+        // Folded once more, with an event recorded since.
         let again = PackedEvent.events(folded, of: Self.key) + [try event()]
         let twice = PackedEvent.events(FoldedEvents.bytes(of: again), of: Self.key)
         #expect(twice == again.map(\.withoutBody))
@@ -110,7 +110,7 @@ import Testing
         let faded = FoldedEvents.bytes(of: PackedEvent.events(whole, of: Self.key))
         #expect(PackedEvent.events(faded, of: Self.key) == events.map(\.withoutBody))
         #expect(FoldedEvents.isFolded(faded))
-        // Some were recorded since: which is known, also once all are folded.
+        // Some were recorded later, and this stays known after all are folded.
         var later = events
         for index in 3..<5 { later[index].isRestored = false }
         let both = PackedEvent.events(FoldedEvents.bytes(of: later), of: Self.key)
@@ -134,7 +134,7 @@ import Testing
         for event in PackedEvent.events(folded, of: Self.key) { #expect(!event.json.isEmpty) }
     }
 
-    /// Five events of one source.
+    /// Returns five events of one source.
     private static func five() throws -> [Event] {
         try (1...5).map { seq in
             let text = json.replacing(#""seq":5"#, with: #""seq":\#(seq)"#)
@@ -146,8 +146,9 @@ import Testing
         }
     }
 
-    /// Bytes of this form, as a program has written them: whoever changes how they are read must still
-    /// read these.
+    /// Checks bytes of this format as an earlier program has written them.
+    ///
+    /// A change of the reader must still read these.
     @Test("what this form was when it was new is read for ever")
     func pinned() throws {
         let written = try #require(Self.bytes(ofHex: Self.written))
@@ -167,7 +168,7 @@ import Testing
                 using: &chance
             )
         }
-        // Whatever comes of it is an event that can be written again, or none.
+        // The result is an event that can be written again, or none.
         if let event = PackedEvent.event(packed) { #expect(!event.json.isEmpty) }
     }
 

@@ -1,7 +1,7 @@
 import PollerRedis
 import Testing
 
-/// How evenly partitions spread over masters, as *Growth* tells it.
+/// The distribution of partitions over masters, as in the guide *Growth*.
 @Suite("partitions spread over masters")
 struct PartitionSpreadTests {
     @Test(

@@ -46,7 +46,7 @@ struct RedisConformanceTests {
         }
     }
 
-    /// What each behaviour that is not kept says of itself.
+    /// Returns the failures of all cases that fail.
     private func failures(
         on client: RedisClient,
         _ make: (RedisClient) async throws -> RedisHarness = { try await RedisHarness(client: $0) }
@@ -74,7 +74,7 @@ struct RedisSimulationTests {
         }
     }
 
-    /// What `ops/simulate --redis` runs; see ``SeedRange`` for the variables.
+    /// The entry point of `ops/simulate --redis`; see ``SeedRange`` for the variables.
     @Test(
         "the seeds somebody asks for break no rule",
         .enabled(if: ProcessInfo.processInfo.environment["SIMULATION_SEEDS"] != nil)

@@ -54,7 +54,7 @@ struct RedisCustomersTests {
             _ = try await client.pipeline(old)
             _ = await channel.deliver(Self.event(4), to: url, attempt: 1)
             let length = try await client.send(RedisCommand("XLEN", ["t:stream:orders"])).int ?? 0
-            // Whole nodes of 100 entries are cut off.
+            // Redis trims whole nodes of 100 entries.
             #expect(
                 (RedisStreamChannel.entriesMax...RedisStreamChannel.entriesMax + 200).contains(
                     length
@@ -92,7 +92,7 @@ struct RedisCustomersTests {
             #expect(try await list.reason(for: spelled, of: other) == nil)
             try await list.suppress(SuppressionEntry(everywhere: recipient), because: .complaint)
             #expect(try await list.reason(for: spelled, of: other) == .complaint)
-            // No address is kept.
+            // No address is stored.
             let keys = try await client.send(RedisCommand("KEYS", ["t:suppressed:*"])).array ?? []
             #expect(keys.count == 2)
             #expect(keys.allSatisfy { !($0.string ?? "").lowercased().contains("example") })
@@ -120,7 +120,7 @@ struct RedisCustomersTests {
                     )
                 )
             }
-            // An entry that a crash has left out of the list counts, and is not in it.
+            // An entry that a crash has left out of the list is effective, but not listed.
             let old = try MailAddress("old@example.org")
             let key = "t:suppressed:\(SuppressionEntry(old, of: .main).id)"
             _ = try await client.send(RedisCommand("SET", [.string(key), "unsubscribed"]))

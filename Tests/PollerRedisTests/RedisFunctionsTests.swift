@@ -71,7 +71,7 @@ struct RedisFunctionsTests {
             for harness in [broken, sound] {
                 _ = try await harness.watches.enqueue([try NewWatch(key: key)])
             }
-            // The claim reads and counts in the lane before it comes to this.
+            // The claim reads the lane and counts in it before it gets here.
             let leases = "\(broken.layout.watchKeys.namespace)f{\(broken.partition(of: key.lane))}"
             _ = try await client.send(RedisCommand("SET", [.string(leases), "no hash"]))
             await #expect(throws: StoreError.self) { try await claim(broken, key, most: 5) }
@@ -159,7 +159,7 @@ struct RedisFunctionsTests {
         WatchKey("src_\(number)", of: AccountID(unchecked: account))
     }
 
-    /// How many items a claim of the key's partition takes.
+    /// Returns the number of items that a claim in the key's partition takes.
     private func claim(_ harness: RedisHarness, _ key: WatchKey, most: Int) async throws -> Int {
         let request = ClaimRequest(
             partition: harness.partition(of: key.lane),

@@ -12,7 +12,7 @@ import Testing
 
 /// The real scripts on a real redis-server, with the clock in a key that tests move.
 ///
-/// One server serves a whole suite; each harness has a namespace of its own.
+/// One server serves a whole suite, and each harness has its own namespace.
 final class RedisHarness: StoreHarness {
     static let partitionCount = 4
     /// The number of keys that the key store accepts.
@@ -44,12 +44,12 @@ final class RedisHarness: StoreHarness {
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
-    /// Of a Cluster no picture can be taken at one moment.
+    /// A Cluster cannot be copied at one moment.
     var canRewind: Bool { !client.isCluster }
 
-    /// An empty store of a form; `scripts` go by the test's clock.
+    /// Creates an empty store of a format; `scripts` use the test's clock.
     ///
-    /// One with `former` partitions is being given more, and none of them is split yet.
+    /// With `former` partitions, it is getting more, and none of them is split yet.
     convenience init(
         client: RedisClient,
         scripts: Scripts = .virtual,
@@ -76,7 +76,7 @@ final class RedisHarness: StoreHarness {
         try await set(Int(Date().timeIntervalSince1970 * 1000))
     }
 
-    /// Another process on a store that there is.
+    /// Creates another process on an existing store.
     init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .virtual) throws {
         self.client = client
         self.layout = layout
@@ -84,7 +84,7 @@ final class RedisHarness: StoreHarness {
         clockKey = "\(layout.namespace):clock"
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
-        // So that whatever must hold of a store holds of one that is sealed.
+        // All requirements must also hold for an encrypted store.
         let masterKeys = try MasterKeys(Self.masterKey)
         store = RedisWatchStore(
             client: client,
@@ -127,7 +127,7 @@ final class RedisHarness: StoreHarness {
 
     func advance(by duration: Duration) async throws {
         try await step(by: duration)
-        // As if somebody had claimed all the while.
+        // As if a process had claimed all the while.
         let pass = RedisScript(
             source: """
                 #!lua
@@ -183,8 +183,9 @@ final class RedisHarness: StoreHarness {
         }
     }
 
-    /// The keys of the watches' queue: all of the namespace but the clock, the layout and the
-    /// deliveries.
+    /// Returns the keys of the watches' queue.
+    ///
+    /// These are all keys of the namespace except the clock, the layout and the deliveries.
     private func keys() async throws -> [String] {
         let all = try await client.send(RedisCommand("KEYS", [.string("\(layout.namespace):*")]))
         return (all.array ?? []).compactMap(\.string).filter { key in
@@ -200,7 +201,7 @@ final class RedisHarness: StoreHarness {
     }
 }
 
-/// Runs `body` with a client of a fresh redis-server, which may have options of its own.
+/// Runs `body` with a client of a fresh redis-server, which may have extra options.
 func withRedis(
     _ arguments: [String] = [],
     _ body: (RedisClient) async throws -> Void

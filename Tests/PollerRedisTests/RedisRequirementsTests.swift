@@ -51,7 +51,7 @@ struct RedisRequirementsTests {
     @Test("the missing right is named, and does not stop a start")
     func missingRights() async throws {
         try await withRedis { client in
-            // HELLO is always allowed: it is how a client logs in.
+            // HELLO is always allowed, because a client logs in with it.
             try await forbid(["-info", "-config", "-hello"], on: client)
             let verdict = try await RedisRequirements.check(client)
             #expect(verdict.refusal == nil)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// What goes wrong while a partition is split, and what changes meanwhile.
+/// Failures while a partition is split, and changes meanwhile.
 @Suite("a split goes on, or everything goes on without it", .timeLimit(.minutes(2)))
 struct RepartitionGivingUpTests {
     @Test(
@@ -20,7 +20,7 @@ struct RepartitionGivingUpTests {
             let harness = try await RedisHarness(client: client, former: 1)
             try await harness.fill()
             if !hasEnded {
-                // Then there is nothing to copy before it stands still.
+                // Then there is nothing to copy before the partition stops.
                 _ = try await harness.store.purge(
                     partition: 0,
                     retention: .zero,
@@ -49,7 +49,7 @@ struct RepartitionGivingUpTests {
             try await harness.fill()
             let store = harness.store
             let held = try await harness.claim(1)
-            // What has ended was copied by then.
+            // Ended items have been copied by then.
             async let outcome = harness.repartition.split(.watches, 0)
             try await eventually("it waits for what is leased") {
                 try await harness.work().stage(of: 0).stage == .closing
@@ -144,7 +144,7 @@ struct RepartitionGivingUpTests {
             try await harness.fill()
             let before = try await harness.store.stats()
             try await harness.split(upTo: stop)
-            // While what moves leaves the partition it is waited for.
+            // While moved items leave the partition, callers wait.
             async let counts = harness.store.stats()
             async let closed = harness.store.list(ListQuery(state: .closed, limit: 500)).items
             async let open = harness.store.list(ListQuery(state: .open, limit: 500)).items
@@ -191,7 +191,7 @@ struct RepartitionGivingUpTests {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
             try await harness.fill()
-            // Somebody reads the outbox, so that there is a group to pass on.
+            // A consumer reads the outbox, so that there is a group to pass on.
             let consumer = OwnerID(unchecked: "CCCCCCCCCCC")
             let read = try await harness.store.unacknowledged(
                 partition: 0,
@@ -230,7 +230,7 @@ extension RedisHarness {
         #expect(reply.error == nil)
     }
 
-    /// All watches of ``fill()`` that there are.
+    /// Returns all existing watches of ``fill()``.
     fileprivate func snapshots() async throws -> [WatchSnapshot] {
         var snapshots: [WatchSnapshot] = []
         for number in 0..<Self.filled {
@@ -238,7 +238,7 @@ extension RedisHarness {
                 snapshots.append(found)
             }
         }
-        // One of them is held before, and not after.
+        // One of them is leased before, and not after.
         return snapshots.map { snapshot in
             WatchSnapshot(
                 watch: snapshot.watch,

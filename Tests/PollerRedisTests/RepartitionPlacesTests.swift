@@ -8,10 +8,10 @@ import Testing
 
 @testable import PollerRedis
 
-/// Places in lists and names of deliveries that were told before a store was given more partitions.
+/// Positions in lists and ids of deliveries from before a repartition.
 @Suite("what was told before a split is good after it", .timeLimit(.minutes(2)))
 struct RepartitionPlacesTests {
-    /// A list that is read page by page: what a page has, and its cursor.
+    /// A list that is read page by page: the entries of a page, and its cursor.
     typealias Page = @Sendable (RedisHarness, String?) async throws -> ([String], String?)
 
     private static let limit = 7
@@ -60,7 +60,7 @@ struct RepartitionPlacesTests {
             ("deliveries", true, Self.deliveries(of: nil)),
             ("accounts", true, Self.accounts),
             ("by name", true, Self.watches(ListQuery(search: found))),
-            // Places among what one entry of the index names are good for one partition alone.
+            // Positions among the items of one entry of the index are valid in one partition only.
             ("found", false, Self.watches(ListQuery(search: all))),
             ("lanes", false, Self.lanes),
         ]
@@ -121,7 +121,7 @@ struct RepartitionPlacesTests {
                 DeliveryQuery(endpoint: Self.endpoint, limit: 500)
             ).items
             #expect(before.map(\.id.partition) != after.map(\.id.partition))
-            // Read on either side of the split, as a replay does.
+            // Read both before and after the split, as a replay does.
             let mixed = before.prefix(3) + after.suffix(3)
             let revisions = mixed.map { snapshot in
                 DeliveryRevision(
@@ -195,14 +195,14 @@ struct RepartitionPlacesTests {
     }
 }
 
-/// An endpoint whose lane leaves its partition whenever there are more.
+/// An endpoint whose lane leaves its partition in every split.
 private let moving: EndpointID = {
     let map = PartitionMap(partitions: 4)
     let ids = (0..<100).map { EndpointID(unchecked: "ep_\($0)") }
     return ids.first { map.finalPartition(of: LaneID(endpoint: $0).description) == 3 } ?? ids[0]
 }()
 
-/// A clock whose first sleep does something, and whose others take no time.
+/// A clock whose first sleep runs an action, and whose other sleeps take no time.
 private final class SleepingClock: Clock, Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -233,7 +233,7 @@ private final class SleepingClock: Clock, Sendable {
 }
 
 extension RedisHarness {
-    /// Deliveries to one endpoint that moves, and to some others.
+    /// Marks deliveries to one endpoint that moves, and to some others.
     fileprivate func markDeliveries(_ count: Int = 40) async throws {
         for start in stride(from: 0, to: count, by: 100) {
             try await queue.mark(
@@ -250,7 +250,7 @@ extension RedisHarness {
         )
     }
 
-    /// Leaves every delivery with an event that was given up.
+    /// Ends every delivery with a dead letter.
     fileprivate func giveUpDeliveries() async throws {
         while true {
             let leases = try await queue.claim(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// Where an earlier try has stopped.
+/// The stage at which an earlier attempt has stopped.
 enum Stop: CaseIterable {
     case beginning, closing, copying, copied, forgetting
 }
@@ -21,7 +21,7 @@ extension RedisHarness {
         WatchKey("src_\(number)", of: AccountID(unchecked: "acct_\(number % 7)"))
     }
 
-    /// Watches of several accounts, some closed, some with names, a note and a lane with a limit.
+    /// Enqueues watches of several accounts, some closed, some with names, a note and a lane with a limit.
     func fill() async throws {
         _ = try await store.enqueue(
             (0..<Self.filled).map {
@@ -39,7 +39,7 @@ extension RedisHarness {
         try await store.pause(Self.watchKey(5).lane)
     }
 
-    /// What is known of each watch, of its log, of what it is found by, and of the lanes.
+    /// Returns texts of each watch, its log, its search entries, and the lanes.
     func pictures(of store: RedisWatchStore) async throws -> [String] {
         var pictures: [String] = []
         for number in 0..<Self.filled {
@@ -74,7 +74,7 @@ extension RedisHarness {
         )
     }
 
-    /// Begins to split the watches' only partition, and is killed on the way.
+    /// Begins to split the watches' only partition, and stops on the way as if killed.
     func split(upTo stop: Stop) async throws {
         if stop == .beginning { return }
         let work = work()
@@ -92,7 +92,7 @@ extension RedisHarness {
         try await some(work, of: true) { part throws(StoreError) in try await work.forget(part) }
     }
 
-    /// Does something with all that is to move, or with the first of it.
+    /// Calls `body` with everything that moves, or with the first part of it.
     private func some(
         _ work: PartitionSplit,
         of isFirst: Bool,
@@ -115,14 +115,14 @@ extension RedisHarness {
         )
     }
 
-    /// Splits partitions of both queues to the end.
+    /// Splits partitions of both queues completely.
     func split(_ partitions: [Int]) async throws {
         for queue in RedisRepartition.Queue.allCases {
             for partition in partitions { _ = try await repartition.split(queue, partition) }
         }
     }
 
-    /// What the first call to each partition would have them hear.
+    /// Updates the maps of both queues as the first call to each partition would.
     func hear(of partitions: [Int]) {
         for partition in partitions {
             _ = store.redis.keys.map.hear(Self.partitionCount, from: partition)
@@ -142,18 +142,18 @@ extension RedisHarness {
         ).leases
     }
 
-    /// Waits until a partition has refused somebody because it is being split.
+    /// Waits until a partition has rejected a call because it is being split.
     func waitForRefusal() async throws {
         for _ in 0..<2000 {
             let stats = try await client.send(RedisCommand("INFO", ["errorstats"])).string ?? ""
             if stats.contains("errorstat_SPLITTING") { return }
-            // What Redis has counted is asked for; nothing tells of it.
+            // The test polls the counter of Redis, because there is no notification.
             try await Task.sleep(for: .milliseconds(5))
         }
         Issue.record("nobody was refused")
     }
 
-    /// How many watches each partition has.
+    /// Returns the number of watches in each partition.
     func homes() async throws -> [Int: Int] {
         let keys = try await client.send(RedisCommand("KEYS", [.string("\(layout.namespace):w*")]))
         var homes: [Int: Int] = [:]
@@ -166,7 +166,7 @@ extension RedisHarness {
 }
 
 extension PartitionSplit {
-    /// Takes the partition over, and lets the new parts be filled.
+    /// Takes the partition over, and prepares the new parts for copies.
     func begin() async throws {
         try await reach(.before, in: partition)
         for child in children { try await reach(.filling, in: child) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// A store is given more partitions: what is there stays there once, whoever was late to hear of it.
+/// A store gets more partitions: every item is there once, even for processes that learn of it late.
 @Suite("partitions are split", .timeLimit(.minutes(2)))
 struct RepartitionTests {
     @Test(
@@ -31,7 +31,7 @@ struct RepartitionTests {
             let homes = try await harness.homes()
             #expect(homes.count > 1, "all is in one partition")
             #expect(homes.values.reduce(0, +) == RedisHarness.filled, "an item is there twice")
-            // Enqueued again by one that still believes in one partition: joined, not made anew.
+            // Enqueued by a process that still assumes one partition: joined, not created again.
             let again = try await early.enqueue([NewWatch(key: RedisHarness.watchKey(1))])
             #expect(again.map(\.outcome) == [.joined])
             #expect(try await early.cancel(RedisHarness.watchKey(2)))
@@ -63,7 +63,7 @@ struct RepartitionTests {
             }
             #expect(try await harness.store.commit(commits) == [.done, .done])
             #expect(try await work.reach(.frozen, in: 0))
-            // What only reads is answered.
+            // Reads are allowed.
             #expect(try await harness.store.snapshot(of: RedisHarness.watchKey(1)) != nil)
             let before = try await harness.homes()
             async let enqueued = harness.store.enqueue([NewWatch(key: RedisHarness.watchKey(999))])
@@ -115,11 +115,11 @@ struct RepartitionTests {
             #expect(half.partitions == 2 && half.base == 1 && half.former == nil)
             let more = try await RedisRepartition.begin(half, partitions: 4, on: client)
             let second = try RedisHarness(client: client, layout: more)
-            // The new ones hold nothing yet, and refuse nobody.
+            // The new partitions are empty, and reject no caller.
             for partition in 2..<4 { #expect(try await second.claim(1, in: partition).isEmpty) }
             #expect(try await second.pictures(of: second.store) == before)
             try await second.split([0, 1])
-            // One that knows of two alone is told to start again, and does nothing.
+            // A process that knows only two partitions is asked to restart, and does nothing.
             await #expect(throws: StoreError.self) { try await first.pictures(of: first.store) }
             #expect(try await second.pictures(of: second.store) == before)
             #expect(try await second.homes().values.reduce(0, +) == RedisHarness.filled)
@@ -207,7 +207,7 @@ struct RepartitionTests {
 
     @Test("every script of a partition asks whether its caller knows where lanes are, or need not")
     func asking() {
-        // What stays where it is, and the split itself.
+        // Data that does not move, and the split itself.
         let anywhere: Set<ScriptName> = [
             .outboxGroup, .outboxHold, .confirm, .settled, .trim, .ledger, .beat, .quarantined,
             .search, .laneNames, .deadLetters, .incidentList, .endpointCreate, .endpointWrite,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// A store in which secrets are planted, looked at as who has stolen a copy of it does.
+/// A store with planted secrets, read like a stolen copy.
 @Suite("Secrets in a real Redis")
 struct SealedStoreTests {
     private static let one = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
@@ -16,11 +16,11 @@ struct SealedStoreTests {
     private static let learned = "src_client_secret_canarylearned"
     private static let given = "src_2_secret_canarygiven"
     private static let header = "Bearer canaryheader"
-    /// Too long to stand in the record of its watch.
+    /// A secret that is too long for the record of its watch.
     private static let long = "src_6_secret_canarylong" + String(repeating: "x", count: 60)
     private static let planted = ["canarylearned", "canarygiven", "canarylong", "canaryheader"]
 
-    /// A cluster as processes with these keys have it.
+    /// A cluster as processes with these keys use it.
     private struct Rig {
         let client: RedisClient
         let layout: StoreLayout
@@ -53,7 +53,7 @@ struct SealedStoreTests {
             secrets = RedisSecrets(client: client, layout: layout, masterKeys: keys, gate: gate)
         }
 
-        /// Everything that is kept, as one text.
+        /// Returns all stored data as one text.
         func dump() async throws -> String {
             var text = ""
             for key in try await client.send(RedisCommand("KEYS", ["t:*"])).array ?? [] {
@@ -68,7 +68,7 @@ struct SealedStoreTests {
                     default: RedisCommand("GET", [.string(key)])
                     }
                 text += "\(key) \(try await client.send(read))\n"
-                // Bytes are told as numbers: the same as text.
+                // Bytes are printed as numbers, so they are added as text, too.
                 for value in Self.flat(try await client.send(read)) {
                     text += String(decoding: value.bytes ?? [], as: UTF8.self) + "\n"
                 }
@@ -121,7 +121,7 @@ struct SealedStoreTests {
             ),
             try NewWatch(key: Self.key("src_6"), clientSecret: ClientSecret(Self.long)),
         ])
-        // As the commit of a poll leaves it.
+        // The form that the commit of a poll leaves.
         let item = Self.key("src_1").id.description
         let packed = PackedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
         let place = SealedPlace.learned(item, .main)
@@ -198,7 +198,7 @@ struct SealedStoreTests {
                 try await old.endpoints.create(endpoint, request: nil)
             }
             await #expect(throws: StoreError.self) { try await old.watches.enqueue([secret]) }
-            // What has nothing to seal goes on, and so does everything where the keys are.
+            // Requests without secrets continue, and so do all requests of a process that has the keys.
             #expect(try await old.watches.enqueue([NewWatch(key: Self.key("src_4"))]).count == 1)
             _ = try await both.secrets.look()
             #expect(try await both.watches.enqueue([secret]).count == 1)
@@ -254,7 +254,7 @@ struct SealedStoreTests {
                 }
                 #expect(error.map { "\($0)".contains(rig.keys.ids[0]) } == true)
                 await #expect(throws: SealError.self) { try await wrong.secrets.roots() }
-                // Who runs already when others begin to seal waits instead of passing an endpoint over.
+                // A process that runs when others begin to encrypt waits instead of skipping an endpoint.
                 await #expect(throws: StoreError.self) {
                     try await wrong.endpoints.changes(since: 0, isContinuing: false)
                 }

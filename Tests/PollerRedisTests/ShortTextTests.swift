@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// What stands in the record of a watch and not among its long values.
+/// The texts stored in the record of a watch instead of its long values.
 @Suite struct ShortTextTests {
     private static let texts = [
         "", "https://shop.example/webhooks/payments", "mailto:jane@shop.example.com",
@@ -20,7 +20,7 @@ import Testing
         let short = try #require(ShortText.bytes(of: text))
         #expect(ShortText.text(of: short) == text)
         #expect(short.count <= text.utf8.count)
-        // What a script writes is not made short.
+        // A text written by a script is not abbreviated.
         #expect(ShortText.text(of: Array(text.utf8)) == text)
     }
 
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    /// Whoever changes what a byte stands for cannot read the stores there are.
+    /// A change of the table could not read existing stores.
     @Test("what a byte stands for never changes")
     func pinned() {
         let table = ShortText.fragments.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

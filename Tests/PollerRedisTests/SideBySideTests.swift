@@ -6,28 +6,27 @@ import Testing
 
 @testable import PollerRedis
 
-/// The scripts of a release as `ops/release` has kept them: what its processes call while the next one
-/// is rolled out.
+/// The scripts of a release, kept by `ops/release`: its processes call them during the next rollout.
 struct ReleasedScripts: Sendable {
-    /// Scripts that take other arguments, or answer otherwise, than those of a release, by that release.
+    /// Scripts whose arguments or replies differ from those of a release, by that release.
     ///
-    /// Today's code cannot call the former ones, so the programs themselves must meet: the chaos run with
-    /// POLLER_PREVIOUS_BIN_DIR. What they store must be the same all the same.
+    /// Today's code cannot call the former ones, so the programs themselves must be tested together: the chaos run with
+    /// POLLER_PREVIOUS_BIN_DIR. Their stored data must still be the same.
     private static let calledOtherwise: [String: Set<ScriptName>] = [:]
 
-    /// Behaviours that a store has only in a newer form than a release makes.
+    /// Cases that require a newer store format than a release creates.
     private static let ofNewerForms: [Int: Set<String>] = [:]
 
-    /// Behaviours of today's scripts that those of a release do not have, by that release.
+    /// Cases of today's scripts that those of a release do not pass, by that release.
     private static let ofLaterReleases: [String: Set<String>] = [:]
 
-    /// As in the file's name.
+    /// The release, as in the file's name.
     let release: String
-    /// The form of the stores that it made.
+    /// The format of the stores that it creates.
     let form: Int
     private let scripts: [ScriptName: RedisScript]
 
-    /// Those of every release that has been kept, the oldest first.
+    /// Returns those of every release that was kept, the oldest first.
     static func all() throws -> [ReleasedScripts] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Fixtures")
@@ -39,7 +38,7 @@ struct ReleasedScripts: Sendable {
             }
     }
 
-    /// Whether a release has been kept; a file that cannot be read fails the tests.
+    /// Whether a release was kept; a file that cannot be read fails the tests.
     static let hasAny = (try? !all().isEmpty) ?? true
 
     private init(_ text: String) throws {
@@ -59,7 +58,7 @@ struct ReleasedScripts: Sendable {
         }
         scripts = Dictionary(
             uniqueKeysWithValues: known.map { name in
-                // Redis takes functions here; a script of its own nobody may fall back to.
+                // Redis supports functions here, so no call may fall back to a single script.
                 let refused =
                     "#!lua\nreturn redis.error_reply('ERR the fixture has functions alone')"
                 let function = RedisFunction(name.rawValue, of: library)
@@ -68,19 +67,19 @@ struct ReleasedScripts: Sendable {
         )
     }
 
-    /// The release's script of a name; nil where today's code cannot call it.
+    /// The release's script of a name; `nil` if today's code cannot call it.
     subscript(name: ScriptName) -> RedisScript? { scripts[name] }
 
-    /// Whether a store of the release's form, in which its scripts run too, behaves so.
+    /// Returns whether a store of the release's format, which its scripts use too, passes a case.
     func has(_ behaviour: ConformanceCase) -> Bool {
         !(Self.ofNewerForms[form]?.contains(behaviour.name) ?? false)
             && !(Self.ofLaterReleases[release]?.contains(behaviour.name) ?? false)
     }
 
-    /// How many of today's scripts the release had.
+    /// The number of today's scripts that the release has.
     var count: Int { scripts.count }
 
-    /// Each script in turn of this release and of today, beginning with either.
+    /// Alternates between the scripts of this release and of today, beginning with either.
     func besideToday(first: Bool) -> Scripts {
         let turns = Turns()
         return .virtual.substituting { name in
@@ -88,7 +87,7 @@ struct ReleasedScripts: Sendable {
         }
     }
 
-    /// How often each script has been called.
+    /// The number of calls of each script.
     private final class Turns: Sendable {
         private let counts = Mutex<[ScriptName: Int]>([:])
 
@@ -114,7 +113,7 @@ struct SideBySideTests {
         try await check { $0.besideToday(first: first) }
     }
 
-    /// Enqueued and claimed by one release, committed and told by the other, and the other way round.
+    /// One release enqueues and claims, and the other commits and publishes; then the other way round.
     @Test(
         "each behaviour, where one release begins the work and the other does all the rest",
         arguments: [true, false]
@@ -128,7 +127,7 @@ struct SideBySideTests {
         }
     }
 
-    /// Runs the suite beside each release, on stores of its form.
+    /// Runs the suite with each release, on stores of its format.
     private func check(_ scripts: (ReleasedScripts) -> Scripts) async throws {
         for release in try ReleasedScripts.all() {
             #expect(release.count > 40, "\(release.release) has too few of today's scripts")

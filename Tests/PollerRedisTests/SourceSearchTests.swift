@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// Sources are found by the names of their watches.
+/// Searches for sources by the ids of their watches.
 @Suite("searches by source in Redis", .timeLimit(.minutes(2)))
 struct SourceSearchTests {
     @Test("a bare watch is in no bucket of the index")
@@ -130,7 +130,7 @@ struct EndpointCountTests {
 }
 
 extension RedisHarness {
-    /// A watch's key.
+    /// Returns a watch's key.
     static func key(_ number: Int, of account: AccountID = .main) -> WatchKey {
         WatchKey(account: account, source: SourceID(unchecked: "src_\(number)"), kind: .source)
     }
@@ -139,7 +139,7 @@ extension RedisHarness {
         _ = try await watches.enqueue(numbers.map { try NewWatch(key: Self.key($0)) })
     }
 
-    /// Sources that somebody finds who types this, each as often as it is found.
+    /// Returns the sources that a search text finds, once per match.
     fileprivate func found(_ text: String) async throws -> [String] {
         let query = try SearchQuery(text, keys: .standard, now: Timestamp(ms: 0))
         let page = try await watches.list(ListQuery(search: query))
@@ -152,7 +152,7 @@ extension RedisHarness {
         return (keys.array ?? []).compactMap(\.string)
     }
 
-    /// Walks through all watches as `pollerd reindex` does.
+    /// Indexes all watches as `pollerd reindex` does.
     fileprivate func reindex() async throws -> Int {
         var (count, cursor): (Int, String?) = (0, nil)
         repeat {

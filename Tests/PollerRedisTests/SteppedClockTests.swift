@@ -5,7 +5,7 @@ import PollerRedis
 import RedisClient
 import Testing
 
-/// What goes by Redis' own clock, after that was set back by an hour: times lie that far ahead.
+/// Times by Redis' own clock, after it was set back by an hour: they are that far ahead.
 @Suite("what was stored before Redis' clock was set back")
 struct SteppedClockTests {
     private let hourMs = 3_600_000

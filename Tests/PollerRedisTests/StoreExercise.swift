@@ -9,7 +9,7 @@ import RedisClient
 
 /// All operations of the stores, on the records of one namespace.
 ///
-/// Errors of the stores are answers: the exercise collects them by operation. A trap would end the process.
+/// Errors of the stores are valid results, which the exercise collects by operation. A trap would end the process.
 struct StoreExercise {
     let harness: RedisHarness
     let watches: [WatchKey]
@@ -33,7 +33,7 @@ struct StoreExercise {
         orders = listed.compactMap { OrderKey(of: $0.watch) }
     }
 
-    /// The errors of all operations that change nothing.
+    /// Returns the errors of all operations that change nothing.
     func read() async -> [String: String] {
         var outcome = Outcome()
         await readWatches(&outcome)
@@ -53,7 +53,7 @@ struct StoreExercise {
         await keepTidy(&outcome)
     }
 
-    /// The errors of operations, by their names.
+    /// The errors of operations, by name.
     struct Outcome {
         private(set) var errors: [String: String] = [:]
 

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("the layout of a store that is lost under running processes", .timeLimit(.minutes(1)))
 struct StoreLayoutTests {
-    /// As a process knows it that was started before 16 became 64, and is at their end.
+    /// The layout of a process that was started while 16 became 64, after the end of the repartition.
     private let known = StoreLayout(namespace: "t", partitions: 64, base: 16)
 
     @Test("who asks how a store stands makes none")
@@ -96,7 +96,7 @@ struct StoreLayoutTests {
         let during = StoreLayout(namespace: "t", partitions: 64, base: 16, former: 16, form: 2)
         let after = StoreLayout(namespace: "t", partitions: 64, base: 16, form: 2)
         let migrated = StoreLayout(namespace: "t", partitions: 64, base: 16, form: 3)
-        // By what a process works, and what the store says.
+        // The layout of a process, and the stored one.
         for (known, stored) in [
             (before, before), (before, during), (during, during), (during, after), (after, after),
             (after, migrated),

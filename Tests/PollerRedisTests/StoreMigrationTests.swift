@@ -7,10 +7,10 @@ import Testing
 
 @testable import PollerRedis
 
-/// The commands of `pollerd migrate`, with a form that no release has.
+/// The commands of `pollerd migrate`, with a format that no release has.
 @Suite("migration of a store", .timeLimit(.minutes(1)))
 struct StoreMigrationTests {
-    /// A program of release 1.1.0 that writes form 2.
+    /// A program of release 1.1.0 that writes format 2.
     private static let planted = StoreVersion(steps: [
         StoreVersion.Step(form: 2, release: "1.1.0", change: "events are stored in another way")
     ])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-/// What earlier and later releases read: these bytes never change their meaning.
+/// The bytes that earlier and later releases read, whose meaning never changes.
 @Suite struct StoreSchemaTests {
     @Test("the kinds of keys are the letters that every release has used")
     func keys() {
@@ -89,7 +89,7 @@ import Testing
 
     @Test("each option of a watch has a field, unless it has its default value")
     func options() throws {
-        // A new option comes last; the letters of the others never change.
+        // A new option is added last; the letters of the others never change.
         let first = "policy=P goal=U authorisation=A abandoned=B trace=T"
         #expect(pinned(WatchOption.self).hasPrefix(first))
         let letters = WatchOption.allCases.map(\.rawValue)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    /// Every name with what is stored for it.
+    /// Returns every name with its stored value.
     private func pinned<Name: CaseIterable & RawRepresentable>(_: Name.Type) -> String {
         Name.allCases.map { "\($0)=\($0.rawValue)" }.joined(separator: " ")
     }

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension ConformanceBench {
-    /// An endpoint with a secret of its own, at a host of this name.
+    /// Creates an endpoint with its own secret, at a host of this name.
     func endpoint(
         _ host: String,
         account: String = "acct_a",
@@ -22,7 +22,7 @@ extension ConformanceBench {
         return endpoint
     }
 
-    /// The request of a client that names it by a key.
+    /// Creates a request with an idempotency key.
     func request(
         _ key: String,
         account: String = "acct_a",
@@ -35,7 +35,7 @@ extension ConformanceBench {
         )
     }
 
-    /// Creates an endpoint that must be new.
+    /// Stores an endpoint that must be new.
     @discardableResult
     func create(
         _ endpoint: Endpoint,
@@ -62,8 +62,9 @@ extension ConformanceBench {
 }
 
 extension ConformanceBench {
-    /// Fails unless a stream of news tells a partition, or that news were lost, while `act` is
-    /// repeated: the news may be lost, as often as not while the listener still connects.
+    /// Fails unless a stream reports a partition, or a loss, while `act` is repeated.
+    ///
+    /// A notification may be lost while the subscriber still connects.
     func hears(
         _ partition: Int,
         from stream: AsyncStream<Int?>,
@@ -84,7 +85,7 @@ extension ConformanceBench {
     }
 }
 
-/// Whether the news came; an actor, because listener and test share it.
+/// Whether the notification arrived; an actor, because subscriber and test share it.
 private actor HeardNews {
     private(set) var isNoted = false
 
@@ -93,9 +94,9 @@ private actor HeardNews {
     }
 }
 
-/// Short hands for cases about lanes.
+/// Shorthands for cases about lanes.
 extension ConformanceBench {
-    /// Names for watches of one account.
+    /// Returns keys for watches of one account.
     func keys(_ names: Range<Int>, _ prefix: String = "", account: String = "acct_a") -> [WatchKey]
     {
         names.map { key("\(prefix)\($0)", account: account) }
@@ -106,9 +107,9 @@ extension ConformanceBench {
         _ = try await watches.enqueue(keys.map { try NewWatch(key: $0) })
     }
 
-    /// Makes watches that wait with the rest, due now, the first the longest.
+    /// Makes watches that wait in the normal schedule, due now, the first the longest.
     ///
-    /// Must be called before anything else is due in their partitions.
+    /// It must be called before anything else is due in their partitions.
     func enqueueRest(_ keys: [WatchKey]) async throws {
         try await enqueue(keys)
         for home in Set(keys.map(partition)).sorted() {
@@ -121,7 +122,7 @@ extension ConformanceBench {
         try await advance(ms: keys.count)
     }
 
-    /// Claims what may be claimed and counts it, by what the watches are called.
+    /// Claims all claimable watches and counts them by name prefix.
     func counts(
         _ home: Int,
         limit: Int,
@@ -133,7 +134,7 @@ extension ConformanceBench {
         return (urgent, names.count - urgent)
     }
 
-    /// Where an open watch waits.
+    /// Returns where an open watch waits.
     func waiting(_ key: WatchKey) async throws -> (due: Timestamp, isUrgent: Bool, ahead: Int) {
         let explanation = try await watches.explain(key, limit: .unlimited)
         guard case .waiting(let due, let isUrgent, let ahead) = explanation?.place else {
@@ -144,24 +145,24 @@ extension ConformanceBench {
         return (due, isUrgent, ahead)
     }
 
-    /// How the lane of a watch stands.
+    /// Returns the state of a watch's lane.
     func report(_ key: WatchKey) async throws -> LaneReport {
         try some(try await harness.lanes.lane(key.lane), "the lane \(key.lane)")
     }
 
-    /// Commits a lease and lets its attempt say something about the lane; it is due again at once.
+    /// Commits a lease with a signal for the lane; the watch is due again at once.
     func signal(_ lease: Lease<Watch>, _ signals: LaneSignal) async throws {
         let result = try await commit(lease, .next(after: .zero), signal: signals)
         try equal(result, .done, "the commit that says \(signals)")
     }
 
-    /// Claims one watch of a lane and lets its attempt say something.
+    /// Claims one watch of a lane and commits it with a signal.
     func attempt(_ key: WatchKey, _ signals: LaneSignal) async throws {
         let claim = try await claim(in: partition(of: key), limit: 1)
         try await signal(try some(claim.leases.first, "a lease"), signals)
     }
 
-    /// Lets everything that is due be claimed and never heard of again, so many times.
+    /// Claims all due watches and lets their leases expire, `times` times.
     func crash(_ home: Int, times: Int) async throws {
         for _ in 0..<times {
             while try await !claim(in: home, limit: 1000).leases.isEmpty {}

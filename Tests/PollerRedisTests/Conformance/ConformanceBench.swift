@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// A store under test with shorthands for what nearly every case does.
+/// A store under test with shorthands for the steps of nearly every case.
 struct ConformanceBench: Sendable {
     static let anna = OwnerID(unchecked: "AAAAAAAAAAA")
     static let bert = OwnerID(unchecked: "BBBBBBBBBBB")
@@ -13,7 +13,7 @@ struct ConformanceBench: Sendable {
     let harness: any StoreHarness
 
     var watches: any WatchStore & Outbox & SuspectStore { harness.watches }
-    /// The stores that exist on Redis only.
+    /// The stores that exist only on Redis.
     var redis: RedisHarness {
         get throws { try some(harness as? RedisHarness, "a store on Redis") }
     }
@@ -21,25 +21,25 @@ struct ConformanceBench: Sendable {
 
     // MARK: Expectations
 
-    /// Fails unless a claim about the store holds.
+    /// Fails unless a condition holds.
     func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
         if !holds { throw ConformanceFailure(message: what()) }
     }
 
-    /// Fails unless two values are the same.
+    /// Fails unless two values are equal.
     func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ what: String) throws {
         if got != wanted {
             throw ConformanceFailure(message: "\(what): wanted \(wanted), got \(got)")
         }
     }
 
-    /// Unwraps what must be there.
+    /// Unwraps a value that must exist.
     func some<Value>(_ value: Value?, _ what: String) throws -> Value {
         guard let value else { throw ConformanceFailure(message: "\(what): there is none") }
         return value
     }
 
-    /// Fails unless an operation is refused because an event does not follow the last one.
+    /// Fails unless an operation is rejected because an event does not follow the last one.
     func outOfOrder(_ what: String, _ operation: () async throws -> Void) async throws {
         do {
             try await operation()
@@ -72,7 +72,7 @@ struct ConformanceBench: Sendable {
 
     func partition(of key: WatchKey) -> Int { harness.partition(of: key.lane) }
 
-    /// Account names whose lanes share one partition.
+    /// Returns account names whose lanes share one partition.
     func accounts(_ count: Int) -> [String] {
         let home = partition(of: key("any", account: "acct_0"))
         let names = (0..<(count * 1000)).lazy.map { "acct_\($0)" }
@@ -108,7 +108,7 @@ struct ConformanceBench: Sendable {
         return try some(claim.leases.first, "a lease")
     }
 
-    /// The claimable watches of a key's partition; they are leased by that.
+    /// Claims the due watches of a key's partition and returns them.
     func due(_ key: WatchKey, owner: OwnerID = anna) async throws -> [WatchKey] {
         try await claim(in: partition(of: key), owner: owner).leases.map(\.item.key)
     }
@@ -132,7 +132,7 @@ struct ConformanceBench: Sendable {
         return try some(try await watches.commit([commit]).first, "a result of commit")
     }
 
-    /// The commit of a poll; with a status it records a change.
+    /// Creates the commit of a poll; with a status it records a change.
     func poll(
         _ lease: Lease<Watch>,
         _ verdict: Verdict,

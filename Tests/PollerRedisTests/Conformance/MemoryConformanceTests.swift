@@ -12,7 +12,7 @@ struct MemoryConformanceTests {
 
     @Test("the suite finds a store that is wrong", arguments: QueueFlaw.allCases)
     func findsFlaw(_ flaw: QueueFlaw) async throws {
-        // A wake that never comes is waited for in real time: too long for a mistake by design.
+        // A missing wake is waited for in real time, which takes too long for a planted flaw.
         let cases = QueueConformance.queueCases.filter { !$0.name.contains("a wake comes") }
         var noticed: String?
         for behaviour in cases where noticed == nil {

@@ -5,14 +5,14 @@ import PollerRedis
 import PollerTesting
 
 extension QueueConformance {
-    /// What accounts have.
+    /// The counts of accounts.
     static let accounts: [ConformanceCase] = [
         ConformanceCase("open watches are counted by account, whatever becomes of them") { bench in
             let key = bench.key("1")
             try await bench.counts(0, of: "acct_a")
             try await bench.enqueue(key)
             try await bench.counts(1, of: "acct_a")
-            // A lease is no end, and a look after which it goes on is none.
+            // Neither a lease nor a poll after which the watch continues closes it.
             let first = try await bench.take(key)
             try await bench.counts(1, of: "acct_a")
             _ = try await bench.watches.commit([bench.news(first, [.status], .next(after: .zero))])
@@ -23,7 +23,7 @@ extension QueueConformance {
             let third = try await bench.take(key)
             _ = try await bench.watches.commit([bench.news(third, [.status], .close(.expired))])
             try await bench.counts(0, of: "acct_a")
-            // What is opened again is open.
+            // A reopened watch is open.
             _ = try await bench.watches.hint(key)
             try await bench.counts(1, of: "acct_a")
             _ = try await bench.watches.cancel(key)
@@ -77,7 +77,7 @@ extension QueueConformance {
         },
     ]
 
-    /// How many endpoints an account may register.
+    /// The limits of endpoints per account.
     static let endpointLimits: [ConformanceCase] = [
         ConformanceCase("an account registers as many endpoints as it may, and others are free to")
         {
@@ -129,7 +129,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// That an account has so many watches open.
+    /// Fails unless an account has this number of open watches.
     fileprivate func counts(_ count: Int, of account: String) async throws {
         let open = try await redis.store.openWatches(of: [AccountID(unchecked: account)])
         try equal(open, [count], "open watches of \(account)")

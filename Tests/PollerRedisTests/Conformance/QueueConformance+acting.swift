@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What a watch is told to do before its deadlines.
+    /// The actions of a watch before its deadlines.
     static let acting: [ConformanceCase] = [
         ConformanceCase("what is to be done before a deadline goes to the worker, with any goal") {
             bench in

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 
 extension QueueConformance {
-    /// What the cluster did, minute by minute.
+    /// The activity of the cluster, minute by minute.
     static let activity: [ConformanceCase] = [
         ConformanceCase("what processes do in a minute is one point of the day, and one of 90 days")
         {
@@ -60,7 +60,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// What a process may have done.
+    /// Creates the activity of a process.
     func activity(
         polls: Int,
         changes: Int = 0,

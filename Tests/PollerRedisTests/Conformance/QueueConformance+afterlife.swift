@@ -8,7 +8,7 @@ private let hour = Duration.seconds(3600)
 private let day = hour * 24
 
 extension QueueConformance {
-    /// What is kept of watches that have ended, because their money may come back.
+    /// The retention of closed watches whose money may go back.
     static let afterlife: [ConformanceCase] = [
         ConformanceCase("what may come back is kept without its log, and hears of it") { bench in
             let key = bench.key("card")
@@ -51,7 +51,7 @@ extension QueueConformance {
             try bench.equal(entries.last?.notify.count, 1, "where to tell it")
             try bench.equal(try await bench.harness.audit(), [], "audit")
 
-            // What was told then is kept as long as any, and the watch until the last day is over.
+            // Events recorded then are kept as long as any others, and the watch until the last day is over.
             try await bench.harness.advance(by: day * 29)
             try await bench.purge(key)
             let young = try await bench.watches.events(of: key, after: 0, limit: 9)
@@ -92,7 +92,7 @@ extension QueueConformance {
             try await bench.purge(card)
             try bench.equal(try await bench.watches.snapshot(of: card), nil, "after 180 days")
 
-            // Where there is to be no afterlife all is forgotten alike.
+            // Without an afterlife, all watches are removed alike.
             try await bench.enqueue(card)
             _ = try await bench.pay(card, comesBackWithin: day * 400)
             try await bench.harness.advance(by: day * 31)
@@ -111,14 +111,14 @@ extension QueueConformance {
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.map(\.seq), [2], "the log")
             try bench.equal(try await bench.harness.audit(), [], "audit")
-            // Of this run no payment is remembered.
+            // No payment is stored for this run.
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(key)
             try bench.equal(try await bench.watches.snapshot(of: key), nil, "in the end")
         },
     ]
 
-    /// How long an order is kept.
+    /// The retention of an order.
     static let orderAfterlife: [ConformanceCase] = [
         ConformanceCase("an order is kept for as long as the money of its tries may come back") {
             bench in
@@ -163,7 +163,7 @@ extension ConformanceBench {
     /// Purges the partition of a watch as a cluster does by default.
     fileprivate func purge(_ key: WatchKey) async throws {
         let home = partition(of: key)
-        // Whoever claims keeps the store's clock known.
+        // A claim keeps the store's clock current.
         _ = try await claim(in: home)
         while try await watches.purge(
             partition: home,
@@ -172,7 +172,7 @@ extension ConformanceBench {
         ) {}
     }
 
-    /// Commits a look that has seen money, which may come back within a span; what is remembered of it.
+    /// Commits a poll that has seen money, which may go back within a span; returns the stored payment.
     fileprivate func pay(
         _ key: WatchKey,
         _ verdict: Verdict = .close(.settled),
@@ -190,7 +190,7 @@ extension ConformanceBench {
         return memory
     }
 
-    /// The commit of a look, with when it was made.
+    /// Creates the commit of a poll, with its time.
     fileprivate func look(
         _ lease: Lease<Watch>,
         _ subjects: [EventSubject],

@@ -63,7 +63,7 @@ extension QueueConformance {
             let leases = try await bench.claim(one, limit: 5).leases
             try bench.equal(leases.count, 5, "leases")
             try bench.equal(leases.contains { $0.item.endpoint == one.endpoint }, true, "the one")
-            // What one of the many is told besides is in no less of a hurry for it.
+            // A second event for one of the many keeps its urgency.
             let besides = DeliveryMark(endpoint: many[39].endpoint, watch: many[39].watch)
             try await bench.deliveries.mark([besides])
             try await bench.deliveries.mark([many[39]])
@@ -79,7 +79,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Marks that are in no hurry, of endpoints in one partition with that of another mark.
+    /// Returns marks that are not urgent, of endpoints in the partition of another mark.
     fileprivate func neighbours(of mark: DeliveryMark, _ count: Int) throws -> [DeliveryMark] {
         let partition = harness.partition(of: LaneID(endpoint: mark.endpoint))
         var found: [DeliveryMark] = []
@@ -94,13 +94,13 @@ extension ConformanceBench {
         return found
     }
 
-    /// Watches that all have the same order and customer.
+    /// Enqueues watches with the same order and customer.
     fileprivate func enqueueFound(_ keys: [WatchKey]) async throws {
         let metadata = "{\"order\":\"A77\",\"customer\":\"Jane Doe\"}"
         _ = try await watches.enqueue(keys.map { try NewWatch(key: $0, metadata: metadata) })
     }
 
-    /// What one account is told, page by page: the sources, and whether there is a next page.
+    /// Returns the pages of one account: the sources, and whether there is a next page.
     fileprivate func ownPages() async throws -> [[String]] {
         var all: [[String]] = []
         let texts: [String?] = [nil, "order=A77", "status!=x", "kind=source", "src_other1"]

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// The operator's hand on lanes.
+/// Control of lanes by operators.
 extension QueueConformance {
     static let control: [ConformanceCase] = [
         ConformanceCase("nothing is claimed from a paused lane, not even what is urgent") { bench in
@@ -20,7 +20,7 @@ extension QueueConformance {
             try bench.equal(paused.leases.count, 0, "leases while paused")
             try bench.equal(paused.nextReady, lease.endsAt, "next ready: the end of the lease")
             try bench.equal(try await bench.report(keys[0]).isPaused, true, "paused")
-            // Work that is in flight goes on, and new work is taken in.
+            // Work in flight continues, and new work is accepted.
             try bench.equal(
                 try await bench.commit(lease, .next(after: .zero), status: "pending"),
                 .done,
@@ -118,7 +118,7 @@ extension QueueConformance {
             let lanes = bench.harness.lanes
             let lane = bench.key("1").lane
             let none = LaneLimitVersion(nil)
-            // Of the kind that comes back rounded, and of the kind that does not.
+            // Rates that are rounded when they are read back, and rates that are not.
             for rate in [3, 0.0001, 0.333, 70_000, 0] {
                 let first = LaneLimit(ratePerSecond: rate, burst: 2, inFlightMax: 9)
                 let second = LaneLimit(ratePerSecond: 2 * rate + 5, burst: 2, inFlightMax: 9)

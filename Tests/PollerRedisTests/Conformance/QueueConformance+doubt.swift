@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What stores must do about answers that say nothing of a payment.
+    /// Responses that do not give the payment state.
     static let doubt: [ConformanceCase] = [
         ConformanceCase("answers that make no sense open the circuit as denials do") { bench in
             let keys = bench.keys(0..<3)
@@ -63,7 +63,7 @@ extension QueueConformance {
             try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
             try bench.equal(watch.state.status?.description, "pending", "what it knows")
             try bench.equal(watch.state.streak, ConformanceBench.streak, "its streak")
-            // A hint that comes while it is given up again counts as well.
+            // A hint that arrives while the watch is dead-lettered again counts as well.
             _ = try await bench.watches.hint(key)
             try await bench.misunderstood(lease)
             try bench.equal(try await bench.snapshot(key).closed, nil, "closed over a hint")
@@ -72,13 +72,13 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Since when the answers about an object make no sense.
+    /// The start of the malformed responses about an object.
     fileprivate static let streak = AnswerStreak(
         .malformed,
         since: Timestamp(ms: 1_700_000_000_000)
     )
 
-    /// Closes a watch as dead because no answer about it was understood.
+    /// Closes a watch as dead because no response about it was understood.
     fileprivate func misunderstood(_ lease: Lease<Watch>) async throws {
         let plain = poll(lease, .close(.dead), status: "pending")
         var state = plain.change.state

@@ -10,7 +10,7 @@ extension QueueConformance {
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let day = 86_400_000
-            // Beyond the time in which the first releases recorded.
+            // After the time in which the first releases recorded.
             try await bench.advance(ms: 60 * day)
             var ids: [EventID] = []
             for _ in 0..<2 {
@@ -21,7 +21,7 @@ extension QueueConformance {
                 try bench.equal(log.map(\.seq), [1], "seq")
                 ids += log.map(\.id)
                 try await bench.advance(ms: 45 * day)
-                // Only time that a claim has seen pass makes anything older.
+                // Only time that a claim has observed makes an item older.
                 try bench.equal(try await bench.claim(in: home).leases.count, 0, "leases")
                 try await bench.advance(ms: 2000)
                 while try await bench.watches.purge(partition: home, retention: .seconds(1)) {}
@@ -87,7 +87,7 @@ extension QueueConformance {
                     clientSecret: ClientSecret(unchecked: secret),
                     metadata: metadata
                 )
-                // Whoever says it again changes nothing.
+                // A repeated request changes nothing.
                 for _ in 0..<2 { _ = try await bench.watches.enqueue([new]) }
                 let lease = try await bench.take(key)
                 try bench.equal(lease.item.clientSecret?.reveal, secret, "the secret of \(number)")
@@ -150,7 +150,7 @@ extension QueueConformance {
             let results = try await bench.watches.enqueue([more, try NewWatch(key: other)])
             try bench.equal(results.map(\.outcome), [.refused(.tooManyURLs), .created], "outcomes")
             try bench.equal(try await bench.snapshot(key), before, "the watch")
-            // Whom it tells already it may be told of again.
+            // A request may repeat URLs that the watch already has.
             let known = try await bench.enqueue(key, notify: urls(3..<9))
             try bench.equal(known.outcome, .joined, "outcome of those it has")
         },
@@ -226,7 +226,7 @@ extension QueueConformance {
                 let snapshot = try await bench.snapshot(key)
                 try bench.equal(snapshot.closed == nil, isOpen, "open after \(joiner)")
                 guard isOpen else { continue }
-                // What was seen is neither recorded nor known: the next look tells it.
+                // The observed status is neither recorded nor stored: the next poll records it.
                 try bench.equal(snapshot.watch.state.status, nil, "the status")
                 try bench.equal(snapshot.watch.seq, lease.item.seq, "events")
                 _ = try await bench.take(key)

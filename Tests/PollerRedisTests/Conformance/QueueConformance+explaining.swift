@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// Why a watch is polled when it is, for whoever asks.
+/// Explanations of when and why a watch is polled.
 extension QueueConformance {
     private static let common = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
 
@@ -38,7 +38,7 @@ extension QueueConformance {
             var ahead: [Int] = []
             for key in rest { ahead.append(try await bench.waiting(key).ahead) }
             try bench.equal(ahead, [4, 5, 6], "ahead of each of the rest")
-            // An urgent one that is not due yet is served later than the rest that are.
+            // An urgent watch that is not due yet is served after normal ones that are.
             let lease = try bench.some(
                 try await bench.claim(in: home, limit: 1).leases.first,
                 "a lease"

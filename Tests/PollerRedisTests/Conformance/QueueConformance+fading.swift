@@ -5,7 +5,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// How events are kept, and what is left of them.
+    /// The storage of events, and their reduced form.
     static let fading: [ConformanceCase] = [
         ConformanceCase("an event is read as it was recorded, byte for byte, from log and outbox") {
             bench in
@@ -139,7 +139,7 @@ extension QueueConformance {
             try bench.equal(try await kept(done), attempts[0].compactMap(\.faded), "the old one")
             try bench.equal(try await kept(dead), attempts[1], "what was given up")
             try bench.equal(try await kept(young), attempts[2], "the young one")
-            // Opened again it goes on.
+            // A reopened delivery adds to its attempts.
             try await bench.deliveries.mark([done])
             let third = bench.attempt(3, .delivered)
             try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
@@ -164,7 +164,7 @@ extension QueueConformance {
         },
     ]
 
-    /// Longer than what packs well, with everything that has to be escaped.
+    /// An object that is too long to pack well, with all characters that must be escaped.
     private static let largeObject =
         #"{"id":"src_1","text":"\u0000\"\\ä€𝄞","list":["#
         + (0..<400).map { "\($0 * 7919)" }.joined(separator: ",") + "]}"
@@ -175,7 +175,7 @@ extension ConformanceBench {
         _ = try await watches.enqueue([try NewWatch(key: key, metadata: metadata)])
     }
 
-    /// A look that has seen an object, and what it makes of the watch.
+    /// Creates the commit of a poll that has read an object.
     fileprivate func look(
         _ lease: Lease<Watch>,
         _ verdict: Verdict,

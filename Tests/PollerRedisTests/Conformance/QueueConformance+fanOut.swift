@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// How far marking an event for many has come, and who may say so.
+    /// The progress of marking an event with many recipients, and its owner.
     static let fanOut: [ConformanceCase] = [
         ConformanceCase("who has lost an entry neither takes it back nor says how far it is") {
             bench in
@@ -57,7 +57,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Says that a consumer is at work on entries of one partition; those it has lost.
+    /// Holds entries of one partition for a consumer; returns those it has lost.
     func hold(
         _ entries: [OutboxEntry],
         _ consumer: OwnerID,
@@ -70,7 +70,7 @@ extension ConformanceBench {
         )
     }
 
-    /// How far marking entries of one partition has come.
+    /// Returns the marking progress of entries of one partition.
     fileprivate func positions(_ entries: [OutboxEntry]) async throws -> [String: FanOutPosition] {
         try await watches.positions(partition: entries[0].partition, of: entries.map(\.id))
     }

@@ -142,7 +142,7 @@ extension QueueConformance {
         },
     ]
 
-    /// Processes come and go.
+    /// Processes join and leave.
     static let members: [ConformanceCase] = [
         ConformanceCase("nobody is announced at first") { bench in
             try bench.equal(try await bench.harness.members.members(), [], "members")
@@ -167,7 +167,7 @@ extension QueueConformance {
             try bench.equal(try await members.beat(late, for: .seconds(10)), [late], "answer")
             try await bench.advance(ms: 6000)
             try bench.equal(try await members.members(), [late], "members")
-            // One that asks for nothing likewise.
+            // An announcement without a list has the same effect.
             try await members.announce(early, for: .seconds(10))
             try await bench.advance(ms: 6000)
             try bench.equal(try await members.members(), [early], "announced")
@@ -225,7 +225,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Asks for whatever is due.
+    /// Creates a request for all due items.
     func request(_ home: Int, lane: LaneLimit = .unlimited) -> ClaimRequest {
         ClaimRequest(
             partition: home,
@@ -236,7 +236,7 @@ extension ConformanceBench {
         )
     }
 
-    /// A process as it announces itself.
+    /// Creates a process as it announces itself.
     static func member(_ owner: OwnerID, inFlight: Int = 0, places: Int? = nil) -> Member {
         Member(
             owner: owner,

@@ -85,7 +85,7 @@ extension QueueConformance {
                 try bench.equal(open.lastError, nil, "the error")
                 try bench.equal(open.notify, new.notify, "endpoints")
                 try bench.equal(open.metadata, new.metadata, "metadata")
-                // What it finds has the next number; without news it ends and tells nothing.
+                // A change has the next number; without a change the watch closes and records nothing.
                 _ = try await bench.commit(lease, .next(after: .zero), status: "failed")
                 let told = try await bench.take(key).item
                 try bench.equal([told.seq, told.reopenedSeq], [2, 1], "seq after news")

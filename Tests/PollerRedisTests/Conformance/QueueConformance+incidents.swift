@@ -5,7 +5,7 @@ import PollerRedis
 import PollerTesting
 
 extension QueueConformance {
-    /// What operators are told of, and whose turn it is to look.
+    /// The incidents, and the turn of checking for them.
     static let incidents: [ConformanceCase] = [
         ConformanceCase("of all who ask one has the turn to look, until a while after its end") {
             bench in
@@ -180,7 +180,7 @@ extension ConformanceBench {
         )
     }
 
-    /// What was looked at and seen: these are in trouble, everything else is well.
+    /// Creates the observations of a check: these kinds are in trouble, all others are well.
     func seen(_ kinds: Set<IncidentKind>) -> [IncidentKind: Sighting] {
         Dictionary(
             uniqueKeysWithValues: IncidentKind.allCases.map { kind in
@@ -190,7 +190,7 @@ extension ConformanceBench {
         )
     }
 
-    /// What is told when these are in trouble.
+    /// Decides the incidents to report when these kinds are in trouble.
     func decide(
         _ look: IncidentLook,
         _ kinds: Set<IncidentKind>
@@ -200,7 +200,7 @@ extension ConformanceBench {
         return (board, news)
     }
 
-    /// Takes the next turn, in which all is well, and stores what is over.
+    /// Takes the next turn, in which all is well, and stores the ended incidents.
     func over(after look: IncidentLook, _ board: IncidentBoard) async throws -> [Incident] {
         try await advance(ms: 3000)
         let next = try some(try await self.look(), "the next turn")

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 
 extension QueueConformance {
-    /// The keys of the API.
+    /// The API keys.
     static let accessKeys: [ConformanceCase] = [
         ConformanceCase("a key is read as it was made, with the store's time") { bench in
             try await bench.advance(ms: 1234)
@@ -117,7 +117,7 @@ extension QueueConformance {
                 let key = try bench.key(name, accounts: accounts)
                 return try await store.create(key, digest: KeyDigest(of: name), within: share)
             }
-            // Those of others, and of theirs together with others', are not counted.
+            // Keys for other accounts, or for these and others together, do not count.
             _ = try await make("all", .all)
             _ = try await make("more", .some([try AccountID("a"), try AccountID("c")]))
             _ = try await make("one", .some([try AccountID("a")]))

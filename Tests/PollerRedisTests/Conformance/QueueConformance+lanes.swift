@@ -89,7 +89,7 @@ extension QueueConformance {
             let keys = (0..<8).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let home = bench.partition(of: keys[0])
-            // Three rounds: after that they are suspected of killing their holders.
+            // Three rounds: after that the items are suspected of killing their workers.
             for round in 0..<3 {
                 let claim = try await bench.claim(in: home, lane: limit)
                 try bench.equal(claim.leases.count, 2, "leases in round \(round)")
@@ -169,7 +169,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// When each claim of an always crowded lane happened.
+    /// Returns the times of the claims of an always full lane.
     func claimTimes(
         _ limit: LaneLimit,
         steps: Int,

@@ -154,7 +154,7 @@ extension QueueConformance {
             try await expect(newest)
             try await expect(newest.filter(done.contains), .done)
             try await expect(newest.filter { !done.contains($0) }, .failing)
-            // Something new is to be sent of an old one.
+            // An old delivery gets a new event.
             try await bench.deliveries.mark([marks[3]])
             try await expect(newest)
             try await expect([16, 9, 2], .done)
@@ -169,7 +169,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// All deliveries that are due in a partition.
+    /// Claims all deliveries that are due in a partition.
     fileprivate func claimDeliveries(in partition: Int) async throws -> [Lease<Delivery>] {
         try await deliveries.claim(
             ClaimRequest(partition: partition, limit: 1000, owner: Self.anna, lease: Self.lease)

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What becomes of news that a hint brings of an open watch: the look that ends it may have missed it.
+    /// Hints to an open watch: the poll that closes it may have missed the change.
     static let news: [ConformanceCase] = [
         ConformanceCase("news of money has a look of its own, where the one that ends saw none") {
             bench in
@@ -14,7 +14,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.watches.hint(key, of: .money), true, "hint")
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
                 try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
-                // An answer that got lost: the same once more.
+                // A lost reply: the same commit once more.
                 try bench.equal(try await bench.watches.commit([last]), [.done], "repeated")
                 if !seesMoney {
                     let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
@@ -48,7 +48,7 @@ extension QueueConformance {
         },
         ConformanceCase("what a hint would open is opened, when it came during the last look") {
             bench in
-            // A hint during the look that reached the goal asks for another.
+            // A hint during the poll that reached the goal requests another poll.
             for reason in ClosedReason.allCases where reason != .reached {
                 for (news, isUnpaid) in [
                     (HintNews.anything, false), (.outcome, false), (.outcome, true),
@@ -94,7 +94,7 @@ extension QueueConformance {
                 _ = try await bench.openPaid(key)
                 let dead = try await bench.take(key)
                 _ = try await bench.watches.hint(key, of: .money)
-                // Less than money says nothing that the news did not.
+                // A less important hint adds nothing to the pending one.
                 _ = try await bench.watches.hint(key, of: .anything)
                 try await bench.harness.advance(by: dead.endsAt - dead.claimedAt)
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
@@ -130,7 +130,7 @@ extension QueueConformance {
                 (.outcome, .money), (.anything, .money),
             ] {
                 _ = try await bench.watches.hint(key, of: news)
-                // It was begun before.
+                // The poll began before the hint.
                 let early = bench.end(lease, goesOn: true, seesMoney: true)
                 try bench.equal(try await bench.watches.commit([early]), [.done], "\(news)")
                 lease = try await bench.take(key)
@@ -143,7 +143,7 @@ extension QueueConformance {
             let clear = bench.end(lease, tells: false, goesOn: true, seesMoney: true)
             try bench.equal(try await bench.watches.commit([clear]), [.done], "a look")
             try bench.equal(try await bench.snapshot(key).watch.news, nil, "as it is read")
-            // An answer that got lost comes after other news.
+            // After a lost reply, the commit is repeated when another hint has arrived.
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.watches.commit([clear])
             lease = try await bench.take(key)
@@ -174,7 +174,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Begins a watch of which one look has told a payment, that is there or only known.
+    /// Starts a watch whose payment one poll has recorded; money has arrived or is only expected.
     fileprivate func openPaid(
         _ key: WatchKey,
         isUnpaid: Bool = false,
@@ -190,7 +190,7 @@ extension ConformanceBench {
         return memory
     }
 
-    /// The commit of a look that ends a watch.
+    /// Creates the commit of a poll that closes a watch.
     fileprivate func end(
         _ lease: Lease<Watch>,
         _ reason: ClosedReason = .settled,
@@ -210,7 +210,7 @@ extension ConformanceBench {
         return Commit(ref: commit.ref, verdict: commit.verdict, change: change)
     }
 
-    /// Takes a watch that was opened again at once, for a look at what was missed.
+    /// Claims a watch that was reopened at once, for a poll of the missed change.
     fileprivate func takeReview(
         _ key: WatchKey,
         run: Int,

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What is noted beside a watch.
+    /// The notes of a watch.
     static let notes: [ConformanceCase] = [
         ConformanceCase("a note is read as it was kept, with the store's time, and moves nothing") {
             bench in

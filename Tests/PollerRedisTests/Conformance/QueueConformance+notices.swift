@@ -11,7 +11,7 @@ extension QueueConformance {
         return notice
     }
 
-    /// What is told of an item beside its turns.
+    /// Events of an item that are recorded outside of its turns.
     static let notices: [ConformanceCase] = [
         ConformanceCase("a notice is recorded once, in the log and the outbox, and moves nothing") {
             bench in

@@ -275,7 +275,7 @@ extension ConformanceBench {
         )
     }
 
-    /// A watch that pays an order.
+    /// Creates a watch that pays an order.
     func watch(
         _ source: String,
         of order: String,
@@ -292,7 +292,7 @@ extension ConformanceBench {
         )
     }
 
-    /// The event with which a watch has told of its payment.
+    /// Creates the event in which a watch has reported its payment.
     func told(
         _ state: PaymentState,
         by key: WatchKey,

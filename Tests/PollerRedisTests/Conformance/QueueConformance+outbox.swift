@@ -147,7 +147,7 @@ extension QueueConformance {
             let newest = try bench.some(Int64(all[1].id.prefix { $0 != "-" }), "its ms")
             try bench.expect(half.ms <= newest, "half: \(half.ms) > \(newest)")
             try await bench.watches.acknowledge(partition: home, [all[1].id])
-            // A store's entries may go by a clock that no test can move.
+            // The ids of a store's entries may use a clock that no test can move.
             try await bench.advance(ms: 3_600_000)
             let done = try await bench.watches.settled(partition: home)
             try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
@@ -286,7 +286,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// What a consumer is handed.
+    /// Reads the unacknowledged entries of a consumer.
     func unacknowledged(
         _ partition: Int,
         _ consumer: OwnerID,

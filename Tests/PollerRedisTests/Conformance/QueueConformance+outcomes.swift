@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// What becomes of deliveries: their attempts, their circuits, what was given up.
+/// The results of deliveries: attempts, circuits, dead letters.
 extension QueueConformance {
     static let outcomes: [ConformanceCase] = [
         ConformanceCase("the newest twenty attempts of a delivery are kept, whole") { bench in
@@ -104,7 +104,7 @@ extension QueueConformance {
             let given = DeliveryState(cursor: 1, attempts: 1, dead: [1])
             let lease = try await bench.take(mark)
             try await bench.end(lease, .next(after: .zero), state: given, error: "answered 400")
-            // What follows is passed over, or accepted.
+            // Later events are skipped or accepted.
             let next = DeliveryState(cursor: 2, attempts: 2, dead: [1])
             try await bench.end(try await bench.take(mark), .next(after: .zero), state: next)
             try await bench.end(try await bench.take(mark), .setAside, state: next)
@@ -265,7 +265,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// An attempt that failed, with everything that can be known of one.
+    /// A failed attempt with all details that can be known.
     var failure: AttemptResult {
         var result = AttemptResult.failed("answered 503 | later", .serverError, code: 503)
         result.address = "192.0.2.1:443"
@@ -274,7 +274,7 @@ extension ConformanceBench {
         return result
     }
 
-    /// The record of an attempt.
+    /// Creates the record of an attempt.
     func attempt(_ number: Int, _ result: AttemptResult) -> AttemptRecord {
         var record = AttemptRecord(
             at: Timestamp(ms: 1_000_000 + Int64(number)),
@@ -319,7 +319,7 @@ extension ConformanceBench {
         try await end(lease, .next(after: .zero), .failing, state: DeliveryState(failures: 1))
     }
 
-    /// Takes every due delivery of every partition.
+    /// Claims every due delivery of every partition.
     func claimAll() async throws -> [Lease<Delivery>] {
         var leases: [Lease<Delivery>] = []
         for partition in 0..<deliveries.partitions {
@@ -330,7 +330,7 @@ extension ConformanceBench {
         return leases
     }
 
-    /// All deliveries of a state, in pages of seven.
+    /// Returns all deliveries of a state, in pages of seven.
     func list(
         _ state: DeliverySnapshot.State?,
         of endpoint: EndpointID? = nil
@@ -347,7 +347,7 @@ extension ConformanceBench {
         return items
     }
 
-    /// Fails unless a cursor is refused.
+    /// Fails unless a cursor is rejected.
     func refuses(_ operation: () async throws -> Void) async throws {
         do {
             try await operation()

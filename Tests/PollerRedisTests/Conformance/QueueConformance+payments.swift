@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What a look tells and remembers of a payment, beside the status.
+    /// The payment that a poll reports and stores, in addition to the status.
     static let payments: [ConformanceCase] = [
         ConformanceCase("all events of a commit are told, in order, and once") { bench in
             let key = bench.key("1")
@@ -14,7 +14,7 @@ extension QueueConformance {
             let told = commit.change.events
             try bench.equal(told.map(\.seq), [1, 2, 3], "seq")
             _ = try await bench.watches.commit([commit])
-            // An answer that got lost: the same once more.
+            // A lost reply: the same commit once more.
             try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.json), told.map(\.json), "log")
@@ -74,7 +74,7 @@ extension QueueConformance {
             ])
             let again = try await bench.take(key)
             try bench.equal(again.item.payment, memory, "with the lease")
-            // Without events, with an error, and without anything to say.
+            // Without events, with an error, and without any change.
             var other = memory
             other.object = "def"
             _ = try await bench.watches.commit([bench.news(again, [], .next(after: .zero), other)])
@@ -181,7 +181,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// What proves that 10.99 has arrived.
+    /// The facts that prove that 10.99 has arrived.
     var money: ChargeFacts {
         var money = ChargeFacts(status: .succeeded)
         money.captured = 1099
@@ -189,7 +189,7 @@ extension ConformanceBench {
         return money
     }
 
-    /// The commit of a look that tells so many things, and goes on at once unless it says otherwise.
+    /// Creates the commit of a poll with these events; by default the watch is due again at once.
     func news(
         _ lease: Lease<Watch>,
         _ subjects: [EventSubject],

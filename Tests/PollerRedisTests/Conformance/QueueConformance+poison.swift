@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// Items that end their holders: found, kept apart, and put before a person.
+/// Items that kill their workers are found, isolated, and reported to an operator.
 extension QueueConformance {
     static let poison: [ConformanceCase] = [
         ConformanceCase("a lease tells how many in a row ended by themselves before it") { bench in
@@ -82,7 +82,7 @@ extension QueueConformance {
             try await bench.enqueue(suspect)
             try await bench.crash(home, times: 3)
             for lease in try await bench.claim(in: home).leases {
-                // It is due again after the others, still uncleared.
+                // It is due again after the others, and still a suspect.
                 _ = try await bench.watches.release([lease.ref])
             }
             try await bench.enqueue(bench.keys(0..<5, account: accounts[1]))
@@ -259,7 +259,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Enqueues watches one after the other and closes each as dead; nothing else may be due.
+    /// Enqueues watches one after the other and closes each as dead; no other watch may be due.
     func quarantine(_ keys: [WatchKey]) async throws {
         for key in keys {
             try await enqueue(key)

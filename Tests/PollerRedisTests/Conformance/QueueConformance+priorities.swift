@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// Two priorities: the urgent before the rest, four to one.
+/// Two priorities: urgent before normal items, four to one.
 extension QueueConformance {
     static let priorities: [ConformanceCase] = [
         ConformanceCase("a new watch is served before those that were looked at already") { bench in
@@ -169,7 +169,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Makes a lane with so many urgent and so many other watches, all due; returns its partition.
+    /// Makes a lane with due urgent and normal watches; returns its partition.
     func crowd(urgent: Int, rest: Int) async throws -> Int {
         let others = keys(0..<rest, "r")
         try await enqueueRest(others)

@@ -220,7 +220,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Everything a query finds, page by page.
+    /// Returns all matches of a query, page by page.
     func list(_ query: ListQuery) async throws -> [WatchSnapshot] {
         var found: [WatchSnapshot] = []
         var cursor: String?

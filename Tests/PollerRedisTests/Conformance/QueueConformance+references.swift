@@ -65,7 +65,7 @@ extension QueueConformance {
                     references.insert(reference, at: 0)
                 }
             }
-            // Without the second of each: not every entry is heard by somebody.
+            // Every second reference is left out, because not every entry has a subscriber.
             for at in [4, 1] { references.remove(at: at) }
             let events = try await bench.watches.events(of: references)
             try bench.equal(events.map(\.?.seq), [3, 1, 3, 1], "seq")

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 
 extension QueueConformance {
-    /// Requests that their clients have named.
+    /// Requests with an idempotency key.
     static let namedRequests: [ConformanceCase] = [
         ConformanceCase("of many that claim a named request at once one has it") { bench in
             let requests = bench.harness.requests
@@ -23,7 +23,7 @@ extension QueueConformance {
         ConformanceCase("what was answered is told to each repeat, byte by byte, for a day") {
             bench in
             let requests = bench.harness.requests
-            // Whatever a sealed answer may hold.
+            // An encrypted response may hold any byte.
             let answer: [UInt8] = Array(0...255) + Array("k c 1\n\r\n".utf8)
             let claim = try await requests.claim(.named("a"), owner: "one")
             try bench.equal(claim, .granted(seed: "one"), "the first")
@@ -97,7 +97,7 @@ extension QueueConformance {
             try await requests.release("a", owner: "two", forgets: false)
             let again = try await requests.claim(other, owner: "three")
             try bench.equal(again, .granted(seed: "two"), "one in doubt, at once")
-            // Of the first nobody knows what it has done, so the second forgets nothing.
+            // The effects of the first request are unknown, so the second one forgets nothing.
             try await requests.release("a", owner: "three", forgets: true)
             let last = try await requests.claim(other, owner: "four")
             try bench.equal(last, .granted(seed: "two"), "one that was refused after a doubt")
@@ -108,7 +108,7 @@ extension QueueConformance {
 }
 
 extension NamedRequest {
-    /// A request of a name, for something.
+    /// Creates a request with a name and a fingerprint.
     fileprivate static func named(_ name: String, for wish: String = "wish") -> NamedRequest {
         NamedRequest(name: name, fingerprint: wish, isTakenWhenFull: false)
     }

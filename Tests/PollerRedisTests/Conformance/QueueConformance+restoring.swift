@@ -5,7 +5,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// What comes back from an archive.
+    /// Watches restored from an archive.
     static let restoring: [ConformanceCase] = [
         ConformanceCase("a watch of an archive is there as it was, closed, and is found") { bench in
             let key = bench.key("1", account: "acct_r")
@@ -147,7 +147,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// A payment of an archive that has ended, with events of these numbers.
+    /// Creates a closed payment of an archive, with events of these numbers.
     fileprivate func archived(
         _ key: WatchKey,
         seqs: some Collection<Int>,

@@ -195,7 +195,7 @@ extension QueueConformance {
             try await bench.finds([keys[2], keys[3]], by: "source=src_aBc account=acct_b")
             try await bench.finds([], by: "src_none")
             try await bench.finds(Set(keys + [bench.key("other")]), by: "source=src_aBc,src_other")
-            // Each page goes on where the last one ended.
+            // Each page continues where the last one ended.
             for limit in 1...3 {
                 let query = ListQuery(
                     accounts: .some([keys[0].account, keys[6].account]),
@@ -237,12 +237,12 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// A query as somebody types it.
+    /// Parses a query as an operator types it.
     func search(_ text: String, at now: Timestamp = Timestamp(ms: 0)) throws -> SearchQuery {
         try SearchQuery(text, keys: .standard, now: now)
     }
 
-    /// That a query finds these and no others.
+    /// Fails unless a query finds exactly these watches.
     func finds(
         _ keys: Set<WatchKey>,
         by text: String,

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// What attempts say about their lane: too many requests, no answer, no admittance.
+/// Signals of attempts for their lane: too many requests, no response, access denied.
 extension QueueConformance {
     private static let limit = LaneLimit(ratePerSecond: 100, burst: 1, inFlightMax: 8)
 
@@ -77,7 +77,7 @@ extension QueueConformance {
                 let factor = try await bench.report(key).factor
                 try bench.expect(abs(factor - wanted) < 0.0001, "factor \(factor), not \(wanted)")
             }
-            // The next one halves what it has got back by then.
+            // The next one halves the factor recovered by then.
             try await bench.attempt(key, .slow(.seconds(1)))
             try await bench.advance(ms: 3000)
             try await bench.attempt(key, .slow(.seconds(1)))
@@ -241,7 +241,7 @@ extension QueueConformance {
             let keys = bench.keys(0..<3)
             _ = try await bench.openCircuit(keys)
             var holds: [Int64?] = []
-            // Who answers at all is no longer silent: those holds begin anew.
+            // An upstream that responds at all is no longer silent, so those holds start over.
             for signal in [LaneSignal.failing, .failing, .stillFailing, .stillFailing, .failing] {
                 try await bench.advance(ms: 4000)
                 try await bench.attempt(keys[0], signal)
@@ -341,7 +341,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Enqueues watches of one lane and lets ten attempts go without an answer.
+    /// Enqueues watches of one lane and lets ten attempts fail without a response.
     func openCircuit(_ keys: [WatchKey]) async throws -> Int {
         try await enqueue(keys)
         for _ in 0..<10 { try await attempt(keys[0], .failing) }

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// Stored entries that end the processes that read them: their deaths are counted, and they are set aside.
+/// Stored entries that kill the processes that read them: deaths are counted, and the entries are set aside.
 extension QueueConformance {
     static let suspects: [ConformanceCase] = [
         ConformanceCase(
@@ -82,7 +82,7 @@ extension QueueConformance {
             try await bench.record(key, ["a", "b", "c"])
             let before = try await bench.watches.bounds()[home]
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
-            // The newest one: readers that have come to it must not be ahead of the outbox.
+            // The newest entry: readers that have reached it must not be ahead of the outbox.
             let suspect = Suspect(.outbox, partition: home, name: entries[2].id)
             _ = try await bench.begin([suspect])
             try bench.expect(try await bench.setAside(suspect), "it is taken")
@@ -142,7 +142,7 @@ extension QueueConformance {
             try await bench.record(key, ["b"])
             var abandoned: [String] = []
             var fresh: [OutboxEntry] = []
-            // Redis goes by its own clock here.
+            // Redis uses its own clock here.
             for _ in 0..<100 where abandoned.isEmpty {
                 try await bench.harness.advance(by: .milliseconds(50))
                 let read = try await bench.watches.read(
@@ -162,7 +162,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// An entry of a reader that is about a source.
+    /// Creates an entry of a reader, about a source.
     fileprivate func suspect(_ source: String, _ reader: SuspectReader = .sweep) -> Suspect {
         Suspect(
             reader,
@@ -180,7 +180,7 @@ extension ConformanceBench {
         try await watches.begin(suspects, isAlone: isAlone)
     }
 
-    /// The deaths that a process finds when it begins; nil where there are none.
+    /// Returns the deaths that a process finds when it begins; `nil` if there are none.
     fileprivate func deaths(_ suspect: Suspect, isAlone: Bool = false) async throws -> Int? {
         guard
             case .suspected(let deaths, _, _)? = try await begin([suspect], isAlone: isAlone).first

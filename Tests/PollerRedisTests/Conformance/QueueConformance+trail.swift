@@ -5,7 +5,7 @@ import PollerQueue
 import PollerTesting
 
 extension QueueConformance {
-    /// Stream tokens that have stood in a URL.
+    /// Stream tokens used in a URL.
     static let spending: [ConformanceCase] = [
         ConformanceCase("a token is spent once, whoever spends it, and no other with it") { bench in
             let spent = bench.harness.spentTokens

@@ -57,7 +57,7 @@ extension QueueConformance {
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let late = Verdict.next(after: .milliseconds(500))
             _ = try await bench.commit(leases[0], late, isUrgent: true)
-            // Two leases have ended: both are due, and only one is taken.
+            // Two leases have expired: both items are due, and only one is claimed.
             let claim = try await bench.claim(
                 in: home,
                 limit: 1,
@@ -99,7 +99,7 @@ extension QueueConformance {
         },
     ]
 
-    /// Items taken before they may start.
+    /// Items claimed before they may start.
     static let ahead: [ConformanceCase] = [
         ConformanceCase("without a look ahead an item starts when it is claimed") { bench in
             let key = bench.key("1")
@@ -226,7 +226,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    /// Enqueues 40 watches in each of so many lanes of one partition, a lane after the other.
+    /// Enqueues 40 watches in each of several lanes of one partition, one lane after the other.
     fileprivate func fill(lanes: Int, apartMs: Int) async throws -> Int {
         let accounts = accounts(lanes)
         for account in accounts {
@@ -251,7 +251,7 @@ extension ConformanceBench {
         }
     }
 
-    /// Fails when any window saw more starts than rate and burst allow.
+    /// Fails if any window has more starts than rate and burst allow.
     func expectRate(_ starts: [Timestamp], _ limit: LaneLimit) throws {
         let starts = starts.sorted()
         for first in starts.indices {
