@@ -2,18 +2,17 @@ import Poller
 package import PollerIdentity
 import Synchronization
 
-/// A clock that stands still until a test moves it, and tells when the code has gone to sleep.
+/// A clock that stands still until a test moves it, and reports sleeping tasks.
 ///
-/// A test waits for the sleepers it expects and then advances: no sleep in a test, and no race
-/// between "the code was about to sleep" and "time went on without it". A class, because the
-/// test and the code under test share it.
+/// A test waits for the expected sleepers and then advances. So tests do not sleep, and there is no race between a task
+/// that is about to sleep and the advancing time. This is a class because the test and the code under test share it.
 package final class ManualClock: Clock {
-    /// A point on a ``ManualClock``: the span since the clock was made.
+    /// A point on a ``ManualClock``: the span since the clock was created.
     package struct Instant: InstantProtocol {
-        /// The span since the clock was made.
+        /// The span since the clock was created.
         package let offset: Duration
 
-        /// The point this long after the clock was made.
+        /// Creates the point this long after the clock's creation.
         package init(offset: Duration) {
             self.offset = offset
         }
@@ -48,7 +47,7 @@ package final class ManualClock: Clock {
         var sleepers: [Int: Sleeper] = [:]
         var watchers: [Watcher] = []
 
-        /// Takes out the watchers who have seen what they waited for.
+        /// Removes the watchers whose condition is satisfied.
         mutating func takeSatisfied() -> [Watcher] {
             let satisfied = watchers.filter(isSatisfied)
             watchers.removeAll(where: isSatisfied)
@@ -66,14 +65,14 @@ package final class ManualClock: Clock {
 
     private let state = Mutex(State())
 
-    /// A clock that stands at zero.
+    /// Creates a clock at zero.
     package init() {}
 
     package var now: Instant { state.withLock { $0.now } }
 
     package var minimumResolution: Duration { .zero }
 
-    /// Sleeps until a test has moved the clock to `deadline`, or throws when cancelled.
+    /// Sleeps until a test has moved the clock to `deadline`, or throws if cancelled.
     package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
             state.nextNumber += 1
@@ -91,7 +90,7 @@ package final class ManualClock: Clock {
 
     /// Waits until at least `count` tasks sleep that would wake within `horizon` from now.
     ///
-    /// The horizon leaves out those who sleep only to be rung awake.
+    /// The horizon excludes tasks that sleep only until they are woken.
     package func waitForSleepers(_ count: Int, within horizon: Duration = .seconds(600)) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -104,7 +103,7 @@ package final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock and wakes everybody whose deadline has come, earliest first.
+    /// Moves the clock and wakes every task whose deadline has passed, earliest first.
     package func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)
@@ -139,22 +138,22 @@ package final class ManualClock: Clock {
 
 /// A store's clock that stands still until a test moves it.
 ///
-/// A class, because the store and its test share it.
+/// This is a class because the store and its test share it.
 package final class VirtualTime: StoreTime {
-    /// Where virtual time begins unless a test says otherwise: 2026-11-20T09:00:00.000Z.
+    /// The default start of virtual time: 2026-11-20T09:00:00.000Z.
     package static let start = Timestamp(ms: 1_795_165_200_000)
 
     private let current: Mutex<Timestamp>
 
-    /// A clock that stands at `start`.
+    /// Creates a clock at `start`.
     package init(start: Timestamp = VirtualTime.start) {
         current = Mutex(start)
     }
 
-    /// The instant the clock stands at.
+    /// The current time.
     package var now: Timestamp { current.withLock { $0 } }
 
-    /// Moves the clock forward; a negative span leaves it where it is.
+    /// Moves the clock forward; a negative span does not change it.
     package func advance(by duration: Duration) {
         current.withLock { $0 = $0 + max(duration, .zero) }
     }
@@ -165,33 +164,34 @@ package final class VirtualTime: StoreTime {
     }
 }
 
-/// Where an in-memory store reads the time, as the Redis store reads Redis' clock.
+/// The clock of an in-memory store, like Redis' clock for the Redis store.
 package protocol StoreTime: Sendable {
     /// The store's clock.
     var now: Timestamp { get }
 }
 
-/// A store's clock that follows a Swift clock: real time with a `ContinuousClock`, and one time
-/// for store and loops with a ``ManualClock``.
+/// A store's clock that follows a Swift clock.
+///
+/// It is real time with a `ContinuousClock`, and a shared time for store and loops with a ``ManualClock``.
 package struct ClockTime<C: Clock>: StoreTime where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let start: C.Instant
     private let epoch: Timestamp
 
-    /// Shows `epoch` now, and moves on with `clock`.
+    /// Shows `epoch` now, and advances with `clock`.
     package init(_ clock: C, epoch: Timestamp = VirtualTime.start) {
         self.clock = clock
         start = clock.now
         self.epoch = epoch
     }
 
-    /// The epoch and what has passed on the clock since.
+    /// The epoch plus the time passed on the clock since.
     package var now: Timestamp { epoch + start.duration(to: clock.now) }
 }
 
-/// Waits in real time until a fact holds, and fails when it does not within `limit`.
+/// Waits in real time until a condition holds, and fails if it does not within `limit`.
 ///
-/// For facts that other tasks or processes bring about; asked every few milliseconds.
+/// It is for conditions that other tasks or processes bring about, and checks every few milliseconds.
 package func eventually(
     _ fact: String,
     within limit: Duration = .seconds(30),
@@ -206,9 +206,9 @@ package func eventually(
     }
 }
 
-/// A fact that a test waited for in vain.
+/// A condition that did not become true in time.
 package struct NeverHappened: Error, CustomStringConvertible {
-    /// What was to become true.
+    /// The expected condition.
     package let fact: String
     /// How long the test waited.
     package let limit: Duration

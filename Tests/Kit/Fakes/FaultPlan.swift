@@ -2,11 +2,11 @@ import Poller
 package import PollerQueue
 import Synchronization
 
-/// Which operations of a faulty store fail, and how.
+/// The plan of which operations of a faulty store fail, and how.
 ///
-/// A class, because the test and the faulty wrappers share it.
+/// This is a class because the test and the faulty wrappers share it.
 package final class FaultPlan: Sendable {
-    /// An operation of the seams.
+    /// An operation of the store protocols.
     package enum Operation: String, Hashable, Sendable, CaseIterable {
         case claim
         case commit
@@ -19,9 +19,9 @@ package final class FaultPlan: Sendable {
 
     /// How an operation fails.
     package enum Fault: Hashable, Sendable {
-        /// Nothing happens.
+        /// The operation is not executed.
         case refused
-        /// It happens, and the answer gets lost.
+        /// The operation is executed, and its reply is lost.
         case answerLost
     }
 
@@ -38,10 +38,10 @@ package final class FaultPlan: Sendable {
 
     private let state = Mutex(State())
 
-    /// A plan by which nothing fails.
+    /// Creates a plan without faults.
     package init() {}
 
-    /// Lets the next operations of a sort fail in these ways, one after the other; behind some that do not.
+    /// Fails the next operations of a kind in these ways, one after the other, after `spared` successful ones.
     package func fail(_ operation: Operation, _ faults: [Fault], after spared: Int = 0) {
         state.withLock { state in
             state.faults[operation, default: []] += faults
@@ -49,29 +49,30 @@ package final class FaultPlan: Sendable {
         }
     }
 
-    /// Lets something pass while the next answer to such an operation is on its way.
+    /// Runs `passes` while the next reply of such an operation is on its way.
     package func delay(_ operation: Operation, _ passes: @escaping @Sendable () -> Void) {
         state.withLock { $0.onItsWay[operation] = passes }
     }
 
-    /// Lets everything fail, or nothing more.
+    /// Fails all operations, or stops failing them.
     package func setDown(_ isDown: Bool) {
         state.withLock { $0.isDown = isDown }
     }
 
-    /// Lets marking in these lanes alone fail, and reading events of their watches, as where one shard of several
-    /// does not answer.
+    /// Fails marks in these lanes, and reads of events of their watches.
+    ///
+    /// This simulates one of several shards that does not respond.
     package func setAway(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
         state.withLock { $0.isAway = isAway }
     }
 
-    /// Whether a lane is where nothing answers.
+    /// Returns whether a lane is on a shard that does not respond.
     func isAway(_ lane: LaneID) -> Bool {
         let isAway = state.withLock { $0.isAway }
         return isAway(lane)
     }
 
-    /// Lets the outboxes of some partitions fail, and what is noted of the marks in some.
+    /// Fails the outboxes of some partitions, and the mark ledgers of others.
     package func setAway(outboxes: Set<Int>, ledgers: Set<Int> = []) {
         state.withLock { ($0.outboxesAway, $0.ledgersAway) = (outboxes, ledgers) }
     }
@@ -88,7 +89,7 @@ package final class FaultPlan: Sendable {
         return try await run(operation, body)
     }
 
-    /// Runs an operation on what is noted of the marks in a partition.
+    /// Runs an operation on the mark ledger of a partition.
     func run<Result>(
         ledger partition: Int,
         _ body: () async throws(StoreError) -> Result
@@ -99,10 +100,10 @@ package final class FaultPlan: Sendable {
         return try await run(.other, body)
     }
 
-    /// Operations that have failed so far.
+    /// The number of operations that have failed so far.
     package var failures: Int { state.withLock { $0.failures } }
 
-    /// Runs an operation as the plan wants it.
+    /// Runs an operation according to the plan.
     func run<Result>(
         _ operation: Operation,
         _ body: () async throws(StoreError) -> Result

@@ -2,7 +2,7 @@ package import Poller
 package import PollerIdentity
 package import PollerQueue
 
-/// A store of watches and outbox whose operations fail by a plan.
+/// A store of watches and outbox whose operations fail according to a plan.
 package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {
     package typealias Item = Watch
     package typealias Change = WatchChange
@@ -10,7 +10,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     let base: Base
     let plan: FaultPlan
 
-    /// Puts a plan in front of a store.
+    /// Wraps a store with a plan.
     package init(_ base: Base, plan: FaultPlan) {
         self.base = base
         self.plan = plan
@@ -200,7 +200,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     package func arrivals() -> AsyncStream<Int?> { base.arrivals() }
 }
 
-/// A lease queue whose operations fail by a plan and are otherwise those of another one.
+/// A lease queue that fails according to a plan and otherwise forwards to another queue.
 protocol FaultyLeaseQueue: LeaseQueue {
     associatedtype Base: LeaseQueue where Base.Item == Item, Base.Change == Change
 
@@ -255,7 +255,7 @@ extension FaultyLeaseQueue {
     package func marks() -> AsyncStream<Int?> { base.marks() }
 }
 
-/// A queue of deliveries whose operations fail by a plan.
+/// A queue of deliveries whose operations fail according to a plan.
 package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLeaseQueue {
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
@@ -263,7 +263,7 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
     let base: Base
     let plan: FaultPlan
 
-    /// Puts a plan in front of a queue.
+    /// Wraps a queue with a plan.
     package init(_ base: Base, plan: FaultPlan) {
         self.base = base
         self.plan = plan

@@ -13,7 +13,7 @@ package struct JSONLine: Hashable, Sendable, CustomStringConvertible {
 
     private let value: Value
 
-    /// Parses a text; nil when it is not JSON.
+    /// Parses a text; `nil` if it is not JSON.
     package init?(_ text: String) {
         guard
             let any = try? JSONSerialization.jsonObject(

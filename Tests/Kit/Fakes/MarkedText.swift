@@ -1,13 +1,13 @@
 /// Special characters of HTML, each in one grapheme with another scalar.
 ///
-/// Swift compares characters by grapheme, so code that looks for a `Character` does not find them. A
-/// browser does.
+/// Swift compares characters by grapheme, so code that searches for a `Character` does not find them. A browser does.
 package enum MarkedText {
     /// The five special characters of HTML.
     package static let specials: [Unicode.Scalar] = ["&", "<", ">", "\"", "'"]
 
-    /// Every scalar that joins another scalar in a grapheme: marks, and the format characters such as
-    /// joiners, tags and number signs.
+    /// Every scalar that joins another scalar in a grapheme.
+    ///
+    /// These are marks, and format characters such as joiners, tags and number signs.
     package static let joining: [Unicode.Scalar] = (0...0x10FFFF as ClosedRange<UInt32>)
         .compactMap { Unicode.Scalar($0) }
         .filter { scalar in
@@ -17,15 +17,16 @@ package enum MarkedText {
             }
         }
 
-    /// A special character between each of those scalars and another one.
+    /// Returns a special character between each of those scalars and another one.
     package static func around(_ special: Unicode.Scalar) -> String {
         var text = String.UnicodeScalarView()
         for scalar in joining { text += [scalar, special, scalar] }
         return String(text)
     }
 
-    /// Whether a text has one of the special characters as a browser reads it, apart from the
-    /// ampersand of an escape.
+    /// Returns whether a text has one of the special characters as a browser reads it.
+    ///
+    /// The ampersand of an escape does not count.
     package static func isMarkup(_ html: String) -> Bool {
         html.utf8.contains { "<>\"'".utf8.contains($0) }
             || html.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)

@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// A script of `Tests/Peers` that runs while a test needs it, and what it prints.
+/// A script of `Tests/Peers` that runs while a test needs it, and its output.
 ///
-/// A class because it owns a process; losing the last reference kills it.
+/// This is a class because it owns a process. Losing the last reference kills the process.
 package final class PythonPeer: Sendable {
     /// The interpreter: `POLLER_TEST_PYTHON`, or `python3` from the path.
     package static let python =
         ProcessInfo.processInfo.environment["POLLER_TEST_PYTHON"] ?? "python3"
 
-    /// Whether a module can be imported; tests that need it are skipped when not.
+    /// Returns whether a module can be imported; tests that need a missing one are skipped.
     package static func has(_ module: String) -> Bool { modules.contains(module) }
 
     /// The modules that can be imported, of those the peers need.
     ///
-    /// Found out once, and by reading to the end: `waitUntilExit` in many tests at a time can
-    /// block every thread there is for tasks.
+    /// They are determined once, by reading to the end: `waitUntilExit` in many concurrent tests can block every thread
+    /// available to tasks.
     private static let modules: Set<String> = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -36,12 +36,12 @@ package final class PythonPeer: Sendable {
         return Set(text.split(separator: "\n").map(String.init))
     }()
 
-    /// What has come, each line read once: a test that waits asks every few milliseconds.
+    /// The output so far; each line is parsed once, because a waiting test checks every few milliseconds.
     private struct Output: Sendable {
         var rest = Data()
         var lines: [JSONLine] = []
 
-        /// Reads the lines that are complete.
+        /// Parses the complete lines.
         mutating func parse() {
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let text = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
@@ -63,7 +63,7 @@ package final class PythonPeer: Sendable {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
             [Self.python, root.appendingPathComponent("Tests/Peers/\(script)").path] + arguments
-            // A test process that is killed leaves nothing behind.
+            // The peer ends when a test process is killed.
             + ["--until-eof"]
         input = Pipe()
         let printed = Pipe()
@@ -71,8 +71,8 @@ package final class PythonPeer: Sendable {
         process.standardOutput = printed
         output = Mutex(Output())
         try process.run()
-        // On a thread of its own: handlers of readability lose the end of what a process has said
-        // when it ends before they are called.
+        // A separate thread reads the output: readability handlers lose the end of it if the process ends before they
+        // are called.
         Thread.detachNewThread { [weak self] in
             while case let data = printed.fileHandleForReading.availableData, !data.isEmpty {
                 self?.output.withLock { $0.rest.append(data) }
@@ -83,11 +83,11 @@ package final class PythonPeer: Sendable {
     }
 
     deinit {
-        // Its monitor takes it down; waiting here would hold a thread that tasks need.
+        // Foundation's monitor reaps it. Waiting here would block a thread that tasks need.
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// What it has printed so far, one JSON object a line.
+    /// The output so far, one JSON object per line.
     package var lines: [JSONLine] {
         output.withLock { output in
             output.parse()
@@ -115,14 +115,14 @@ package final class PythonPeer: Sendable {
         return found
     }
 
-    /// Whether it lives, and what it has said so far.
+    /// The state of the process, and the size of its output.
     private var state: String {
         let (said, rest) = output.withLock { ($0.lines.count, $0.rest.count) }
         let life = process.isRunning ? "runs" : "ended with \(process.terminationStatus)"
         return "\(life), has said \(said) lines and \(rest) bytes of one more"
     }
 
-    /// The port it listens on.
+    /// Returns the port it listens on.
     package func port() async throws -> Int {
         let line = try await line("the peer listens", within: .seconds(20)) { $0["port"] != nil }
         return line["port"]?.int ?? 0

@@ -2,18 +2,18 @@ package import Poller
 package import PollerIdentity
 import Synchronization
 
-/// A channel that answers what a test told it to, and remembers what it was given.
+/// A channel that returns the results scripted by a test, and records its attempts.
 ///
-/// A class, because the test and the notifier share it.
+/// This is a class because the test and the notifier share it.
 package final class RecordingChannel: DeliveryChannel {
     /// One attempt as it arrived.
     package struct Attempt: Hashable, Sendable {
         package let event: Event
         package let target: DeliveryTarget
-        /// 1 for the first.
+        /// The number of the attempt, from 1.
         package let number: Int
 
-        /// Where it went.
+        /// The target URL.
         package var url: NotifyURL { target.url }
     }
 
@@ -29,7 +29,7 @@ package final class RecordingChannel: DeliveryChannel {
     private let isWanted: @Sendable (Event) -> Bool
     private let state = Mutex(State())
 
-    /// A channel that accepts everything until a test scripts something else.
+    /// Creates a channel that accepts everything until a test scripts other results.
     package init(
         schemes: Set<String> = ["https", "http"],
         timeout: Duration = .seconds(10),
@@ -44,7 +44,7 @@ package final class RecordingChannel: DeliveryChannel {
         self.isWanted = isWanted
     }
 
-    /// Sets what the next attempts come to; after them everything is delivered.
+    /// Sets the results of the next attempts; later ones are delivered.
     package func script(_ answers: [AttemptResult]) {
         state.withLock { $0.answers = answers }
     }

@@ -2,20 +2,20 @@ package import Poller
 package import PollerIdentity
 import Synchronization
 
-/// A tracer that remembers what it was told, and names spans in the order in which they begin.
+/// A tracer that records its spans and numbers them in the order in which they begin.
 ///
-/// A class, because the test and the handlers share it.
+/// This is a class because the test and the handlers share it.
 package final class RecordingTracer: WorkTracer {
-    /// A span as it was told.
+    /// A recorded span.
     package struct Span: Sendable {
         package let work: TracedWork
         package let context: TraceContext
         package let parent: TraceContext?
         package let link: TraceContext?
-        /// Nil until it has ended.
+        /// The facts; `nil` until the span has ended.
         package var facts: SpanFacts?
 
-        /// The text of a fact.
+        /// Returns the text of a fact.
         package func text(_ name: String) -> String? {
             guard case .text(let text)? = facts?.all.first(where: { $0.name == name })?.value else {
                 return nil
@@ -23,7 +23,7 @@ package final class RecordingTracer: WorkTracer {
             return text
         }
 
-        /// The number of a fact.
+        /// Returns the number of a fact.
         package func number(_ name: String) -> Int? {
             guard case .number(let number)? = facts?.all.first(where: { $0.name == name })?.value
             else { return nil }
@@ -44,10 +44,10 @@ package final class RecordingTracer: WorkTracer {
 
     private let begun = Mutex<[Span]>([])
 
-    /// One that was told nothing yet.
+    /// Creates a tracer without spans.
     package init() {}
 
-    /// The spans that have ended, in the order of their beginnings.
+    /// The spans that have ended, in the order in which they began.
     package var ended: [Span] { begun.withLock { $0.filter { $0.facts != nil } } }
 
     package func begin(
@@ -69,12 +69,12 @@ package final class RecordingTracer: WorkTracer {
 }
 
 extension Samples {
-    /// The example of the standard.
+    /// The example trace context of the W3C standard.
     package static var trace: TraceContext {
         known(TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
     }
 
-    /// A context of ids that a test has chosen.
+    /// Returns a context of ids that a test has chosen.
     fileprivate static func known(_ context: TraceContext?) -> TraceContext {
         guard let context else { preconditionFailure("the ids of a test are valid") }
         return context

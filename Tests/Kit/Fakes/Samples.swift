@@ -6,7 +6,7 @@ package import PollerIdentity
 package enum Samples {
     package static let start = Timestamp(ms: 1_795_165_200_125)
 
-    /// The event of what became of a chargeable source's charge.
+    /// Returns the event about the result of a chargeable source's charge.
     package static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
         let watch = Watch(
             WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
@@ -24,7 +24,7 @@ package enum Samples {
         )
     }
 
-    /// The event of a source that goes from `previous` to `status`.
+    /// Returns the event of a source that changes from `previous` to `status`.
     package static func event(
         _ source: String = "src_1",
         _ status: String = "chargeable",

@@ -3,16 +3,16 @@ package import Poller
 package import PollerIdentity
 import Synchronization
 
-/// An upstream that answers what a test told it to, and remembers who asked.
+/// An upstream that returns the results scripted by a test, and records its polls.
 ///
-/// Answers of a source are used in order, the last one for ever after. A class, because the test
-/// and the worker share it.
+/// The results of a source are used in order, and the last one is repeated. This is a class because the test and the
+/// worker share it.
 package final class ScriptedUpstream: Upstream {
     /// One poll as it arrived.
     package struct Call: Hashable, Sendable {
-        /// The watch as the worker held it.
+        /// The watch as the worker has it.
         package let watch: Watch
-        /// How long the worker was willing to wait.
+        /// The worker's timeout.
         package let timeout: Duration
     }
 
@@ -27,22 +27,22 @@ package final class ScriptedUpstream: Upstream {
     private let fallback: PollResult
     private let state = Mutex(State())
 
-    /// An upstream that answers `fallback` where it has no script.
+    /// Creates an upstream that returns `fallback` for sources without a script.
     package init(fallback: PollResult = .pending) {
         self.fallback = fallback
     }
 
-    /// Sets what the next polls of a source answer.
+    /// Sets the results of the next polls of a source.
     package func script(_ source: SourceID, _ answers: [PollResult]) {
         state.withLock { $0.answers[source] = answers }
     }
 
-    /// Lets polls of a source hang until ``release(_:)`` or until they are cancelled.
+    /// Holds polls of a source until ``release(_:)`` or until they are cancelled.
     package func hold(_ source: SourceID) {
         state.withLock { _ = $0.held.insert(source) }
     }
 
-    /// Lets the polls of a source go on.
+    /// Lets the held polls of a source continue.
     package func release(_ source: SourceID) {
         let released = state.withLock { state in
             state.held.remove(source)
@@ -55,7 +55,7 @@ package final class ScriptedUpstream: Upstream {
     /// Every poll so far, in order.
     package var calls: [Call] { state.withLock { $0.calls } }
 
-    /// The polls of one source so far.
+    /// Returns the polls of one source so far.
     package func calls(of source: SourceID) -> [Call] {
         calls.filter { $0.watch.key.source == source }
     }
@@ -96,10 +96,10 @@ package final class ScriptedUpstream: Upstream {
 }
 
 extension PollResult {
-    /// A source that waits for its customer.
+    /// The result for a source that waits for its customer.
     package static var pending: PollResult { .status("pending") }
 
-    /// An answer with a status and a small object.
+    /// Returns a result with a status and a small object.
     package static func status(_ status: String, final: Bool = false) -> PollResult {
         .observed(
             Observation(

@@ -1,11 +1,11 @@
 import Foundation
 package import JSONText
 
-/// Stripe's own words and example objects, which the tests of several targets read.
+/// Stripe's enumerations and example objects, which the tests of several targets read.
 ///
-/// They stand in `Tests/StripeAPITests/Fixtures`, each file with a member that says where it is from.
+/// They are in `Tests/StripeAPITests/Fixtures`, each file with a member that states its origin.
 package enum StripeFixtures {
-    /// All values of one of Stripe's enumerations, such as `payment_intent.status`.
+    /// Returns all values of one of Stripe's enumerations, such as `payment_intent.status`.
     package static func words(_ name: String) throws -> [String] {
         guard let words = try file("words").member(name)?.elements?.compactMap(\.string) else {
             throw ConformanceFailure(message: "words.json has no \(name)")
@@ -13,7 +13,7 @@ package enum StripeFixtures {
         return words
     }
 
-    /// The objects of a file below one of its members, by name and in order.
+    /// Returns the objects of a file below one of its members, by name and in order.
     package static func objects(_ file: String, _ group: String) throws -> [RawJSON.Member] {
         guard let objects = try self.file(file).member(group)?.members else {
             throw ConformanceFailure(message: "\(file).json has no \(group)")

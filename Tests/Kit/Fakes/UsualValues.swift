@@ -6,7 +6,7 @@ package import PollerQueue
 // Initialisers with default values for tests.
 
 extension WatchKey {
-    /// The key of a source by its name.
+    /// Creates the key of a source from its name.
     package init(
         _ source: String,
         of account: AccountID = .main,
@@ -17,7 +17,7 @@ extension WatchKey {
 }
 
 extension Watch {
-    /// A watch in its first run, with the standard policy.
+    /// Creates a watch in its first run, with the standard policy.
     package init(
         _ key: WatchKey,
         goal: WatchGoal = .settled,
@@ -54,7 +54,7 @@ extension Watch {
 }
 
 extension ClaimRequest {
-    /// A claim without limits of the lane.
+    /// Creates a claim without limits of the lane.
     package init(
         partition: Int,
         limit: Int = 100,
@@ -74,7 +74,7 @@ extension ClaimRequest {
 }
 
 extension Event {
-    /// An event that ends nothing, without delay between poll and record.
+    /// Creates an event that closes nothing, without delay between poll and record.
     package init(
         _ watch: Watch,
         of subject: EventSubject = .status,
@@ -106,7 +106,7 @@ extension Event {
 }
 
 extension LaneReport {
-    /// A lane that is neither limited, paused nor held.
+    /// Creates a lane that is not limited, paused or held.
     package init(
         _ lane: LaneID,
         waiting: Int = 0,

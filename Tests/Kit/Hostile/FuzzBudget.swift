@@ -1,16 +1,16 @@
 import Foundation
 
-/// How long a fuzz test runs, and from which seed.
+/// The duration of a fuzz test, and its seed.
 ///
-/// `POLLER_FUZZ_SECONDS` is the time of all fuzz tests of a target together: `ops/test` gives 20 s, `ops/test
-/// long` an hour. Without it a fuzz test runs for two seconds. `POLLER_FUZZ_SEED` repeats a run that failed.
+/// `POLLER_FUZZ_SECONDS` is the time of all fuzz tests of a target together: `ops/test` gives 20 s, `ops/test long` an
+/// hour. Without it a fuzz test runs for two seconds. `POLLER_FUZZ_SEED` repeats a run that failed.
 package struct FuzzBudget: Sendable {
     /// The seed of the random numbers; a failure must name it.
     package let seed: UInt64
     /// How long the test runs.
     package let span: Duration
 
-    /// The share of one of `fuzzers` tests.
+    /// Creates the budget of one of `fuzzers` tests.
     package init(oneOf fuzzers: Int) {
         let environment = ProcessInfo.processInfo.environment
         let seconds = environment["POLLER_FUZZ_SECONDS"].flatMap { Double($0) }
@@ -21,11 +21,11 @@ package struct FuzzBudget: Sendable {
 
     /// Runs `body` until the time is over, at least once.
     ///
-    /// - Returns: how often it ran.
+    /// - Returns: the number of runs.
     @discardableResult
     package func run(_ name: String, _ body: (inout SeededGenerator) throws -> Void) rethrows -> Int
     {
-        // A crash ends the process: the seed is printed before.
+        // A crash ends the process, so the seed is printed first.
         print("fuzz \(name): POLLER_FUZZ_SEED=\(seed)")
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: span)

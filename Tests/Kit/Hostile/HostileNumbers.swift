@@ -1,6 +1,6 @@
 import Foundation
 
-/// Values that a hostile upstream, client or archive writes where a number or a text is expected.
+/// Values that a hostile upstream, client or archive writes in place of a number or a text.
 package enum HostileNumbers {
     /// Numbers at the limits of the types that read them, and beyond.
     package static let numbers: [JSONTree] = [
@@ -11,7 +11,7 @@ package enum HostileNumbers {
         "-1e308", "1e400", "-1e400", "1e-400", "0.5", "-0.0", "1099.0",
     ].map { .raw($0) }
 
-    /// The least that each number of a large document is changed into.
+    /// The smallest set of values for each number of a large document.
     package static let extremes: [JSONTree] = [
         "-9223372036854775808", "9223372036854775807", "9007199254740991", "9007199254740993", "-1",
         "0", "1e308", "1e400", "0.5", "null",
@@ -24,17 +24,17 @@ package enum HostileNumbers {
         .raw("null"), .raw("true"), .array([]), .object([]),
     ]
 
-    /// A document that was changed, and how.
+    /// A changed document and its change.
     package struct Change: Sendable {
-        /// The member and its value.
+        /// The changed member and its value.
         package let name: String
         package let document: JSONTree
     }
 
-    /// Changes of one number of a document into some of `values`, and of all its numbers into each of them.
+    /// Returns changes of single numbers into some of `values`, and of all numbers into each of them.
     ///
-    /// Every number is changed in every run: into a share of the values that turns with the day, or into all of
-    /// them where `POLLER_FUZZ_SECONDS` gives an hour.
+    /// Every number is changed in every run: into a share of the values that changes from day to day, or into all of
+    /// them if `POLLER_FUZZ_SECONDS` gives an hour.
     package static func changes(
         of document: JSONTree,
         to values: [JSONTree] = numbers + others
@@ -62,13 +62,14 @@ package enum HostileNumbers {
 
     private static let day = Int(Date().timeIntervalSince1970 / 86_400)
 
-    /// Whether a short run takes the case of this number: one in `share`, which turns with the day.
+    /// Returns whether a short run takes the case with this number: one in `share`, which changes from day to day.
     package static func isTaken(_ number: Int, share: Int) -> Bool {
         isLongRun || (number + day) % share == 0
     }
 
-    /// Changes of one text of a document into a number; in a short run of a share of the texts that turns with the
-    /// day.
+    /// Returns changes of one text of a document into a number.
+    ///
+    /// A short run takes a share of the texts that changes from day to day.
     package static func numbersForTexts(in document: JSONTree) -> [Change] {
         let paths = document.paths { tree in
             if case .text = tree { true } else { false }
@@ -84,7 +85,7 @@ package enum HostileNumbers {
         return changes
     }
 
-    /// A document with one value in place of every number.
+    /// Returns a document with one value in place of every number.
     package static func allNumbers(of document: JSONTree, are value: JSONTree) -> Change {
         let changed = document.paths(where: \.isNumber).reduce(document) { tree, path in
             tree.replacing(path) { _ in value }

@@ -1,10 +1,10 @@
-/// Random damage to documents, which every reader must refuse or ignore.
+/// Random damage to documents, which every reader must reject or ignore.
 package enum JSONMutation {
-    /// Deeper than a reader should follow.
+    /// Nesting depths, including more than a reader should follow.
     private static let depths = [2, 16, 64]
     private static let lengths = [0, 1, 255, 4096, 70_000]
 
-    /// The bytes of a document with one to four random changes.
+    /// Returns the bytes of a document with one to four random changes.
     package static func mutated(
         _ document: JSONTree,
         using chance: inout some RandomNumberGenerator
@@ -14,7 +14,7 @@ package enum JSONMutation {
         return damaged(Array(tree.json.utf8), using: &chance)
     }
 
-    /// The bytes of a text, sometimes cut off, changed or no UTF-8.
+    /// Returns the bytes of a text, sometimes truncated, changed or not UTF-8.
     package static func damaged(
         _ bytes: [UInt8],
         using chance: inout some RandomNumberGenerator

@@ -9,7 +9,7 @@ package indirect enum JSONTree: Sendable {
     /// A number, `true`, `false` or `null`, as it is written.
     case raw(String)
 
-    /// Where a value is: the place of a child in its parent, from the root down.
+    /// The path of a value: the index of a child in its parent, from the root down.
     package typealias Path = [Int]
 
     /// Reads a document; `nil` for text that is not JSON.
@@ -30,7 +30,7 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
-    /// The values inside, in order.
+    /// The child values, in order.
     package var children: [JSONTree] {
         switch self {
         case .object(let members): members.map(\.value)
@@ -39,7 +39,7 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
-    /// Whether it is a number.
+    /// Whether the value is a number.
     package var isNumber: Bool {
         if case .raw(let text) = self {
             text.first.map { $0 == "-" || $0.isNumber } ?? false
@@ -48,7 +48,7 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
-    /// The value of a member; `nil` when there is none.
+    /// The value of a member; `nil` if there is none.
     package subscript(_ name: String) -> JSONTree? {
         get {
             guard case .object(let members) = self else { return nil }
@@ -67,7 +67,7 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
-    /// The paths of all values for which `isWanted` holds, the root's included.
+    /// Returns the paths of all values for which `isWanted` holds, including the root's.
     package func paths(where isWanted: (JSONTree) -> Bool) -> [Path] {
         var found: [Path] = []
         func visit(_ tree: JSONTree, _ path: Path) {
@@ -78,7 +78,7 @@ package indirect enum JSONTree: Sendable {
         return found
     }
 
-    /// The names along a path, for messages: `receiver.amount_received`.
+    /// Returns the names along a path, for messages: `receiver.amount_received`.
     package func name(of path: Path) -> String {
         var (tree, names) = (self, [String]())
         for place in path {
@@ -92,7 +92,7 @@ package indirect enum JSONTree: Sendable {
         return names.joined(separator: ".")
     }
 
-    /// The same with another value at a path.
+    /// Returns a copy with another value at a path.
     package func replacing(
         _ path: some Collection<Int>,
         by change: (JSONTree) -> JSONTree

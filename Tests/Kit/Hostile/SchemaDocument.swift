@@ -1,28 +1,29 @@
-/// Makes documents from JSON Schemas, so that a field which is added to a schema is tested without a word of
-/// its own.
+/// Generates documents from JSON Schemas.
+///
+/// So a new field of a schema is tested without a change of the test.
 package struct SchemaDocument: Sendable {
     private let components: JSONTree
 
-    /// Objects inside objects; a schema that contains itself ends there.
+    /// The most nested objects; a schema that contains itself ends there.
     private static let depthMax = 12
 
-    /// Makes documents from these components, an object of schemas by name.
+    /// Creates documents from these components, an object of schemas by name.
     package init(components: JSONTree) {
         self.components = components
     }
 
-    /// A document with every member that the component of a name has; `nil` for an unknown name.
+    /// Returns a document with every member of the named component; `nil` for an unknown name.
     package func document(_ name: String) -> JSONTree? {
         guard let schema = components[name] else { return nil }
         return value(of: schema, member: name, depth: 0)
     }
 
-    /// A document with every member that a schema has.
+    /// Returns a document with every member of a schema.
     package func document(of schema: JSONTree) -> JSONTree {
         value(of: schema, member: "", depth: 0)
     }
 
-    /// The words that a text member of a component may be.
+    /// Returns the values that a text member of a component may have.
     package func words(_ component: String, _ member: String) -> [String] {
         let words = components[component]?["properties"]?[member]?["enum"]?.children ?? []
         return words.compactMap(Self.text)
@@ -97,7 +98,7 @@ package struct SchemaDocument: Sendable {
         return schema["minimum"] ?? .raw("1099")
     }
 
-    /// The type that a schema names, the first of several that is not null.
+    /// Returns the type that a schema names, the first of several that is not null.
     private func type(of schema: JSONTree) -> String {
         if let name = schema["type"].flatMap(Self.text) { return name }
         let names = (schema["type"]?.children ?? []).compactMap(Self.text)

@@ -2,13 +2,13 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What a lane's attempts have told: its hold, its rate factor, its circuit.
+/// The results of a lane's attempts: its hold, its rate factor, its circuit.
 struct LaneHealth: Sendable {
     /// The worst of the failures of a batch.
     private enum Failed: Int, Comparable, Sendable {
         /// Only items that had failed before.
         case again
-        /// Our credentials were refused for another item, or the answer about it made no sense.
+        /// Our credentials were rejected for another item, or its response made no sense.
         case denied
         case silent
 
@@ -17,30 +17,30 @@ struct LaneHealth: Sendable {
 
     private let flaws: Set<QueueFlaw>
     private let circuit: CircuitHold
-    /// Nothing starts before this instant.
+    /// The time before which no item starts.
     private(set) var heldUntil = Timestamp(ms: 0)
-    /// Attempts in a row without a usable answer.
+    /// The number of attempts in a row without a usable response.
     private(set) var failures = 0
-    /// What the last of them met.
+    /// The kind of the last failure.
     private(set) var lastFailure: LaneFailure?
-    /// Of an endpoint: the first attempt that failed since one succeeded.
+    /// For an endpoint: the first failed attempt since the last success.
     private(set) var failingSince: Timestamp?
-    /// How often the circuit has opened since it was closed last.
+    /// How often the circuit has opened since it was last closed.
     private var opens = 0
     /// How many denials have held it since.
     private var denials = 0
     /// The factor at the last `slow`, and when its hold ends.
     private var slowed: (factor: Double, until: Timestamp)?
-    /// What the batch that is being committed has told since its last answer; nil without failures.
+    /// The failures of the current batch since its last response; `nil` without failures.
     private var failed: Failed?
 
-    /// A lane about which nothing is known.
+    /// Creates the health of a new lane.
     init(circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw> = []) {
         self.circuit = circuit
         self.flaws = flaws
     }
 
-    /// What a claim tells about it; what nobody has seen pass does not count against it.
+    /// Returns the failures that a claim reports; time without claims does not count against the lane.
     func trouble(_ gap: ClockGap) -> LaneTrouble? {
         if failingSince == nil, isProbed, !flaws.contains(.hidesOpenCircuits) {
             return LaneTrouble(failures: failures, since: Timestamp(ms: 0))
@@ -57,12 +57,12 @@ struct LaneHealth: Sendable {
         slowed = slowed.map { ($0.factor, $0.until + span) }
     }
 
-    /// Lets attempts go out at once, whatever holds them.
+    /// Allows attempts at once, regardless of any hold.
     mutating func endHold() {
         heldUntil = Timestamp(ms: 0)
     }
 
-    /// The share of the limit that holds at an instant, 1/32–1.
+    /// Returns the share of the limit at a time, 1/32–1.
     func factor(_ now: Timestamp) -> Double {
         guard let slowed else { return 1 }
         if flaws.contains(.neverRecoversFactor) { return slowed.factor }
@@ -70,10 +70,10 @@ struct LaneHealth: Sendable {
         return min(1, slowed.factor + recovered)
     }
 
-    /// Whether one item at a time finds out if the other side is back.
+    /// Whether one item at a time probes the other side.
     var isProbed: Bool { failures >= LaneSignal.failuresMax }
 
-    /// Takes in what one attempt says.
+    /// Applies the signal of one attempt.
     mutating func apply(_ signal: LaneSignal, now: Timestamp) {
         if circuit == .endpoint, failingSince == nil, signal.isTrouble { failingSince = now }
         lastFailure = signal.failure ?? lastFailure
@@ -90,7 +90,7 @@ struct LaneHealth: Sendable {
             let half = max(LaneSignal.factorMin, factor(now) / 2)
             let until = now + max(span, .zero)
             if let slowed, now < slowed.until, !flaws.contains(.halvesForEveryAnswer) {
-                // One burst of answers, one halving.
+                // A burst of responses halves the factor once.
                 self.slowed = (slowed.factor, max(slowed.until, until))
             } else {
                 slowed = (half, max(slowed?.until ?? until, until))
@@ -113,7 +113,7 @@ struct LaneHealth: Sendable {
         }
     }
 
-    /// Opens the circuit after a batch of signals, unless something holds the lane already.
+    /// Opens the circuit after a batch of signals, unless the lane is already held.
     mutating func endBatch(now: Timestamp) {
         defer { failed = nil }
         guard let failed, isProbed, now >= heldUntil, !flaws.contains(.neverOpens) else { return }
@@ -135,7 +135,7 @@ struct LaneHealth: Sendable {
 }
 
 extension LaneSignal {
-    /// What sort of failure it tells of; nil for none.
+    /// The kind of failure that the signal reports; `nil` for none.
     var failure: LaneFailure? {
         switch self {
         case .fine, .hold, .slow: nil
@@ -146,7 +146,7 @@ extension LaneSignal {
         }
     }
 
-    /// Whether it says that an attempt did not succeed; a hold of zero changes nothing.
+    /// Whether the signal reports an unsuccessful attempt; a hold of zero changes nothing.
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false

@@ -3,7 +3,7 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// How deliveries stand, and trying them again.
+/// Reading the state of deliveries, and retrying them.
 extension MemoryDeliveryQueue: DeliveryBook {
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
@@ -60,7 +60,9 @@ extension MemoryDeliveryQueue: DeliveryBook {
         )
     }
 
-    /// The newest first; of dead ones those that go on before those that came to rest, the last first.
+    /// Returns the position in a list, the newest first.
+    ///
+    /// Of dead ones, open deliveries come before quarantined ones, the most recently quarantined first.
     private static func place(
         of snapshot: DeliverySnapshot,
         _ item: MemoryItem<Record>,

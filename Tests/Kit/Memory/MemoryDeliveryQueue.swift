@@ -5,8 +5,8 @@ import Synchronization
 
 /// The queue of deliveries in memory.
 ///
-/// Every operation runs under one lock, so each is atomic as a script is. A class, because
-/// notifiers and tests share it.
+/// Every operation runs under one lock, so each is atomic like a script. This is a class because notifiers and tests
+/// share it.
 package final class MemoryDeliveryQueue: DeliveryQueue {
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
@@ -30,7 +30,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         }
     }
 
-    /// Partitions 0 ..< `partitions` exist.
+    /// The number of partitions, from 0 on.
     package let partitions: Int
     let flaws: Set<QueueFlaw>
     private let time: any StoreTime
@@ -40,7 +40,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     let ledger = Mutex(Ledger())
     let saved = Mutex<(MemoryQueue<Record>, Ledger)?>(nil)
 
-    /// An empty queue; `flaws` are mistakes it is to make.
+    /// Creates an empty queue; `flaws` are its planted mistakes.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
         self.time = time
         self.partitions = partitions
@@ -48,12 +48,12 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         queue = Mutex(MemoryQueue(partitions: partitions, circuit: .endpoint, flaws: flaws))
     }
 
-    /// The partition a lane lives in.
+    /// Returns the partition of a lane.
     package func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions)
     }
 
-    /// What is wrong inside; empty as long as the queue is sound.
+    /// Returns violated invariants; empty while the queue is sound.
     package func violations() -> [String] {
         queue.withLock { $0.partitions.flatMap { $0.faults() } }
     }
@@ -136,7 +136,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         return false
     }
 
-    /// How many of those that were accepted are kept of short numbers.
+    /// How many accepted events with short numbers are kept.
     private static var acceptedMax: Int { 5 }
 
     package func purge(
@@ -198,7 +198,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         queue.withLock { operation($0, time.now) }
     }
 
-    /// Runs one operation atomically, then tells who listens what it made ready.
+    /// Runs one operation atomically, then notifies subscribers of ready partitions.
     func attempting<Result: Sendable>(
         _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -221,9 +221,9 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 }
 
-/// What the queue knows of its past, and forgetting its last writes as a failover does.
+/// The ledger of marks, and losing the last writes as in a failover.
 extension MemoryDeliveryQueue: MarkLedger {
-    /// What was noted, partition by partition.
+    /// The recorded marks by partition.
     struct Ledger: Sendable {
         struct Note: Sendable {
             let history: String
@@ -259,14 +259,14 @@ extension MemoryDeliveryQueue: MarkLedger {
         }
     }
 
-    /// Remembers everything as it is, as a replica that falls behind has it.
+    /// Saves the current state, like a replica that falls behind.
     package func checkpoint() {
         let queue = reading { queue, _ in queue }
         let ledger = ledger.withLock(\.self)
         saved.withLock { $0 = (queue, ledger) }
     }
 
-    /// Forgets everything since the last checkpoint, as when that replica takes over.
+    /// Returns to the last checkpoint, as when that replica takes over.
     package func rewind() {
         guard let (queue, old) = saved.withLock(\.self) else { return }
         changing { present, _ in present = queue }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The registry of endpoints in memory, every operation under one lock.
 ///
-/// A class, because directories, routes and tests share it.
+/// This is a class because directories, routes and tests share it.
 package final class MemoryEndpointStore: EndpointStore {
     private struct Record: Sendable {
         var endpoint: Endpoint
@@ -25,7 +25,7 @@ package final class MemoryEndpointStore: EndpointStore {
         var removed: [EndpointID: Int64] = [:]
         var requests: [String: Made] = [:]
 
-        /// The other endpoint of its account that has the name of this one.
+        /// Returns the other endpoint of the account with the name of this one.
         func holder(ofNameOf endpoint: Endpoint) -> EndpointID? {
             guard let name = endpoint.name else { return nil }
             return records.values.map(\.endpoint).first { other in
@@ -49,8 +49,9 @@ package final class MemoryEndpointStore: EndpointStore {
     private let flaws: Set<EndpointFlaw>
     private let state = Mutex(State())
 
-    /// An empty registry; `page` is how many endpoints it tells at once, `flaws` are mistakes it
-    /// is to make.
+    /// Creates an empty registry.
+    ///
+    /// `page` is the number of endpoints returned at once, and `flaws` are its planted mistakes.
     package init(
         time: any StoreTime,
         countMax: Int = Endpoint.countMax,
@@ -72,7 +73,7 @@ package final class MemoryEndpointStore: EndpointStore {
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
         state.withLock { state in
-            // It remembers every one removed, so only a version it never had begins anew.
+            // It remembers every removed endpoint, so a reader starts over only with an unknown version.
             let isBeginning = version > state.version || (version == 0 && !isContinuing)
             let isReset = isBeginning && !flaws.contains(.neverBeginsAnew)
             let since = isReset ? 0 : version

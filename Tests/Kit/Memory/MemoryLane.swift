@@ -2,13 +2,12 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// One lane of an in-memory partition: its two wheels of waiting items, its limits and what its
-/// attempts have told.
+/// One lane of an in-memory partition: its two schedules, its limits and the results of its attempts.
 struct MemoryLane: Sendable {
-    /// When a lane was served last; one that is still overdue then goes behind the others.
+    /// When a lane was last served; a lane that is still overdue then moves behind the others.
     struct Turn: Sendable {
         var servedAt = Timestamp(ms: 0)
-        /// Orders lanes served in the same millisecond.
+        /// The order of lanes served in the same millisecond.
         var number = 0
     }
 
@@ -16,11 +15,11 @@ struct MemoryLane: Sendable {
     private let circuit: CircuitHold
     private(set) var urgent = MemoryWheel()
     private(set) var rest = MemoryWheel()
-    /// Items leased now.
+    /// The number of leased items.
     var inFlight = 0
-    /// The limit an operator has set; nil for the default.
+    /// The limit an operator has set; `nil` for the default.
     var ownLimit: LaneLimit? {
-        // What the old limit has put off is free again; what is in flight still counts.
+        // Starts delayed by the old limit are allowed again. Items in flight still count.
         didSet {
             rate = LaneRate()
             notBefore = Timestamp(ms: 0)
@@ -29,44 +28,44 @@ struct MemoryLane: Sendable {
     var isPaused = false
     var health: LaneHealth
     private var rate = LaneRate()
-    /// What its rate has put the next start off to, as the last claim left it.
+    /// The time to which its rate has delayed the next start, as of the last claim.
     private var notBefore = Timestamp(ms: 0)
     private var turns: [Bool: Turn] = [:]
 
-    /// An empty lane.
+    /// Creates an empty lane.
     init(circuit: CircuitHold, flaws: Set<QueueFlaw>) {
         self.flaws = flaws
         self.circuit = circuit
         health = LaneHealth(circuit: circuit, flaws: flaws)
     }
 
-    /// Whether it holds something or has settings of its own.
+    /// Whether it has items or settings of its own.
     var isKnown: Bool { waiting > 0 || inFlight > 0 || ownLimit != nil || isPaused }
 
-    /// How many items wait.
+    /// The number of waiting items.
     var waiting: Int { urgent.count + rest.count }
 
     // MARK: Wheels
 
     func wheel(isUrgent: Bool) -> MemoryWheel { isUrgent ? urgent : rest }
 
-    /// Puts an item into a wheel.
+    /// Adds an item to a schedule.
     mutating func insert(_ place: MemoryWheel.Place, isUrgent: Bool) {
         if isUrgent { urgent.insert(place) } else { rest.insert(place) }
     }
 
-    /// Takes an item out of a wheel.
+    /// Removes an item from a schedule.
     mutating func remove(_ place: MemoryWheel.Place, isUrgent: Bool) {
         if isUrgent { urgent.remove(place) } else { rest.remove(place) }
     }
 
-    /// Empties both wheels.
+    /// Empties both schedules.
     mutating func removeAll() {
         urgent = MemoryWheel()
         rest = MemoryWheel()
     }
 
-    /// How many items are served before one that waits.
+    /// Returns how many items are served before a waiting one.
     func ahead(of place: MemoryWheel.Place, isUrgent: Bool, now: Timestamp) -> Int {
         isUrgent
             ? urgent.count(before: place)
@@ -85,12 +84,12 @@ struct MemoryLane: Sendable {
 
     // MARK: Limits
 
-    /// The limit that holds, given the default.
+    /// Returns the effective limit, given the default.
     func limit(_ common: LaneLimit) -> LaneLimit {
         flaws.contains(.ignoresOwnLimits) ? common : ownLimit ?? common
     }
 
-    /// How many items may be leased at once.
+    /// Returns how many items may be leased at once.
     func slots(_ common: LaneLimit, _ now: Timestamp) -> Int {
         if health.isProbed {
             if flaws.contains(.neverProbes) { return 0 }
@@ -99,8 +98,9 @@ struct MemoryLane: Sendable {
         return max(1, Int(Double(limit(common).inFlightMax) * health.factor(now)))
     }
 
-    /// When a wheel's earliest item may start; nil when none waits, every slot is taken, or the
-    /// lane is paused.
+    /// Returns when a schedule's earliest item may start.
+    ///
+    /// Returns `nil` if no item waits, every slot is taken, or the lane is paused.
     func start(isUrgent: Bool, _ common: LaneLimit, _ now: Timestamp) -> Timestamp? {
         guard let head = wheel(isUrgent: isUrgent).head, inFlight < slots(common, now),
             !isPaused || flaws.contains(.ignoresPauses)
@@ -110,13 +110,13 @@ struct MemoryLane: Sendable {
         return max(head.due, health.heldUntil, allowed)
     }
 
-    /// Before which nothing has been let start; nil when nothing has put it off.
+    /// The time before which no start was allowed; `nil` without a delay.
     var putOffUntil: Timestamp? {
         let latest = max(notBefore, health.heldUntil)
         return latest.ms > 0 ? latest : nil
     }
 
-    /// Takes a wheel's earliest item, which starts at an instant.
+    /// Claims a schedule's earliest item, which starts at the given time.
     mutating func takeHead(
         isUrgent: Bool,
         _ common: LaneLimit,
@@ -132,16 +132,16 @@ struct MemoryLane: Sendable {
 
     // MARK: Turns
 
-    /// When the lane was served last in one of the lists.
+    /// Returns when the lane was last served in one of the lists.
     func turn(isUrgent: Bool) -> Turn { turns[isUrgent] ?? Turn() }
 
-    /// Puts the lane behind those that wait.
+    /// Moves the lane behind those that wait.
     mutating func served(isUrgent: Bool, _ number: Int, _ now: Timestamp) {
         if flaws.contains(.servesInNoTurns) { return }
         turns[isUrgent] = Turn(servedAt: now, number: number)
     }
 
-    /// Lets a stopped lane go on as if nothing had happened.
+    /// Resumes a stopped lane with its state reset.
     mutating func resume() {
         isPaused = false
         health = LaneHealth(circuit: circuit, flaws: flaws)
@@ -150,15 +150,14 @@ struct MemoryLane: Sendable {
 
 /// The generic cell rate algorithm (ITU-T I.371) in microseconds.
 ///
-/// Holds one number, the theoretical arrival time: when the next item would start if all came
-/// evenly. One may start `burst − 1` intervals earlier than that. A lane that has been slowed
-/// down charges longer intervals, but its tolerance stays that of the full rate: so no window
-/// ever holds more than rate and burst allow, and what is allowed next does not depend on when
-/// one asks.
+/// It stores one number, the theoretical arrival time: when the next item would start if all came evenly. An item may
+/// start `burst − 1` intervals earlier. A slowed lane charges longer intervals, but its tolerance stays that of the
+/// full rate. So no window ever has more starts than rate and burst allow, and the next allowed start does not depend
+/// on when it is computed.
 struct LaneRate: Hashable, Sendable {
     private var arrivalUs: Int64 = 0
 
-    /// The earliest next start, in whole milliseconds rounded up.
+    /// Returns the earliest next start, in whole milliseconds rounded up.
     func allows(_ limit: LaneLimit) -> Timestamp {
         let interval = Int64(limit.intervalUs)
         guard interval > 0 else { return Timestamp(ms: 0) }
@@ -171,34 +170,34 @@ struct LaneRate: Hashable, Sendable {
         arrivalUs = max(0, arrivalUs + span.ms * 1000)
     }
 
-    /// Counts an item that starts at an instant, at a share of the full rate.
+    /// Counts an item that starts at a time, at a share of the full rate.
     mutating func take(_ limit: LaneLimit, factor: Double, at start: Timestamp) {
         let interval = Int64((Double(limit.intervalUs) / factor).rounded())
         arrivalUs = max(arrivalUs, start.ms * 1000) + interval
     }
 }
 
-/// A span that no claim has seen pass: every process was down, or the clock was set forward.
+/// A span without claims: every process was down, or the clock was set forward.
 ///
-/// Nothing ends by it alone: what was due to end in it has left what it had left before.
+/// Nothing expires because of it alone: deadlines in it keep the time that was left before.
 struct ClockGap: Hashable, Sendable {
     var span = Duration.zero
-    /// By the clock as it stands since.
+    /// Its end by the current clock.
     var end = Timestamp(ms: 0)
 
-    /// What of it lies ahead of a clock that was set back has not passed after all.
+    /// Removes the part that is in the future of a clock that was set back.
     mutating func undo(at now: Timestamp) {
         guard end > now else { return }
         span = max(.zero, span - (end - now))
         end = now
     }
 
-    /// Whether an instant is one that nobody has seen.
+    /// Returns whether a time is in the gap.
     func holds(_ instant: Timestamp) -> Bool {
         instant <= end && instant + span > end
     }
 
-    /// The instant before which things are older than a span.
+    /// Returns the time before which items are older than a span.
     func olderThan(_ age: Duration, at now: Timestamp) -> Timestamp {
         let limit = now + (.zero - age)
         return limit < end ? limit + (.zero - span) : limit

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Named requests in memory, every operation under one lock.
 ///
-/// A class, because middleware and tests share it.
+/// This is a class because middleware and tests share it.
 package final class MemoryNamedRequests: NamedRequests {
     private struct Record: Sendable {
         let fingerprint: String
@@ -20,21 +20,21 @@ package final class MemoryNamedRequests: NamedRequests {
     private let time: any StoreTime
     private let records = Mutex<[String: Record]>([:])
 
-    /// No requests.
+    /// Creates an empty store.
     package init(time: any StoreTime) {
         self.time = time
     }
 
-    /// How many are known: claimed or answered.
+    /// The number of claimed or answered requests.
     package var count: Int { records.withLock(\.count) }
 
-    /// Every answer that is kept, as it is kept.
+    /// Every stored response, in its stored form.
     package var answers: [[UInt8]] { records.withLock { $0.values.compactMap(\.answer) } }
 
-    /// Forgets everything, as a day does.
+    /// Removes all requests, as after a day.
     package func forget() { records.withLock { $0 = [:] } }
 
-    /// Ends every lease, as time does.
+    /// Ends every lease, as when time passes.
     package func endLeases() {
         records.withLock { records in
             for name in records.keys { records[name]?.endsAt = Timestamp(ms: 0) }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One partition of an in-memory outbox: a stream with one consumer group.
 struct MemoryOutbox: Sendable {
-    /// An entry's place: `<ms>-<n>`.
+    /// An entry's position: `<ms>-<n>`.
     private struct Position: Hashable, Comparable, Sendable, CustomStringConvertible {
         let ms: Int64
         let n: Int64
@@ -15,7 +15,7 @@ struct MemoryOutbox: Sendable {
             self.n = n
         }
 
-        /// Reads `<ms>-<n>` or `<ms>`; nil when the text is neither.
+        /// Reads `<ms>-<n>` or `<ms>`; `nil` for other text.
         init?(_ text: String) {
             let parts = text.split(separator: "-", maxSplits: 1)
             guard let first = parts.first, let ms = Int64(first) else { return nil }
@@ -35,7 +35,7 @@ struct MemoryOutbox: Sendable {
         }
     }
 
-    /// What the consumer group knows about an entry.
+    /// The state of an entry in the consumer group.
     private enum Delivered: Hashable, Sendable {
         case never
         case at(Timestamp, OwnerID)
@@ -51,21 +51,21 @@ struct MemoryOutbox: Sendable {
     private let partition: Int
     private let flaws: Set<QueueFlaw>
     private var kept: [Kept] = []
-    /// How far marking has come with entries.
+    /// The marking progress of entries.
     private(set) var positions: [String: FanOutPosition] = [:]
     private var newest = Position(ms: 0, n: 0)
     private var trimmed = Position(ms: 0, n: 0)
 
-    /// An empty stream.
+    /// Creates an empty stream.
     init(partition: Int, flaws: Set<QueueFlaw>) {
         self.partition = partition
         self.flaws = flaws
     }
 
-    /// The number of entries kept.
+    /// The number of stored entries.
     var count: Int { kept.count }
 
-    /// The number of entries nobody has acknowledged.
+    /// The number of unacknowledged entries.
     var unacknowledgedCount: Int { kept.count { $0.delivered != .acknowledged } }
 
     /// Adds an event.
@@ -82,7 +82,7 @@ struct MemoryOutbox: Sendable {
         kept.append(Kept(position: newest, entry: entry))
     }
 
-    /// Hands out entries nobody has acknowledged and nobody else is at work on.
+    /// Assigns entries that are neither acknowledged nor in progress at another consumer.
     mutating func handOut(
         to consumer: OwnerID,
         idle: Duration,
@@ -106,19 +106,19 @@ struct MemoryOutbox: Sendable {
         return OutboxRead(fresh: fresh, abandoned: abandoned)
     }
 
-    /// The entries with these ids that are kept.
+    /// Returns the stored entries with these ids.
     func entries(_ ids: [String]) -> [OutboxEntry] {
         kept.filter { ids.contains($0.entry.id) }.map(\.entry)
     }
 
-    /// Takes an entry out, as if it had been acknowledged; nil when it is not kept.
+    /// Removes an entry as if it had been acknowledged; `nil` if it is not stored.
     mutating func remove(_ id: String) -> OutboxEntry? {
         guard let index = kept.firstIndex(where: { $0.entry.id == id }) else { return nil }
         positions[id] = nil
         return kept.remove(at: index).entry
     }
 
-    /// Begins the idleness of entries anew that a consumer is at work on; the ids of those it has no more.
+    /// Resets the idle time of entries that a consumer processes; returns the ids it no longer has.
     mutating func hold(
         _ entries: [PendingEntry],
         by consumer: OwnerID,
@@ -140,8 +140,9 @@ struct MemoryOutbox: Sendable {
         return lost
     }
 
-    /// Marks entries as dealt with; unknown ids are of entries long gone, and what was never
-    /// handed out cannot be.
+    /// Acknowledges entries.
+    ///
+    /// Unknown ids belong to entries that are gone. Entries that were never assigned cannot be acknowledged.
     mutating func acknowledge(_ ids: Set<String>) {
         for index in kept.indices where ids.contains(kept[index].entry.id) {
             guard kept[index].delivered != .never else { continue }
@@ -150,18 +151,18 @@ struct MemoryOutbox: Sendable {
         }
     }
 
-    /// When the oldest entry was recorded that nobody has acknowledged; nil when there is none.
+    /// When the oldest unacknowledged entry was recorded; `nil` if there is none.
     var settled: Timestamp? {
         kept.first { $0.delivered != .acknowledged }.map { Timestamp(ms: $0.position.ms) }
     }
 
-    /// Entries after a position; nil when the position is no id.
+    /// Returns entries after a position; `nil` if the position is not an id.
     func entries(after position: String, limit: Int) -> [OutboxEntry]? {
         guard let position = Position(position) else { return nil }
         return kept.lazy.filter { $0.position > position }.prefix(max(limit, 0)).map(\.entry)
     }
 
-    /// The event of an entry; nil when it is no longer kept.
+    /// Returns the event of an entry; `nil` if it is no longer stored.
     func event(_ id: String) -> Event? {
         guard let position = Position(id) else { return nil }
         // Ascending, as entries were added.
@@ -182,7 +183,7 @@ struct MemoryOutbox: Sendable {
         )
     }
 
-    /// Drops the oldest entries up to the first that is young or unacknowledged.
+    /// Drops the oldest entries up to the first that is recent or unacknowledged.
     mutating func trim(before instant: Timestamp) {
         let sparesUnread = !flaws.contains(.trimsUnacknowledged)
         let count =
@@ -208,12 +209,12 @@ extension OutboxEntry {
     }
 }
 
-/// Tells every listener that something happened in a partition.
+/// Notifies every subscriber of a change in a partition.
 ///
-/// Lossy like Redis' pub/sub: a listener who is slow loses the oldest news and is told so by a
-/// nil. A class, because a store and its listeners' ends share it.
+/// It is lossy like Redis' pub/sub: a slow subscriber loses the oldest notifications and receives a `nil` instead. This
+/// is a class because a store and its subscribers share it.
 final class NewsStreams: Sendable {
-    /// News kept for a slow listener; each says only "look there", so a few are enough.
+    /// The notifications kept for a slow subscriber; each only names a partition, so a few are enough.
     private let bufferMax = 64
     private let state = Mutex(State())
 
@@ -222,7 +223,7 @@ final class NewsStreams: Sendable {
         var listeners: [Int: AsyncStream<Int?>.Continuation] = [:]
     }
 
-    /// News from now on.
+    /// Returns notifications from now on.
     func stream() -> AsyncStream<Int?> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int?.self,
@@ -239,7 +240,7 @@ final class NewsStreams: Sendable {
         return stream
     }
 
-    /// Tells all listeners to look into the partitions.
+    /// Notifies all subscribers of changes in the partitions.
     func send(_ partitions: some Sequence<Int>) {
         let listeners = state.withLock { Array($0.listeners.values) }
         for partition in partitions {
@@ -249,7 +250,7 @@ final class NewsStreams: Sendable {
         }
     }
 
-    /// Tells all listeners that news may have been lost.
+    /// Notifies all subscribers that notifications may have been lost.
     func sendLoss() {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(nil) }
     }

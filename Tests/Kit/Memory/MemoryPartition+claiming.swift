@@ -3,11 +3,12 @@ import PollerIdentity
 import PollerQueue
 
 extension MemoryPartition {
-    /// Ended leases a claim puts back, so that one claim after a great crash stays short.
+    /// The most expired leases that a claim recovers, so that a claim after a big crash stays short.
     private static var recoveriesMax: Int { 128 }
 
-    /// Puts ended leases back, then takes due items: four of the urgent list to one of the rest,
-    /// lane by lane in each.
+    /// Recovers expired leases, then claims due items.
+    ///
+    /// It takes four urgent items to one normal item, lane by lane in each list.
     mutating func claim(_ request: ClaimRequest, now: Timestamp) -> Claim<ItemID> {
         limit = request.lane
         let recovered = recover(now)
@@ -17,8 +18,7 @@ extension MemoryPartition {
             !readyLanes(isUrgent: $0, round).isEmpty
         }
         if isContested { contests += 1 }
-        // What is bounded by its lane and not by the claim is shared by turns: every fifth claim
-        // begins with the rest.
+        // Items limited by their lane instead of the claim alternate: every fifth claim begins with normal items.
         if isContested, contests % 5 == 0, !flaws.contains(.starvesTheRest) {
             serve(isUrgent: false, upTo: round.room < 5 ? round.room : fifth, &round)
             serve(isUrgent: true, upTo: round.room, &round)
@@ -63,8 +63,9 @@ extension MemoryPartition {
         return ended.count
     }
 
-    /// Serves one list until so many places are used or nothing in it is ready: a fair share of
-    /// what is left for each lane, and again in further rounds.
+    /// Serves one list until `placesMax` items are claimed or none is ready.
+    ///
+    /// Each lane gets a fair share of the remaining slots, and more in further rounds.
     private mutating func serve(isUrgent: Bool, upTo placesMax: Int, _ round: inout ClaimRound) {
         let end = round.leases.count + placesMax
         while true {
@@ -79,7 +80,7 @@ extension MemoryPartition {
         }
     }
 
-    /// Lanes that may be claimed from, the longest ready or longest unserved first.
+    /// Returns lanes that may be claimed from, the longest ready or longest unserved first.
     private func readyLanes(isUrgent: Bool, _ round: ClaimRound) -> [LaneID] {
         lanes.compactMap { id, lane -> (LaneID, Timestamp, Int)? in
             guard let ready = lane.start(isUrgent: isUrgent, limit, round.now),
@@ -107,7 +108,7 @@ extension MemoryPartition {
             var item = items[place.id]
         {
             guard round.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
-                // It keeps its turn too, and so comes first in one of the next claims.
+                // It also keeps its turn, and so comes first in one of the next claims.
                 return round.leave(.init(lane: lane, isUrgent: isUrgent))
             }
             let startsAt = max(ready, now)

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 
 extension MemoryPartition {
-    /// Counts for operators.
+    /// Returns counts for operators.
     func stats(now: Timestamp) -> StoreStats {
         var stats = StoreStats()
         for item in items.values {
@@ -26,7 +26,7 @@ extension MemoryPartition {
         return stats
     }
 
-    /// How a lane stands; nil when it holds nothing and has no settings.
+    /// Returns the state of a lane; `nil` if it is empty and has no settings.
     func report(_ id: LaneID, now: Timestamp) -> LaneReport? {
         guard let lane = lanes[id], lane.isKnown else { return nil }
         let health = lane.health
@@ -49,7 +49,7 @@ extension MemoryPartition {
         )
     }
 
-    /// All lanes that hold something or have settings, the longest overdue first.
+    /// Returns all lanes that have items or settings, the longest overdue first.
     func reports(now: Timestamp) -> [LaneReport] {
         let never = Timestamp(ms: .max)
         return lanes.keys.compactMap { report($0, now: now) }
@@ -59,7 +59,7 @@ extension MemoryPartition {
             }
     }
 
-    /// What is wrong inside, one sentence each; empty as long as the store is sound.
+    /// Returns violated invariants, one sentence each; empty while the store is sound.
     func faults() -> [String] {
         var found: [String] = []
         var dead: Set<ItemID> = []
@@ -94,7 +94,7 @@ extension MemoryPartition {
         return found.sorted()
     }
 
-    /// The places of waiting items as the items themselves tell them.
+    /// Returns the schedule entries of waiting items, according to the items.
     private func waiting() -> (
         urgent: [LaneID: Set<MemoryWheel.Place>],
         rest: [LaneID: Set<MemoryWheel.Place>]

@@ -2,14 +2,14 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// One partition of an in-memory queue: the semantics of the seams, without any I/O.
+/// One partition of an in-memory queue: the semantics of the store protocols, without any I/O.
 ///
-/// An item is in exactly one place: in one of its lane's wheels (waiting), among the leases, or
-/// closed. Every mutating function leaves it so; ``faults()`` checks it.
+/// An item is in exactly one place: in one of its lane's schedules (waiting), among the leases, or closed. Every
+/// mutating function preserves this; ``faults()`` checks it.
 struct MemoryPartition<Record: Sendable>: Sendable {
     typealias Item = MemoryItem<Record>
 
-    /// Items a purge forgets in one go.
+    /// The number of items removed by one purge.
     private let purgeMax = 100
 
     let number: Int
@@ -20,33 +20,33 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     var leaseEnds: [ItemID: Timestamp] = [:]
     /// Items closed as dead, in the order of closing.
     var quarantine: [ItemID] = []
-    /// The limit of the last claim, by which readiness is judged between claims.
+    /// The limit of the last claim, which decides readiness between claims.
     var limit = LaneLimit.unlimited
-    /// What the last claim or wake told; nil when that was "empty".
+    /// The ready time of the last claim or wake; `nil` if that was "empty".
     var told: Timestamp?
-    /// Whether a leased item was marked since somebody was told: its result must not wait for company.
+    /// Whether a leased item was marked since the last notification: its commit must not wait for a batch.
     private var isMarked = false
-    /// Counts the turns of lanes.
+    /// A count of the turns of lanes.
     var turns = 0
-    /// Counts the claims that found both urgent items and others.
+    /// A count of the claims that found both urgent and normal items.
     var contests = 0
-    /// The last span that nobody has seen pass.
+    /// The last span without claims.
     private(set) var gap = ClockGap()
 
-    /// An empty partition.
+    /// Creates an empty partition.
     init(number: Int, circuit: CircuitHold, flaws: Set<QueueFlaw>) {
         self.number = number
         self.circuit = circuit
         self.flaws = flaws
     }
 
-    /// A lane, made when it is missing.
+    /// The lane with an ID, created if it is missing.
     subscript(lane: LaneID) -> MemoryLane {
         get { lanes[lane] ?? MemoryLane(circuit: circuit, flaws: flaws) }
         _modify { yield &lanes[lane, default: MemoryLane(circuit: circuit, flaws: flaws)] }
     }
 
-    /// The earliest instant a claim may find something, or nil when the partition is empty.
+    /// Returns the earliest time at which a claim may find an item, or `nil` if the partition is empty.
     func nextReady(_ now: Timestamp) -> Timestamp? {
         let starts = lanes.values.flatMap { lane in
             [true, false].compactMap { lane.start(isUrgent: $0, limit, now) }
@@ -54,14 +54,14 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         return [starts.min(), leaseEnds.values.min()].compactMap(\.self).min()
     }
 
-    /// Whether something became ready earlier than anybody was told; says so once.
+    /// Returns whether an item became ready earlier than announced; true only once.
     mutating func takeNews(_ now: Timestamp) -> Bool {
         guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
         told = ready
         return true
     }
 
-    /// Whether a leased item was marked; says so once.
+    /// Returns whether a leased item was marked; true only once.
     mutating func takeMark() -> Bool {
         defer { isMarked = false }
         return isMarked
@@ -71,8 +71,8 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     /// Follows a clock that was set forward or back.
     ///
-    /// Set back, what waits, is leased or held moves with it, and nothing has changed. Set forward,
-    /// that comes too early, which does no harm; what would end by itself waits for it to pass.
+    /// If it was set back, schedules, leases and holds move with it, and nothing has changed. If it was set forward,
+    /// they end too early, which does no harm; deadlines are extended by the gap.
     mutating func follow(_ span: Duration, to now: Timestamp) {
         guard span < .zero else {
             if !flaws.contains(.endsThingsInGaps) { gap = ClockGap(span: span, end: now) }
@@ -88,14 +88,14 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     // MARK: Ending a lease
 
-    /// How a lease stands.
+    /// Returns the state of a lease.
     func standing(of ref: LeaseRef) -> LeaseStanding {
         guard let item = items[ref.id] else { return .lost }
         if flaws.contains(.takesStaleCommits), case .leased = item.phase { return .held }
         return item.standing(of: ref)
     }
 
-    /// Ends a held lease with a verdict.
+    /// Ends a valid lease with a verdict.
     mutating func settle(
         _ id: ItemID,
         _ verdict: Verdict,
@@ -121,19 +121,19 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         }
     }
 
-    /// Judges the circuits after a batch of commits.
+    /// Updates the circuits after a batch of commits.
     mutating func endBatch(now: Timestamp) {
         for lane in lanes.keys { self[lane].health.endBatch(now: now) }
     }
 
-    /// Ends a held lease as if it had never been.
+    /// Ends a valid lease as if it had never existed.
     mutating func giveBack(_ id: ItemID, now: Timestamp) {
         guard let item = items[id], case .leased(let lease) = item.phase else { return }
         endLease(id, item)
         putBack(id, item, lease, now: now)
     }
 
-    /// Puts an item back into the wheel it came from, or among the urgent after a hint.
+    /// Puts an item back into its schedule, or into the urgent one after a hint.
     mutating func putBack(_ id: ItemID, _ item: Item, _ lease: Item.MemoryLease, now: Timestamp) {
         let due = lease.hinted ? min(lease.due, now) : lease.due
         wait(id, item, due: due, isUrgent: lease.isUrgent || lease.hinted)
@@ -153,16 +153,16 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         wait(id, item, due: now, isUrgent: isUrgent)
     }
 
-    /// Replaces what an item's owner keeps in it.
+    /// Replaces the record of an item.
     mutating func update(_ id: ItemID, _ change: (inout Record) -> Void) {
         guard var item = items[id] else { return }
         change(&item.record)
         items[id] = item
     }
 
-    /// Makes an item due now, at once or after its lease; a closed one opens again.
+    /// Makes an item due now, at once or after its lease; a closed one is reopened.
     ///
-    /// Unless it `isUrgent`, it keeps the wheel that it waits in.
+    /// Unless it `isUrgent`, it stays in its schedule.
     mutating func makeDue(_ id: ItemID, isUrgent: Bool = true, now: Timestamp) {
         guard var item = items[id] else { return }
         switch item.phase {
@@ -181,7 +181,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         }
     }
 
-    /// Closes an open item; a lease of it is lost.
+    /// Closes an open item; its lease is lost.
     mutating func cancel(_ id: ItemID, _ reason: ClosedReason, now: Timestamp) {
         guard var item = items[id] else { return }
         switch item.phase {
@@ -194,7 +194,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         close(id, item, reason, now)
     }
 
-    /// Takes an item out of quarantine, closed for another reason from then on; false when it is not there.
+    /// Removes an item from quarantine and changes its close reason; false if it is not quarantined.
     mutating func dismiss(_ id: ItemID, as reason: ClosedReason) -> Bool {
         guard var item = items[id], case .closed(.dead, let at) = item.phase else { return false }
         quarantine.removeAll { $0 == id }
@@ -203,7 +203,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         return true
     }
 
-    /// Ends the lease of an item, whose result would not follow what was recorded: it is due now.
+    /// Ends the lease of an item, whose result would not follow the recorded event: it is due now.
     mutating func interrupt(_ id: ItemID, now: Timestamp) {
         guard var item = items[id], case .leased = item.phase else { return }
         endLease(id, item)
@@ -211,7 +211,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         wait(id, item, due: now, isUrgent: true)
     }
 
-    /// Changes the records of items closed at or before an instant.
+    /// Changes the records of items closed at or before a time.
     mutating func change(closedUpTo instant: Timestamp, _ change: (inout Record) -> Void) {
         for (id, item) in items {
             guard case .closed(_, let at) = item.phase, at <= instant else { continue }
@@ -219,10 +219,10 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         }
     }
 
-    /// Forgets some items closed at or before an instant; true when there may be more.
+    /// Removes some items closed at or before a time; true if there may be more.
     ///
-    /// `spare` says from when the age of an item is to be counted instead, where it is to stay, and
-    /// takes from it what it need not keep.
+    /// `spare` returns from when the age of an item counts if the item must stay, and removes the data it need not
+    /// keep.
     mutating func purge(
         closedAt instant: Timestamp,
         sparing spare: (inout Record, ClosedReason) -> Timestamp? = { _, _ in nil }
@@ -274,13 +274,12 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 }
 
-/// What one claim has taken so far, and what it may still take.
+/// The items claimed so far by one claim, and the number left.
 ///
-/// An item that ended several holders is handed out in small company, then alone, so that the
-/// guilty one is found. One that may not be taken now keeps its place: it blocks its wheel until
-/// a claim that begins with it.
+/// An item that killed several workers is claimed in small batches, then alone, so that the cause is found. An item
+/// that may not be claimed now stays first: it blocks its schedule until a claim that begins with it.
 struct ClaimRound: Sendable {
-    /// A wheel of a lane.
+    /// A schedule of a lane.
     struct WheelID: Hashable, Sendable {
         let lane: LaneID
         let isUrgent: Bool
@@ -289,31 +288,31 @@ struct ClaimRound: Sendable {
     let request: ClaimRequest
     let now: Timestamp
     private(set) var leases: [Lease<ItemID>] = []
-    /// Wheels whose earliest item must wait for another claim.
+    /// Schedules whose earliest item must wait for another claim.
     private(set) var blocked: Set<WheelID> = []
     private var placesMax: Int
 
-    /// Nothing yet.
+    /// Creates an empty round.
     init(_ request: ClaimRequest, now: Timestamp) {
         self.request = request
         self.now = now
         placesMax = min(max(request.limit, 1), 1024)
     }
 
-    /// Items that may still be taken.
+    /// The number of items that may still be claimed.
     var room: Int { max(0, placesMax - leases.count) }
 
-    /// The latest start of an item that is taken.
+    /// The latest start of a claimed item.
     var horizon: Timestamp { now + request.ahead }
 
-    /// Whether an item may be taken in this company.
+    /// Returns whether an item may be claimed together with the others.
     func admits(crashes: Int) -> Bool {
         if crashes >= Lease<ItemID>.aloneAt { return leases.isEmpty }
         if crashes >= Lease<ItemID>.suspectAt { return leases.count < Lease<ItemID>.suspectsMax }
         return true
     }
 
-    /// Takes an item, and no more company than it may have.
+    /// Claims an item, and limits the batch if it is a suspect.
     mutating func take(_ lease: Lease<ItemID>, countsCrashes: Bool) {
         leases.append(lease)
         guard countsCrashes else { return }
@@ -324,7 +323,7 @@ struct ClaimRound: Sendable {
         }
     }
 
-    /// Leaves a wheel's earliest item, and so all behind it, for another claim.
+    /// Leaves a schedule's earliest item, and so all after it, for another claim.
     mutating func leave(_ wheel: WheelID) {
         blocked.insert(wheel)
     }

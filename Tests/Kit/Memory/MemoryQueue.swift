@@ -3,12 +3,13 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// All partitions of an in-memory queue, and the parts of the seams that do not depend on what
-/// is queued.
+/// All partitions of an in-memory queue.
+///
+/// It implements the parts of the store protocols that do not depend on the kind of item.
 struct MemoryQueue<Record: Sendable>: Sendable {
     private(set) var partitions: [MemoryPartition<Record>]
 
-    /// An empty queue.
+    /// Creates an empty queue.
     init(partitions: Int, circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw>) {
         precondition(partitions > 0, "a queue without partitions holds nothing")
         self.partitions = (0..<partitions).map {
@@ -21,12 +22,12 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         _modify { yield &partitions[partition] }
     }
 
-    /// The partition a lane lives in.
+    /// Returns the partition of a lane.
     func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions.count)
     }
 
-    /// Takes due items and shows each as its owner wants it.
+    /// Claims due items and converts each as its owner requests.
     mutating func claim<Item: Sendable>(
         _ request: ClaimRequest,
         now: Timestamp,
@@ -58,9 +59,9 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         )
     }
 
-    /// Records results, all or (when `check` throws) none.
+    /// Records all results, or none if `check` throws.
     ///
-    /// `check` sees each change that will be taken, `apply` makes it.
+    /// `check` receives each change that will be accepted, and `apply` makes it.
     mutating func commit<Change: Sendable>(
         _ commits: [Commit<Change>],
         now: Timestamp,
@@ -73,7 +74,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
             "the commits of one operation belong to one partition"
         )
         guard partitions.indices.contains(partition) else { return commits.map { _ in .leaseLost } }
-        // Standings are judged before the first write, and a repetition within the batch as one.
+        // Lease states are determined before the first write, and a repeat within the batch counts once.
         var taken: Set<LeaseRef> = []
         var standings: [LeaseStanding] = []
         for commit in commits {
@@ -106,10 +107,10 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         return results
     }
 
-    /// Whether there is a partition of this number.
+    /// Returns whether there is a partition with this number.
     func hasPartition(_ number: Int) -> Bool { partitions.indices.contains(number) }
 
-    /// Gives items back at their old due time.
+    /// Releases items with their old due time.
     mutating func release(_ refs: [LeaseRef], now: Timestamp) -> [CommitResult] {
         refs.map { ref in
             guard partitions.indices.contains(ref.partition) else { return .leaseLost }
@@ -123,7 +124,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         }
     }
 
-    /// Gives back what an owner took by claims whose answers it has not heard.
+    /// Releases the items of an owner's claims whose replies were lost.
     mutating func recall(_ lost: LostClaims, now: Timestamp) -> Int {
         guard partitions.indices.contains(lost.partition) else { return 0 }
         let partition = partitions[lost.partition]
@@ -137,24 +138,24 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         return taken.count
     }
 
-    /// The partitions in which something became ready earlier than anybody was told.
+    /// Returns the partitions in which an item became ready earlier than announced.
     mutating func takeNews(_ now: Timestamp) -> [Int] {
         partitions.indices.filter { partitions[$0].takeNews(now) }
     }
 
-    /// The partitions in which a leased item was marked.
+    /// Returns the partitions in which a leased item was marked.
     mutating func takeMarks() -> [Int] {
         partitions.indices.filter { partitions[$0].takeMark() }
     }
 
-    /// Counts for operators, over all partitions.
+    /// Returns counts for operators, over all partitions.
     func stats(now: Timestamp) -> StoreStats {
         partitions.reduce(into: StoreStats()) { $0 += $1.stats(now: now) }
     }
 }
 
 extension LaneID {
-    /// The partition it lives in, the same as in Redis.
+    /// Returns the lane's partition, the same as in Redis.
     package func partition(of count: Int) -> Int { Int(CRC16.checksum(description.utf8)) % count }
 }
 
@@ -169,14 +170,14 @@ protocol MemoryLanes: LaneControl {
 }
 
 extension MemoryLanes {
-    /// A page of lanes; the cursor counts those that came before.
+    /// Returns a page of lanes; the cursor is the number of previous ones.
     package func lanes(
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<LaneReport> {
         guard let start = Int(cursor ?? "0"), start >= 0 else { throw .unknownCursor }
         let all = try onQueue { queue, now in queue.partitions.flatMap { $0.reports(now: now) } }
-        // As many as a page of Redis has at most.
+        // The same maximum as a page of Redis.
         let page = all.dropFirst(start).prefix(min(max(limit, 1), 500))
         let isLast = start + page.count >= all.count
         return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
@@ -219,12 +220,12 @@ extension MemoryLanes {
 }
 
 extension MemoryQueue {
-    /// Changes a lane, in whichever partition it is.
+    /// Changes a lane in its partition.
     mutating func change(_ lane: LaneID, _ change: (inout MemoryLane) -> Void) {
         change(&self[partition(of: lane)][lane])
     }
 
-    /// How a lane stands.
+    /// Returns the state of a lane.
     func report(_ lane: LaneID, now: Timestamp) -> LaneReport? {
         self[partition(of: lane)].report(lane, now: now)
     }

@@ -3,11 +3,11 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// What a mail relay refuses, in memory.
+/// The rejections of a mail relay, in memory.
 package final class MemoryRelayTroubles: RelayTroubleStore {
     private let known = Mutex<(trouble: RelayTrouble?, accepted: Timestamp?)>((nil, nil))
 
-    /// Nothing is refused yet.
+    /// Creates a record without rejections.
     package init() {}
 
     package func noteRefusal(_ answer: String, at now: Timestamp) async throws(StoreError) {

@@ -4,11 +4,11 @@ import Synchronization
 
 /// Spent tokens in memory.
 ///
-/// A class, because several gateways share it.
+/// This is a class because several gateways share it.
 package final class MemorySpentTokens: SpentTokens {
     private let ids = Mutex<Set<String>>([])
 
-    /// No token has been spent.
+    /// Creates an empty record.
     package init() {}
 
     package func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool {

@@ -98,7 +98,7 @@ extension MemoryStore: Membership {
 }
 
 extension MemoryItem<WatchRecord> {
-    /// Where the item is, as an operator asks.
+    /// Returns where the item is, for operators.
     fileprivate func place(
         of id: ItemID,
         in lane: MemoryLane,
@@ -116,7 +116,7 @@ extension MemoryItem<WatchRecord> {
 }
 
 extension LaneReport {
-    /// A lane that holds nothing: that of a watch that is closed.
+    /// Returns an empty lane, for a closed watch.
     fileprivate static func idle(
         _ lane: LaneID,
         partition: Int,
@@ -146,14 +146,14 @@ struct MemoryMembers: Sendable {
     private var announced: [OwnerID: (member: Member, until: Timestamp)] = [:]
     private var departures: [OwnerID: Departure] = [:]
 
-    /// Announces a process until an instant, instead of what it announced before.
+    /// Announces a process until a time, replacing its previous announcement.
     mutating func beat(_ member: Member, until: Timestamp) {
         if announced.updateValue((member, until), forKey: member.owner) == nil {
             departures[member.owner] = nil
         }
     }
 
-    /// Takes a process off the list.
+    /// Removes a process from the list.
     mutating func leave(_ owner: OwnerID, _ now: Timestamp) {
         guard let left = announced.removeValue(forKey: owner) else { return }
         depart(Departure(left.member, at: now, isClean: true))
@@ -174,14 +174,14 @@ struct MemoryMembers: Sendable {
         if let oldest { departures[oldest.key] = nil }
     }
 
-    /// Those that left within a day, the last one first.
+    /// Returns the processes that left within a day, the latest first.
     func departed(_ now: Timestamp) -> [Departure] {
         departures.values.filter { now - $0.at < Departure.kept }.sorted {
             ($1.at.ms, $0.member.owner.description) < ($0.at.ms, $1.member.owner.description)
         }
     }
 
-    /// All whose span has not passed.
+    /// Returns all processes whose span has not passed.
     func present(_ now: Timestamp) -> [Member] {
         announced.values.filter { $0.until > now }.map(\.member)
     }

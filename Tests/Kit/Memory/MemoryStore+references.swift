@@ -23,10 +23,10 @@ extension MemoryStore {
         return found
     }
 
-    /// How often somebody has looked for references.
+    /// How often references were read.
     package var looksTaken: Int { looks.withLock { $0 } }
 
-    /// References that somebody wanted the events of.
+    /// The number of references whose events were read.
     package var eventsRead: Int { read.withLock { $0 } }
 
     package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
@@ -40,12 +40,12 @@ extension MemoryStore {
         }
     }
 
-    /// From now on the events of these partitions may not be told, as if too few replicas had them.
+    /// Withholds the events of these partitions from now on, as if too few replicas had them.
     package func withhold(_ partitions: Set<Int>) {
         unconfirmed.withLock { $0 = partitions }
     }
 
-    /// From now on live readers cannot read the outbox of these partitions, as if their master were away.
+    /// Makes the outbox of these partitions unreadable for live readers, as if their master were unavailable.
     package func cutOff(_ partitions: Set<Int>) {
         away.withLock { $0 = partitions }
     }

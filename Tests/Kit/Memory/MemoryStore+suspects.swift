@@ -77,7 +77,7 @@ extension MemoryStore: SuspectStore {
     }
 }
 
-/// What a store in memory keeps of suspects.
+/// The suspects of an in-memory store.
 struct MemorySuspects: Sendable {
     /// A mark of a process that handles an entry.
     struct Mark: Sendable {
@@ -95,12 +95,12 @@ struct MemorySuspects: Sendable {
     var marks: [String: Mark] = [:]
     var aside: [String: Aside] = [:]
 
-    /// How many entries of a partition are set aside.
+    /// Returns how many entries of a partition are set aside.
     func count(in partition: Int) -> Int {
         aside.keys.count { Suspect.partition(ofID: $0) == partition }
     }
 
-    /// Marks an entry; returns its standing before.
+    /// Marks an entry; returns its state before.
     mutating func begin(_ suspect: Suspect, isAlone: Bool, now: Timestamp) -> SuspectStanding {
         if aside[suspect.id] != nil { return .setAside }
         guard let mark = marks[suspect.id] else {

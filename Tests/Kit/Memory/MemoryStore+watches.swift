@@ -51,7 +51,7 @@ extension MemoryStore {
             }
             if isFull { return .refused(.tooManyURLs) }
             partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
-            // One that is due already keeps its place.
+            // A watch that is already due keeps its position.
             if case .waiting(let due, _) = partition.items[id]?.phase, due <= now { return .joined }
             partition.makeDue(id, now: now)
             return .joined
@@ -152,9 +152,9 @@ extension MemoryStore {
         }
     }
 
-    /// A page, the newest first; in quarantine those that came there last.
+    /// Returns a page, the newest first; in quarantine the most recently quarantined first.
     ///
-    /// The cursor is the last one's place.
+    /// The cursor is the position of the last watch.
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
@@ -235,7 +235,7 @@ extension MemoryStore {
 }
 
 extension MemoryStore.State {
-    /// Why a request is refused before anything of its call is written; `nil` when it is not.
+    /// Returns why a request is rejected before anything of its call is written, or `nil`.
     fileprivate func refusal(of new: NewWatch) -> EnqueueRefusal? {
         let partition = queue[queue.partition(of: new.key.lane)]
         guard !flaws.contains(.movesToOtherOrders), partition.isOpen(new.key.id) else {
@@ -245,7 +245,7 @@ extension MemoryStore.State {
             .map { .otherOrder($0) }
     }
 
-    /// The result of a request, with the watch as it is now.
+    /// Returns the result of a request, with the current watch.
     fileprivate func result(
         of new: NewWatch,
         _ outcome: EnqueueResult.Outcome,
@@ -261,13 +261,14 @@ extension MemoryStore.State {
         )
     }
 
-    /// Whether a commit of this lease would be taken.
+    /// Returns whether a commit of this lease would be accepted.
     func isHeld(_ ref: LeaseRef) -> Bool {
         queue.hasPartition(ref.partition) && queue[ref.partition].standing(of: ref) == .held
     }
 
-    /// What becomes of the news of a watch with a commit that was taken: what its look has seen is
-    /// forgotten, and what was closed without is opened again at once.
+    /// Updates the hint of a watch after an accepted commit.
+    ///
+    /// A hint that the poll has covered is removed. A watch closed without covering its hint is reopened at once.
     mutating func look(at commit: Commit<WatchChange>, now: Timestamp) {
         let (ref, seesMoney, flaws) = (commit.ref, commit.change.seesMoney, self.flaws)
         guard case .close = commit.verdict else {
@@ -291,16 +292,16 @@ extension MemoryStore.State {
     }
 }
 
-/// Where an item is in a list, as text that sorts.
+/// The position of an item in a list, as text that sorts.
 enum ListedPlace {
-    /// The newest first: what is counted down has as many digits for some centuries.
+    /// Sorts the newest first: the difference has the same number of digits for some centuries.
     static func newestFirst(_ instant: Timestamp, _ id: ItemID) -> String {
         "\(10_000_000_000_000 - instant.ms):\(id)"
     }
 }
 
 extension MemoryPartition {
-    /// Whether an item is there and not closed.
+    /// Returns whether an item exists and is not closed.
     func isOpen(_ id: ItemID) -> Bool {
         switch items[id]?.phase {
         case .waiting, .leased: true
@@ -310,7 +311,7 @@ extension MemoryPartition {
 }
 
 extension MemoryItem<WatchRecord> {
-    /// Everything a reader may want to know.
+    /// All data for readers.
     var snapshot: WatchSnapshot {
         var reason: ClosedReason?
         var next: Timestamp?

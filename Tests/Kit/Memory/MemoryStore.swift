@@ -3,11 +3,10 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// The seams of watches and outbox in memory: the reference that the Redis store is held against,
-/// and what tests run on when Redis is not the subject.
+/// The stores of watches and outbox in memory.
 ///
-/// Every operation runs under one lock, so each is atomic as a script is. A class, because
-/// workers and tests share it.
+/// They are the reference for the Redis store, and tests use them if Redis is not the subject. Every operation runs
+/// under one lock, so each is atomic like a script. This is a class because workers and tests share it.
 package final class MemoryStore: WatchStore, Outbox {
     package typealias Item = Watch
     package typealias Change = WatchChange
@@ -18,7 +17,7 @@ package final class MemoryStore: WatchStore, Outbox {
         var outbox: [MemoryOutbox]
         var members = MemoryMembers()
         var suspects = MemorySuspects()
-        /// Partitions that got an event in the operation that runs.
+        /// Partitions that got an event in the current operation.
         var arrived: Set<Int> = []
 
         /// Records results, and their events in log and outbox.
@@ -60,8 +59,9 @@ package final class MemoryStore: WatchStore, Outbox {
             return results
         }
 
-        /// A deadline that fell into a gap, a span without claims, closes nothing: the watch has
-        /// left what it had left before, and is looked at again.
+        /// Keeps a watch open whose deadline was in a gap, a span without claims.
+        ///
+        /// The watch gets the time that was left before, and is polled again.
         private mutating func outlivingGap(_ commit: Commit<WatchChange>) -> Commit<WatchChange> {
             guard commit.verdict == .close(.expired), queue.hasPartition(commit.ref.partition)
             else { return commit }
@@ -83,8 +83,9 @@ package final class MemoryStore: WatchStore, Outbox {
             )
         }
 
-        /// A watch joined during the lease with a later deadline or a farther goal is not closed by
-        /// the old one: the commit then only asks for another look.
+        /// Keeps a watch open if a request with a later deadline or a further goal joined during the lease.
+        ///
+        /// The commit then only requests another poll.
         private func prolonged(
             _ commit: Commit<WatchChange>,
             now: Timestamp
@@ -96,7 +97,7 @@ package final class MemoryStore: WatchStore, Outbox {
             let state: WatchState
             switch commit.verdict {
             case .close(.expired) where item.record.deadline > now: state = commit.change.state
-            // What was seen is for the next look to tell.
+            // The next poll records the observed status.
             case .close(.reached) where item.record.goal != .leftPending: state = item.record.state
             default: return commit
             }
@@ -110,7 +111,7 @@ package final class MemoryStore: WatchStore, Outbox {
         }
     }
 
-    /// Partitions 0 ..< `partitions` exist.
+    /// The number of partitions, from 0 on.
     package let partitions: Int
     private let time: any StoreTime
     private let state: Mutex<State>
@@ -119,14 +120,14 @@ package final class MemoryStore: WatchStore, Outbox {
     private let markNews = NewsStreams()
     private let arrivalNews = NewsStreams()
     let read = Mutex(0)
-    /// Looks that live readers have taken.
+    /// A count of reads by live readers.
     let looks = Mutex(0)
-    /// Where those who read the ends of the partitions pass.
+    /// A gate for reads of the ends of the partitions.
     package let boundsGate = ReadGate()
     let away = Mutex<Set<Int>>([])
     let unconfirmed = Mutex<Set<Int>>([])
 
-    /// An empty store; `flaws` are mistakes it is to make.
+    /// Creates an empty store; `flaws` are its planted mistakes.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
         self.time = time
         self.partitions = partitions
@@ -139,12 +140,12 @@ package final class MemoryStore: WatchStore, Outbox {
         )
     }
 
-    /// The partition a lane lives in.
+    /// Returns the partition of a lane.
     package func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions)
     }
 
-    /// What is wrong inside; empty as long as the store is sound.
+    /// Returns violated invariants; empty while the store is sound.
     package func violations() -> [String] {
         state.withLock { state in
             state.queue.partitions.flatMap { partition in
@@ -155,13 +156,13 @@ package final class MemoryStore: WatchStore, Outbox {
 
     // MARK: Losing writes
 
-    /// Remembers everything as it is, as Redis does on disk now and then.
+    /// Saves the current state, as Redis does on disk now and then.
     package func checkpoint() {
         let state = state.withLock { $0 }
         saved.withLock { $0 = state }
     }
 
-    /// Forgets everything since the last checkpoint, as Redis does when it loses its last writes.
+    /// Returns to the last checkpoint, as Redis does when it loses its last writes.
     package func rewind() {
         guard let state = saved.withLock({ $0 }) else { return }
         self.state.withLock { $0 = state }
@@ -311,7 +312,7 @@ package final class MemoryStore: WatchStore, Outbox {
 
     // MARK: Access
 
-    /// Runs one operation atomically, then tells who listens what it made ready.
+    /// Runs one operation atomically, then notifies subscribers of ready partitions.
     func attempting<Result: Sendable>(
         _ operation: (inout State, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

@@ -3,16 +3,16 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// A suppression list in memory, that can be made to fail.
+/// A suppression list in memory that can be made to fail.
 package final class MemorySuppressionList: SuppressionList {
     private let entries = Mutex<[ItemID: SuppressedRecipient]>([:])
     private let refusals = Mutex<[ItemID: Timestamp]>([:])
     private let failure = Mutex<StoreError?>(nil)
 
-    /// An empty list.
+    /// Creates an empty list.
     package init() {}
 
-    /// Fails every call from now on; nil ends it.
+    /// Fails every call from now on; `nil` ends this.
     package func fail(with error: StoreError?) {
         failure.withLock { $0 = error }
     }

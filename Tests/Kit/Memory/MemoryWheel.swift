@@ -4,7 +4,7 @@ import PollerQueue
 
 /// The waiting items of one lane and one urgency, the earliest first.
 struct MemoryWheel: Sendable {
-    /// An item's place in a wheel.
+    /// An item's position in a schedule.
     struct Place: Hashable, Comparable, Sendable {
         let due: Timestamp
         let id: ItemID
@@ -14,26 +14,26 @@ struct MemoryWheel: Sendable {
         }
     }
 
-    /// In order.
+    /// The positions, in order.
     private(set) var places: [Place] = []
 
     var head: Place? { places.first }
     var count: Int { places.count }
     var isEmpty: Bool { places.isEmpty }
 
-    /// Puts an item in.
+    /// Adds an item.
     mutating func insert(_ place: Place) {
         places.insert(place, at: count(before: place))
     }
 
-    /// Takes an item out.
+    /// Removes an item.
     mutating func remove(_ place: Place) {
         let index = count(before: place)
         guard index < places.count, places[index] == place else { return }
         places.remove(at: index)
     }
 
-    /// Takes the earliest item out.
+    /// Removes the earliest item.
     mutating func removeHead() {
         places.removeFirst()
     }
@@ -43,17 +43,17 @@ struct MemoryWheel: Sendable {
         places = places.map { Place(due: $0.due + span, id: $0.id) }
     }
 
-    /// How many items come before a place.
+    /// Returns how many items come before a position.
     func count(before place: Place) -> Int {
         firstIndex { $0 >= place }
     }
 
-    /// How many items are due at an instant.
+    /// Returns how many items are due at a time.
     func count(dueAt instant: Timestamp) -> Int {
         firstIndex { $0.due > instant }
     }
 
-    /// Where a condition begins to hold that then holds to the end.
+    /// Returns the first index at which a condition holds that then holds to the end.
     private func firstIndex(where holds: (Place) -> Bool) -> Int {
         var low = 0
         var high = places.count
@@ -65,9 +65,9 @@ struct MemoryWheel: Sendable {
     }
 }
 
-/// One item of an in-memory queue: what the queue knows, and the record it keeps for its owner.
+/// One item of an in-memory queue: the queue's own data, and the owner's record.
 struct MemoryItem<Record: Sendable>: Sendable {
-    /// Where the item is; always exactly one of these.
+    /// The place of the item; always exactly one of these.
     enum Phase: Hashable, Sendable {
         case waiting(due: Timestamp, isUrgent: Bool)
         case leased(MemoryLease)
@@ -78,17 +78,17 @@ struct MemoryItem<Record: Sendable>: Sendable {
     struct MemoryLease: Hashable, Sendable {
         let owner: OwnerID
         let due: Timestamp
-        /// The wheel it was taken from.
+        /// Whether it was claimed from the urgent schedule.
         let isUrgent: Bool
         let endsAt: Timestamp
-        /// A hint, a mark or a join came during the lease.
+        /// Whether a hint, a mark or a join came during the lease.
         var hinted = false
     }
 
     let lane: LaneID
-    /// Grows with each claim, each recovery and each cancellation; never reset.
+    /// The fencing token; it grows with each claim, each recovery and each cancellation, and is never reset.
     var token = 0
-    /// Leases in a row that ended without a word from their holder.
+    /// The number of leases in a row that expired without a commit or release.
     var crashes = 0
     var phase: Phase
     var record: Record
@@ -112,7 +112,7 @@ struct MemoryItem<Record: Sendable>: Sendable {
         }
     }
 
-    /// How a lease of this item stands.
+    /// Returns the state of a lease of this item.
     func standing(of ref: LeaseRef) -> LeaseStanding {
         guard ref.token == token else { return .lost }
         guard case .leased(let lease) = phase else { return .ended }
@@ -120,10 +120,10 @@ struct MemoryItem<Record: Sendable>: Sendable {
     }
 }
 
-/// What a holder's reference is worth.
+/// The validity of a worker's reference.
 enum LeaseStanding: Hashable, Sendable {
     case held
-    /// The same token and nobody's: an earlier try of the same commit has ended it.
+    /// The token is current but not leased: an earlier attempt of the same commit has ended the lease.
     case ended
     case lost
 }

@@ -1,28 +1,28 @@
-/// A mistake that an in-memory queue makes on purpose, to show that the tests would notice it.
+/// A mistake that an in-memory queue makes on purpose, to show that the tests notice it.
 package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
-    /// Commits are taken from anybody who ever held the item: no fence.
+    /// Commits are accepted from every former owner of the item: no fence.
     case takesStaleCommits
-    /// What an owner has heard of is recalled too.
+    /// A recall also takes leases whose claims the owner has received.
     case recallsWhatIsHeld
-    /// The slots of leases that ended stay taken.
+    /// The slots of expired leases stay taken.
     case keepsSlotsOfEndedLeases
-    /// A hint that comes while the item is leased is forgotten.
+    /// A hint to a leased item is lost.
     case forgetsHintsWhileLeased
-    /// Every lane is served as fast as it is asked.
+    /// Every lane is served without its rate limit.
     case ignoresRates
-    /// An item whose lease has ended is claimed again although it stays leased to the first.
+    /// An item whose lease has expired is claimed again although it stays leased to the first worker.
     case losesEndedLeases
-    /// The urgent wait with the rest.
+    /// Urgent items wait with the normal ones.
     case ignoresPriorities
-    /// As long as anything urgent is there the rest is not served.
+    /// While there are urgent items, normal ones are not served.
     case starvesTheRest
-    /// Items taken ahead are said to start at once.
+    /// Items claimed ahead are reported to start at once.
     case startsAheadAtOnce
-    /// Items taken ahead are charged to the rate all at the moment of the claim.
+    /// Items claimed ahead are all charged to the rate at the time of the claim.
     case chargesTheClaim
-    /// A lane served keeps its place before the others.
+    /// A lane that was served stays ahead of the others.
     case servesInNoTurns
-    /// A lane's own limit is stored and not obeyed.
+    /// A lane's own limit is stored and not applied.
     case ignoresOwnLimits
     /// A paused lane is served.
     case ignoresPauses
@@ -34,79 +34,81 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverOpens
     /// An item that fails again and again opens the circuit of its lane.
     case blamesTheLaneForOneItem
-    /// An open circuit stays shut when its hold is over.
+    /// An open circuit stays closed to probes when its hold is over.
     case neverProbes
     /// A circuit whose hold is over lets everything through.
     case probesWithEverything
     /// Every hold of a circuit is as short as the first.
     case neverDoublesHolds
-    /// Items that killed their holders are handed out in any company.
+    /// Items that killed their workers are claimed in batches of any size.
     case ignoresCrashes
-    /// Crashes are counted over a whole life, not in a row.
+    /// Crashes are counted over an item's whole life, not in a row.
     case forgivesNoCrash
-    /// What is closed as dead is not put in quarantine.
+    /// An item closed as dead is not quarantined.
     case forgetsQuarantine
-    /// A watch that is redriven has the deadline it had.
+    /// A redriven watch has its old deadline.
     case keepsOldDeadlines
-    /// A hint opens nothing that was closed.
+    /// A hint reopens no closed watch.
     case leavesExpiredClosed
-    /// A hint opens whatever was closed.
+    /// A hint reopens every closed watch.
     case opensWhatIsSettled
-    /// A hint opens what has ended its workers.
+    /// A hint reopens a watch that has killed its workers.
     case opensWhatEndsWorkers
-    /// A claim does not say that the circuit of a lane is open.
+    /// A claim does not report that the circuit of a lane is open.
     case hidesOpenCircuits
-    /// What an archive has takes the place of what is there.
+    /// A restored watch replaces an existing one.
     case restoresOverOthers
-    /// What is put back is told once more.
+    /// Events of a restored watch are published again.
     case tellsWhatIsRestored
-    /// The claim of a commit with a claim comes first.
+    /// In a commit with a claim, the claim comes first.
     case claimsBeforeCommitting
-    /// A note about marks is taken though another history has begun.
+    /// A note about marks is accepted although another history has begun.
     case notesForAnyHistory
-    /// Entries of the outbox grow idle though their consumer says that it is at work.
+    /// Entries of the outbox become idle although their consumer reports that it is at work.
     case forgetsWhoIsAtWork
-    /// Who has lost an entry of the outbox to another consumer takes it back.
+    /// A consumer that has lost an entry of the outbox to another one takes it back.
     case letsAnybodyHold
-    /// Trimming drops what is old, whoever has not read it.
+    /// Trimming drops old entries, even if a consumer has not read them.
     case trimsUnacknowledged
-    /// What waits stands still for as long as the clock was set back.
+    /// Waiting items stand still for as long as the clock was set back.
     case freezesWithTheClock
-    /// What was due to end while nobody saw the time pass is ended by that.
+    /// Items expire whose deadline was in a gap.
     case endsThingsInGaps
-    /// Closed items are never forgotten.
+    /// Closed items are never removed.
     case neverPurges
-    /// What was paid is forgotten with the rest, though it may still come back.
+    /// Paid items are removed with the others, although their money may still go back.
     case forgetsWhatMayComeBack
-    /// Attempts of deliveries are not kept.
+    /// Attempts of deliveries are not stored.
     case losesAttempts
-    /// A delivery with dead letters rests like any other.
+    /// A delivery with dead letters closes like any other.
     case settlesWhatIsSetAside
-    /// A revision asks neither who holds the delivery nor what it remembers.
+    /// A revision ignores leases and changes of the delivery.
     case revisesBlindly
-    /// A mark that names an event is like any other while somebody holds the delivery.
+    /// A mark that names an event has no special effect while the delivery is leased.
     case losesNamedEvents
-    /// Since when an endpoint fails is counted from its first failure ever.
+    /// An endpoint's failures are counted from its first failure ever.
     case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
-    /// A process whose beat expires is not listed as lost.
+    /// A process whose announcement expires is not listed as lost.
     case forgetsLostMembers
-    /// What has ended with an answer is not opened by news of its money.
+    /// A hint about money does not reopen a watch that closed with an answer.
     case hearsNothingOfMoney
-    /// News that the look which closes an item has not seen is closed with it.
+    /// A watch is closed although its poll has not covered a hint.
     case closesOverNews
-    /// Of the events of a commit only the last goes to the outbox.
+    /// Of the events of a commit, only the last is added to the outbox.
     case tellsOnlyTheLast
-    /// A commit that says nothing of the payment makes the store forget it.
+    /// A commit without a payment removes the stored payment.
     case forgetsPayments
-    /// A secret that a poll has seen is not kept.
+    /// A secret that a poll has learned is not stored.
     case learnsNoSecrets
-    /// Who joins a watch changes the order that is paid by it.
+    /// A request that joins a watch changes the order of the watch.
     case movesToOtherOrders
 
-    /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
-    /// watches under a clock that runs, cannot.
+    /// Whether the simulation cannot detect the mistake.
+    ///
+    /// The simulation has only watches, and its clock is never set. It does not check deliveries or the readers of
+    /// events.
     package var isBeyondSimulation: Bool {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
@@ -121,19 +123,19 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A mistake that an in-memory registry makes on purpose, to show that the tests would notice it.
+/// A mistake that an in-memory registry makes on purpose, to show that the tests notice it.
 package enum EndpointFlaw: String, Hashable, Sendable, CaseIterable {
-    /// A change overwrites whatever others have changed meanwhile.
+    /// A change overwrites concurrent changes.
     case takesStaleChanges
     /// A repeated request creates another endpoint.
     case forgetsRequests
-    /// Readers are not told of an endpoint that has changed.
+    /// Changed endpoints are not returned to readers.
     case hidesChanges
-    /// Readers are not told of an endpoint that is gone.
+    /// Removed endpoints are not returned to readers.
     case hidesRemovals
-    /// A reader of another registry is told what is new and keeps the rest.
+    /// A reader of another registry gets its changes and keeps the old endpoints.
     case neverBeginsAnew
-    /// An account may have as many endpoints as it likes.
+    /// An account may have any number of endpoints.
     case forgetsAccounts
     /// Two endpoints of an account may have the same name.
     case forgetsNames

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Holds reads back between their look and their answer, for as long as a test wants, and counts them.
+/// A gate that holds reads back between the read and the reply, and counts them.
 ///
-/// What happens meanwhile is not in the answer. A class, because the store and the test share it.
+/// Changes meanwhile are not in the reply. This is a class because the store and the test share it.
 package final class ReadGate: Sendable {
     private struct State: Sendable {
         var count = 0
@@ -12,20 +12,20 @@ package final class ReadGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// A gate that is open.
+    /// Creates an open gate.
     package init() {}
 
-    /// How many have looked so far.
+    /// The number of reads so far.
     package var count: Int { state.withLock(\.count) }
-    /// How many are held back now.
+    /// The number of reads held back now.
     package var heldCount: Int { state.withLock(\.held.count) }
 
-    /// Holds back whoever looks from now on.
+    /// Holds back reads from now on.
     package func shut() {
         state.withLock { $0.isShut = true }
     }
 
-    /// Lets those who are held back go on, and holds nobody back.
+    /// Releases the held reads, and opens the gate.
     package func open() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -35,7 +35,7 @@ package final class ReadGate: Sendable {
         for read in held { read.resume() }
     }
 
-    /// Somebody has looked: returns when they may answer.
+    /// Counts a read, and returns when it may reply.
     package func pass() async {
         await withCheckedContinuation { read in
             let isFree = state.withLock { state in

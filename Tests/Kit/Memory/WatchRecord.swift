@@ -1,9 +1,9 @@
 import Poller
 import PollerIdentity
 
-/// What an in-memory store keeps of one watch.
+/// The record of one watch in an in-memory store.
 struct WatchRecord: Sendable, HasWatchOptions {
-    /// Events kept for resuming readers and for deliveries.
+    /// The number of events kept for resuming readers and for deliveries.
     private static let logMax = 100
 
     let key: WatchKey
@@ -15,7 +15,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: ClosedReason?
     var hintedAt: Timestamp?
-    /// What a hint has told since it was opened, and the token of the lease during which it came.
+    /// The topic of the pending hint, and the token of the lease during which it arrived.
     private var news: (kind: HintNews, token: Int?)?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
@@ -27,10 +27,10 @@ struct WatchRecord: Sendable, HasWatchOptions {
     private(set) var lastError: String?
     private(set) var log: [Event] = []
     private(set) var notes: [KeptNote] = []
-    /// The last event that a purge has forgotten.
+    /// The last event that a purge has removed.
     private var forgottenSeq = 0
 
-    /// The record of a watch nobody has known before.
+    /// Creates the record of a new watch.
     init(_ new: NewWatch, now: Timestamp) {
         key = new.key
         options = new.options
@@ -45,7 +45,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         order = new.order
     }
 
-    /// The record of a watch that an archive has.
+    /// Creates the record of a watch from an archive.
     init(_ archived: ArchivedWatch) {
         let watch = archived.watch
         key = watch.key
@@ -64,7 +64,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         log = archived.events
     }
 
-    /// Until when a closed watch is kept because its money may come back; nil where that is no reason.
+    /// Returns until when a closed watch is kept because its money may go back; `nil` if it is not kept for that.
     func keptUntil(_ reason: ClosedReason, afterlife: Duration) -> Timestamp? {
         switch reason {
         case .cancelled, .dead: return nil
@@ -74,10 +74,10 @@ struct WatchRecord: Sendable, HasWatchOptions {
         return min(news, (state.lastPolledAt ?? createdAt) + afterlife)
     }
 
-    /// Forgets the bodies of what was told of it.
+    /// Removes the bodies of its events.
     mutating func fade() { log = log.map(\.withoutBody) }
 
-    /// Forgets what was told of it, and goes on counting.
+    /// Removes its events, and continues their numbers.
     mutating func forgetLog() {
         log = []
         forgottenSeq = seq
@@ -100,15 +100,16 @@ struct WatchRecord: Sendable, HasWatchOptions {
             charge: charge,
             order: order,
             state: state,
-            // As it comes back from a store that keeps it packed.
+            // As read from a store that keeps it packed.
             payment: payment.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
         )
         watch.options = options
         return watch
     }
 
-    /// Records what is told of it beside its turns; a look that something had opened it for is still to
-    /// come.
+    /// Records an event outside of its turns.
+    ///
+    /// A poll for which the watch was reopened is still pending.
     mutating func announce(_ event: Event, isClosed: Bool) {
         let isOnlyLooking = reopenedSeq == seq
         record(event)
@@ -119,20 +120,20 @@ struct WatchRecord: Sendable, HasWatchOptions {
         }
     }
 
-    /// Whether it can tell these, too.
+    /// Returns whether these URLs can be added.
     func hasRoom(for urls: [NotifyURL]) -> Bool {
         urls.isEmpty || (notify + urls).uniqued().count <= NewWatch.notifyKeptMax
     }
 
-    /// The order of the watch, when a request names another one.
+    /// Returns the order of the watch, if a request names another one.
     func otherOrder(than named: OrderID?) -> OrderID? {
         guard let named, let order, named != order else { return nil }
         return order
     }
 
-    /// Merges a further request for an open watch.
+    /// Merges another request into an open watch.
     ///
-    /// `changesOrder` is a flaw: what it pays is what was said last.
+    /// `changesOrder` is a flaw: the last order replaces the first.
     mutating func join(_ new: NewWatch, now: Timestamp, changesOrder: Bool = false) {
         order = changesOrder ? new.order ?? order : order ?? new.order
         notify = (notify + new.notify).uniqued()
@@ -144,7 +145,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         reopenedSeq = nil
     }
 
-    /// Starts a closed watch again; its events go on counting.
+    /// Restarts a closed watch; the numbers of its events continue.
     mutating func restart(_ new: NewWatch, now: Timestamp) {
         let (lastRun, lastSeq, kept, forgotten) = (run, seq, log, forgottenSeq)
         let lastNotes = notes
@@ -156,7 +157,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         forgottenSeq = forgotten
     }
 
-    /// Starts a quarantined watch again, with the span it had and all it was asked for.
+    /// Restarts a quarantined watch, with its original span and all requested options.
     mutating func redrive(now: Timestamp, keepsDeadline: Bool) {
         if !keepsDeadline { deadline = now + (deadline - createdAt) }
         createdAt = now
@@ -170,7 +171,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         reopenedSeq = nil
     }
 
-    /// Opens a watch that has ended again, with the span it had and all it knows.
+    /// Reopens a closed watch, with its original span and all its data.
     mutating func reopen(from reason: ClosedReason, now: Timestamp) {
         endedAs = reason == .settled || reason == .reached ? reason : nil
         deadline = now + (deadline - createdAt)
@@ -178,11 +179,11 @@ struct WatchRecord: Sendable, HasWatchOptions {
         run += 1
         lastError = nil
         news = nil
-        // Nobody has seen how it ends: it goes on as if it had not.
+        // Its outcome was never observed, so it continues as an ordinary watch.
         reopenedSeq = reason == .dead ? nil : seq
     }
 
-    /// Keeps the news of a hint; the gravest, of several.
+    /// Stores a hint; of several, the most important one.
     mutating func keep(_ kind: HintNews, during token: Int?) {
         if token == nil, kind == .anything { return }
         let gravity: [HintNews] = [.anything, .outcome, .money]
@@ -191,7 +192,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         news = (kind: gravest, token: token)
     }
 
-    /// The news that the look of a lease may have missed, if any; what it has seen is forgotten.
+    /// Returns the hint that the poll of a lease may have missed, if any; removes a covered one.
     mutating func takeMissed(
         by token: Int,
         closing reason: ClosedReason,
@@ -202,31 +203,31 @@ struct WatchRecord: Sendable, HasWatchOptions {
         guard let kept else { return nil }
         let isUnanswered = reason.opensOnHint || reason == .dead
         let isSeen = kept.token != token && (seesMoney || isUnanswered)
-        // Who does not know what the news is does not doubt that the source is gone.
+        // A hint that does not name its topic does not contradict that the source is gone.
         if reason == .gone, kept.kind == .anything { return nil }
         return isSeen ? nil : kept.kind
     }
 
-    /// Forgets news that the look of a lease has seen, which goes on.
+    /// Removes a hint that the poll of a lease has covered; the watch stays open.
     mutating func forgetSeen(by token: Int) {
         if news?.token != token { news = nil }
     }
 
-    /// Leaves the watch, after a gap in which its deadline fell, what it had left before.
+    /// Extends a deadline in a gap by the time that was left before the gap.
     mutating func outlive(_ gap: ClockGap) {
         deadline = gap.end + (deadline - max(gap.end + (.zero - gap.span), createdAt))
     }
 
-    /// What is wrong with the log; nil when it is sound: gapless up to `seq`, the last 100 kept.
+    /// The fault of the log; `nil` if it has no gaps up to `seq` and the last 100 events.
     var logFault: String? {
         let first = max(forgottenSeq + 1, seq - Self.logMax + 1)
         if log.map(\.seq) == Array(first..<(seq + 1)) { return nil }
         return "\(key.source): events \(log.map(\.seq)) of \(seq)"
     }
 
-    /// Takes over what a poll has changed.
+    /// Applies the changes of a poll.
     ///
-    /// Flaws: `forgets` what the change does not say, `learnsNothing` of secrets.
+    /// Flaws: `forgets` values missing in the change, `learnsNothing` of secrets.
     mutating func apply(
         _ change: WatchChange,
         forgets: Bool = false,
@@ -242,7 +243,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     /// Counts a run in which nothing is polled.
     mutating func beginRun() { run += 1 }
 
-    /// Keeps a note, unless the same was kept a moment ago.
+    /// Stores a note, unless the same was stored a moment ago.
     mutating func note(_ note: WatchNote, now: Timestamp) {
         let isKnown = notes.suffix(8).contains { $0.note == note && now - $0.at < WatchNote.pause }
         guard !isKnown else { return }
@@ -258,7 +259,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
 }
 
 extension Array where Element: Hashable {
-    /// The elements without repetitions, in order.
+    /// Returns the elements without duplicates, in order.
     fileprivate func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Finds ports on 127.0.0.1 that nobody listens on at this moment.
+/// Finds free ports on 127.0.0.1.
 enum LoopbackPort {
-    /// What a Cluster node adds to its port for the Cluster's bus.
+    /// The offset of the port for a node's Cluster bus.
     private static let busOffset = 10_000
-    /// How many ports are tried: most are free, but above 55,535 there is none for the bus.
+    /// The most ports tried: most are free, but above 55,535 there is none for the bus.
     private static let attemptsMax = 100
 
-    /// A free port, whose bus port is free as well if asked for.
+    /// Returns a free port, whose bus port is also free if requested.
     static func find(withClusterBus: Bool) throws -> Int {
         for _ in 0..<attemptsMax {
             let port = try bind(0)
@@ -17,7 +17,7 @@ enum LoopbackPort {
         throw RedisServerProcess.Failure(description: "no free port with a free bus port")
     }
 
-    /// Binds a port, any for 0, and gives it back at once.
+    /// Binds a port, any for 0, and releases it at once.
     private static func bind(_ port: Int) throws -> Int {
         let descriptor = socket(AF_INET, streamType, 0)
         guard descriptor >= 0 else {

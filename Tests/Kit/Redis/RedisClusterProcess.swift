@@ -3,12 +3,12 @@ import Synchronization
 
 /// A real Redis Cluster on loopback that a test starts, reshards, breaks and repairs.
 ///
-/// The masters share the slots evenly, in their order. A class because it owns its nodes, which end
-/// with its last reference.
+/// The masters share the slots evenly, in their order. This is a class because it owns its nodes, which end with its
+/// last reference.
 package final class RedisClusterProcess: Sendable {
-    /// How long a node may be silent before the others take it for dead.
+    /// How long a node may be silent before the others consider it dead.
     ///
-    /// They fail over about a second later. Short for tests, long enough for a machine that is busy
+    /// They fail over about a second later. The time is short for tests, and long enough for a machine that is busy
     /// with them.
     package static let nodeTimeoutMs = 1_500
 
@@ -19,7 +19,7 @@ package final class RedisClusterProcess: Sendable {
     private let added = Mutex<[RedisServerProcess]>([])
     private let arguments: [String]
 
-    /// Starts a Cluster and returns once every node serves; `arguments` are further options of each.
+    /// Starts a Cluster and returns once every node serves; `arguments` are extra options of each.
     package static func start(
         masters: Int = 3,
         replicasEach: Int = 0,
@@ -35,9 +35,9 @@ package final class RedisClusterProcess: Sendable {
             [
                 "--cluster-node-timeout", "\(Self.nodeTimeoutMs)", "--repl-diskless-sync-delay",
                 "0",
-                // A replica is listed once it has heard from its master.
+                // A replica is listed once it has received a message from its master.
                 "--repl-ping-replica-period", "1",
-                // Else a master that gives its last slot away becomes a replica.
+                // Otherwise a master that gives its last slot away becomes a replica.
                 "--cluster-allow-replica-migration", "no",
             ] + arguments
         self.arguments = arguments
@@ -92,7 +92,7 @@ package final class RedisClusterProcess: Sendable {
         }
     }
 
-    /// Makes every other node forget a node without slots, which lives on alone.
+    /// Removes a node without slots from the Cluster; it keeps running alone.
     package func remove(_ node: RedisServerProcess) async throws {
         try await RedisServerProcess.blocking {
             let id = try node.cli("CLUSTER", "MYID")
@@ -103,7 +103,7 @@ package final class RedisClusterProcess: Sendable {
         }
     }
 
-    /// Starts to move a slot: what is not at `source` any more is asked of `target`.
+    /// Starts to move a slot: requests for keys no longer at `source` go to `target`.
     package func beginMove(
         _ slot: Int,
         from source: RedisServerProcess,
@@ -129,7 +129,7 @@ package final class RedisClusterProcess: Sendable {
         }
     }
 
-    /// Moves what is left of a slot and gives it to `target` for good.
+    /// Moves the remaining keys of a slot and assigns it to `target` permanently.
     package func finishMove(
         _ slot: Int,
         from source: RedisServerProcess,
@@ -147,7 +147,7 @@ package final class RedisClusterProcess: Sendable {
                 }
             }
             let id = try target.cli("CLUSTER", "MYID")
-            // The target first: it must not lose the slot while nobody else knows about it.
+            // The target first: it must not lose the slot while no other node knows about it.
             for node in [target, source] + self.masters where node.pid != nil {
                 try node.must("CLUSTER", "SETSLOT", "\(slot)", "NODE", id)
             }

@@ -2,14 +2,14 @@ import Foundation
 
 /// A master, its replicas and the sentinels that watch them, on loopback.
 ///
-/// A class because it owns its processes, which end with its last reference.
+/// This is a class because it owns its processes, which end with its last reference.
 package final class RedisSentinelSet: Sendable {
-    /// The name the sentinels know the master by.
+    /// The master's name for the sentinels.
     package static let name = "mymaster"
-    /// How long the master may be silent before a sentinel takes it for dead.
+    /// How long the master may be silent before a sentinel considers it dead.
     package static let downAfterMs = 500
 
-    /// The first server is the master at the start, the others are its replicas.
+    /// The servers: the first is the master at the start, the others are its replicas.
     package let servers: [RedisServerProcess]
     /// Three sentinels; two must agree that the master is dead.
     package let sentinels: [RedisServerProcess]
@@ -18,10 +18,10 @@ package final class RedisSentinelSet: Sendable {
     ///
     /// - Parameters:
     ///   - replicas: how many replicas the master has.
-    ///   - arguments: further options of every data server, its login for instance.
-    ///   - sentinelLines: further lines in the configuration of every sentinel.
+    ///   - arguments: extra options of every data server, its login for instance.
+    ///   - sentinelLines: extra lines in the configuration of every sentinel.
     /// - Returns: the running set.
-    /// - Throws: ``RedisServerProcess/Failure`` with the log of what did not start.
+    /// - Throws: ``RedisServerProcess/Failure`` with the log of the process that did not start.
     package static func start(
         replicas: Int = 1,
         arguments: [String] = [],
@@ -64,7 +64,7 @@ package final class RedisSentinelSet: Sendable {
         return "redis+sentinel://\(hosts)/\(Self.name)"
     }
 
-    /// Whether `redis-cli` printed a field and then this value.
+    /// Returns whether `redis-cli` printed a field and then this value.
     private static func has(_ facts: String, _ field: String, _ value: String) -> Bool {
         facts.contains("\(field)\n\(value)\n")
     }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// A real `redis-server` that a test starts, stops, kills, freezes and restarts.
 ///
-/// It listens on a free loopback port and on a Unix socket in its own temporary folder; port, folder
-/// and options stay the same over restarts. A class because it owns a process; losing the last
-/// reference kills the server and removes the folder, and a watchdog kills it should the test process
-/// itself be killed. All calls block until they are true.
+/// It listens on a free loopback port and on a Unix socket in its own temporary folder. Port, folder and options stay
+/// the same over restarts. This is a class because it owns a process. Losing the last reference kills the server and
+/// removes the folder, and a watchdog kills it if the test process itself is killed. All calls block until their effect
+/// is complete.
 package final class RedisServerProcess: Sendable {
     /// Why a server cannot be used.
     package struct Failure: Error, CustomStringConvertible {
-        /// What happened, with the end of the server's log.
+        /// The problem, with the end of the server's log.
         package let description: String
     }
 
@@ -22,9 +22,9 @@ package final class RedisServerProcess: Sendable {
         case appendOnly
     }
 
-    /// What kind of server it is.
+    /// The kind of server.
     package enum Mode: Sendable {
-        /// One that keeps data, on its own or as master or replica.
+        /// A data server, alone or as master or replica.
         case server
         /// A node of a Cluster; see ``RedisClusterProcess``.
         case clusterNode
@@ -32,7 +32,7 @@ package final class RedisServerProcess: Sendable {
         case sentinel([String])
     }
 
-    /// The PEM files of a server that speaks TLS only; it asks clients for no certificate.
+    /// The PEM files of a server that accepts only TLS; it requires no client certificate.
     package struct TLSFiles: Sendable {
         /// The server's certificate.
         package let certificate: URL
@@ -41,7 +41,7 @@ package final class RedisServerProcess: Sendable {
         /// The authority that signed it.
         package let authority: URL
 
-        /// Names the files.
+        /// Creates the set of files.
         package init(certificate: URL, key: URL, authority: URL) {
             self.certificate = certificate
             self.key = key
@@ -51,7 +51,7 @@ package final class RedisServerProcess: Sendable {
 
     /// How long a start may take: it takes milliseconds, but machines under load are slow.
     private static let startTimeout: TimeInterval = 15
-    /// How often a start is tried again when another process has taken the port meanwhile.
+    /// How often a start is retried if another process has taken the port meanwhile.
     private static let portAttempts = 5
 
     /// The server's own folder: log, socket, data.
@@ -63,8 +63,9 @@ package final class RedisServerProcess: Sendable {
     private let arguments: [String]
     private let running: Mutex<Running?>
 
-    /// A server and the shell that outlives us to kill it: it waits for the end of a pipe that only
-    /// this process holds open.
+    /// A server and the shell that outlives this process to kill it.
+    ///
+    /// The shell waits for the end of a pipe that only this process holds open.
     private struct Running {
         let server: Process
         let watchdog: Process
@@ -128,25 +129,25 @@ package final class RedisServerProcess: Sendable {
         running.withLock { $0?.server.processIdentifier }
     }
 
-    /// What the server has logged since it was last started.
+    /// The server's log since it was last started.
     package var log: String { Self.log(in: directory) }
 
-    /// Ends the server as SIGTERM does: data is saved as configured.
+    /// Ends the server with SIGTERM: data is saved as configured.
     package func stop() {
         end(with: SIGTERM)
     }
 
-    /// Ends the server at once, as `kill -9`.
+    /// Ends the server at once, like `kill -9`.
     package func kill() {
         end(with: SIGKILL)
     }
 
-    /// Freezes the server: its sockets stay open and nothing is answered.
+    /// Freezes the server: its sockets stay open and it does not respond.
     package func pause() {
         signal(SIGSTOP)
     }
 
-    /// Lets a frozen server go on.
+    /// Resumes a frozen server.
     package func resume() {
         signal(SIGCONT)
     }
@@ -158,7 +159,7 @@ package final class RedisServerProcess: Sendable {
         running.withLock { $0 = launched }
     }
 
-    /// The command line in front of a test's own options.
+    /// Returns the command line before a test's own options.
     private static func options(
         _ mode: Mode,
         _ port: Int,
@@ -168,7 +169,7 @@ package final class RedisServerProcess: Sendable {
     ) throws -> [String] {
         func file(_ name: String) -> String { directory.appendingPathComponent(name).path }
         if case .sentinel(let lines) = mode {
-            // A sentinel keeps what it learns in its configuration file.
+            // A sentinel keeps its state in its configuration file.
             let common = [
                 "port \(port)", "bind 127.0.0.1", "dir \(directory.path)",
                 "logfile \(file("redis.log"))",
@@ -209,22 +210,22 @@ package final class RedisServerProcess: Sendable {
     private func end(with number: Int32) {
         running.withLock { running in
             guard let ending = running.take() else { return }
-            // First, as afterwards the server's number may be another process's.
+            // First, because the server's number may later belong to another process.
             ending.watchdog.terminate()
             Self.awaitExit(of: ending.watchdog)
             if ending.server.isRunning {
                 Foundation.kill(ending.server.processIdentifier, number)
-                // A frozen process takes SIGTERM only once it goes on.
+                // A frozen process receives SIGTERM only once it resumes.
                 Foundation.kill(ending.server.processIdentifier, SIGCONT)
             }
             Self.awaitExit(of: ending.server)
         }
     }
 
-    /// Waits for a process that has been told to end.
+    /// Waits for a process that was signalled to end.
     ///
-    /// Foundation's own `waitUntilExit` spins for ever on Linux when another thread than the one
-    /// that started the process calls it.
+    /// Foundation's own `waitUntilExit` spins forever on Linux if it is called on another thread than the one that
+    /// started the process.
     private static func awaitExit(of process: Process) {
         let giveUp = Date(timeIntervalSinceNow: startTimeout)
         while process.isRunning, Date() < giveUp { Thread.sleep(forTimeInterval: 0.002) }
@@ -257,10 +258,10 @@ package final class RedisServerProcess: Sendable {
         )
     }
 
-    /// Starts a process that takes signals.
+    /// Starts a process that receives signals.
     ///
-    /// A child inherits the signal mask of the thread that starts it, and on Linux the threads of
-    /// Swift's pool block SIGTERM: a server started from a task would never hear of ``stop()``.
+    /// A child inherits the signal mask of the thread that starts it, and on Linux the threads of Swift's pool block
+    /// SIGTERM: a server started from a task would never receive the signal of ``stop()``.
     private static func run(_ process: Process) throws {
         var none = sigset_t()
         var usual = sigset_t()
@@ -272,7 +273,7 @@ package final class RedisServerProcess: Sendable {
 
     private static func log(in directory: URL) -> String {
         let file = directory.appendingPathComponent("redis.log")
-        // No file yet reads as nothing logged yet.
+        // A missing file means that nothing has been logged yet.
         return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 }
@@ -285,15 +286,15 @@ extension RedisServerProcess.Mode {
 }
 
 extension RedisServerProcess {
-    /// Runs a command through `redis-cli` and returns what it prints, without the last line end.
+    /// Runs a command through `redis-cli` and returns its output, without the last line end.
     ///
-    /// For setting servers up, without the client under test. Blocks.
+    /// It sets servers up without the client under test, and blocks.
     @discardableResult
     package func cli(_ command: String...) throws -> String {
         try cli(command)
     }
 
-    /// The same for a command made up elsewhere.
+    /// Runs a command given as an array.
     @discardableResult
     package func cli(_ command: [String]) throws -> String {
         let process = Process()
@@ -305,14 +306,14 @@ extension RedisServerProcess {
         process.standardError = output
         try process.run()
         let data = output.fileHandleForReading.readDataToEndOfFile()
-        // Foundation keeps the process, and with it the pipe; beyond some 1,300 open descriptors
-        // it reads past the end of their list when it starts the next one.
+        // Foundation keeps the process, and with it the pipe. With more than about 1,300 open descriptors, it reads
+        // past the end of their list when it starts the next process.
         try output.fileHandleForReading.close()
         let text = String(decoding: data, as: UTF8.self)
         return text.trimmingCharacters(in: .newlines)
     }
 
-    /// The same for a command that must answer `OK`.
+    /// Runs a command that must return `OK`.
     package func must(_ command: String...) throws {
         let answer = try cli(command)
         guard answer == "OK" else {
@@ -320,7 +321,7 @@ extension RedisServerProcess {
         }
     }
 
-    /// Waits until a command's answer is as wanted; blocks, for 15 seconds at most.
+    /// Waits until a command's output satisfies a condition; blocks for at most 15 seconds.
     package func await(_ command: String..., until isWanted: (String) -> Bool) throws {
         let giveUp = Date(timeIntervalSinceNow: 15)
         var answer = ""
@@ -332,7 +333,7 @@ extension RedisServerProcess {
         throw Failure(description: "\(command) on port \(port) still answers: \(answer)")
     }
 
-    /// Does blocking work away from the threads that run tasks.
+    /// Runs blocking work away from the threads that run tasks.
     static func blocking<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {

@@ -3,10 +3,11 @@ package import Poller
 import PollerIdentity
 import PollerQueue
 
-/// A payment that meets whatever an upstream and a bank may tell, in any order, decided by the real
-/// ``PollDecider``: for tests of what is said of it.
+/// A payment with random valid responses of an upstream and a bank, decided by the real ``PollDecider``.
+///
+/// It is for tests of the text about a payment.
 package struct PaymentWalk {
-    /// A payment method as Stripe documents it; whether a source of it that is consumed is paid.
+    /// A payment method as Stripe documents it; whether a consumed source of it is paid.
     private struct Method {
         let type: String
         let usage: String?
@@ -33,7 +34,7 @@ package struct PaymentWalk {
         ],
         .setupIntent: ["requires_payment_method", "processing", "succeeded", "canceled"],
     ]
-    /// A charge is no source, whatever its fields are called.
+    /// A charge, which is not a source, regardless of its fields.
     private static let charge = RawJSON(
         unchecked: #"{"object":"charge","type":"ideal","usage":"single_use"}"#
     )
@@ -47,11 +48,10 @@ package struct PaymentWalk {
     private var now = VirtualTime.start
     private var closed: ClosedReason?
     private var lastEvent: Event?
-    /// Whether a charge or a payment intent was seen succeeded, or a source that settles at once
-    /// was seen consumed.
+    /// Whether a charge or payment intent succeeded, or an immediately settled source was consumed.
     package private(set) var isPaid = false
 
-    /// A payment nobody has looked at.
+    /// Creates a payment that was never polled.
     package init(using chance: inout some RandomNumberGenerator) {
         let kinds: [SourceKind] = [.source, .source, .source, .paymentIntent, .setupIntent]
         kind = kinds[Int.random(in: 0..<kinds.count, using: &chance)]
@@ -72,7 +72,7 @@ package struct PaymentWalk {
         )
     }
 
-    /// Polls until something is recorded; nil once the watch has ended.
+    /// Polls until an event is recorded; `nil` once the watch has closed.
     package mutating func next(using chance: inout some RandomNumberGenerator) -> Event? {
         while closed == nil {
             now = now + .milliseconds(Int64.random(in: 1...10_000_000, using: &chance))
@@ -146,7 +146,7 @@ package struct PaymentWalk {
     private mutating func look(using chance: inout some RandomNumberGenerator) -> Observation {
         let statuses = Self.statuses[kind] ?? []
         let status = statuses[Int.random(in: 0..<statuses.count, using: &chance)]
-        // Larger than an event may carry, now and then.
+        // Occasionally larger than an event may carry.
         let isShown = Int.random(in: 0..<8, using: &chance) > 0
         let isSettled =
             kind == .source && status == "consumed" && method.settlesAtOnce && isShown

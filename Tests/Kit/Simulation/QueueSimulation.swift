@@ -1,35 +1,33 @@
 import Poller
 import PollerQueue
 
-/// A seeded run of virtual workers over a real store, against a model of what must be true.
+/// A seeded run of virtual workers on a real store, checked against a model.
 ///
-/// Problem: the interleavings that break a queue (a commit after the lease, a hint during it, a
-/// crash between claim and commit, a repeated commit after an answer was lost, a store that loses
-/// its last second) are too many to think of one by one. Approach: draw them. A seed stands for a
-/// list of ``SimulationStep``s; each is one operation of the seams by one of several workers, the
-/// operator or the outbox's consumer, or some time passing. The ``SimulationModel`` says after
-/// each whether the store was allowed to do what it did and whether it left what it should have
-/// done, and the store's own view and its audit are compared with it. The same steps are played on
-/// any store whose time a ``StoreHarness`` can move, so a failing seed is a bug report: it is
-/// shortened until no step can be left out.
+/// Problem: the interleavings that break a queue (a commit after the lease, a hint during it, a crash between claim and
+/// commit, a repeated commit after a lost reply, a store that loses its last second) are too many to list by hand.
+/// Approach: draw them. A seed determines a list of ``SimulationStep``s. Each is one operation of the store protocols
+/// by one of several workers, the operator or the outbox's consumer, or a pause. After each step, the
+/// ``SimulationModel`` checks whether the store was allowed to act as it did and whether it omitted anything. The
+/// store's own data and its audit are compared with the model. The same steps are played on any store whose time a
+/// ``StoreHarness`` can move, so a failing seed is a bug report: it is shortened until no step can be left out.
 package struct QueueSimulation {
-    /// What lanes allow in a simulation: tight, so that limits are met all the time.
+    /// The limits of lanes in a simulation: tight, so that they are reached all the time.
     static let lane = LaneLimit(ratePerSecond: 5, burst: 3, inFlightMax: 4)
-    /// What an operator sets, or takes away.
+    /// The limits that an operator sets or removes.
     static let ownLimits: [LaneLimit?] = [
         nil, LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 5),
         LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 20),
         LaneLimit(ratePerSecond: 2, burst: 2, inFlightMax: 1),
     ]
     static let lease = Duration.seconds(2)
-    /// After so many steps everything is compared, not only what was touched.
+    /// The number of steps after which everything is compared, not only the items of the step.
     private static let everything = 20
 
     private let seed: UInt64
     private let steps: [SimulationStep]
     private let harness: () async throws -> any StoreHarness
 
-    /// The simulation of a seed; `harness` makes an empty store for each time it is played.
+    /// Creates the simulation of a seed; `harness` makes an empty store for each play.
     package init(
         seed: UInt64,
         steps: Int,
@@ -40,7 +38,7 @@ package struct QueueSimulation {
         self.harness = harness
     }
 
-    /// Plays the seed; what breaks a rule, with a minimal trace, or nil when nothing does.
+    /// Plays the seed; returns a violated rule with a minimal trace, or `nil`.
     package func failure() async throws -> SimulationFailure? {
         guard let failure = try await play(steps) else { return nil }
         let shortest = try await SimulationShrinker.minimal(
@@ -58,8 +56,7 @@ package struct QueueSimulation {
         )
     }
 
-    /// Plays the seed and says what is wrong, without looking for a shorter way; nil when nothing
-    /// is.
+    /// Plays the seed and returns the first fault without shortening the steps, or `nil`.
     package func firstFault() async throws -> String? {
         try await play(steps)?.message
     }
@@ -73,7 +70,7 @@ package struct QueueSimulation {
             for step in steps {
                 played += 1
                 try await run.play(step, everything: played % Self.everything == 0)
-                // Steps on an in-memory store never suspend; other tests want their turn.
+                // Steps on an in-memory store never suspend, so other tests need a chance to run.
                 if played % 50 == 0 { await Task.yield() }
             }
             try await run.finish()
@@ -98,7 +95,7 @@ package struct QueueSimulation {
         )
     }
 
-    /// The commit of a poll that found something.
+    /// Returns the commit of a poll with an outcome.
     static func commit(
         _ lease: Lease<Watch>,
         _ outcome: SimulationStep.Outcome
@@ -109,7 +106,7 @@ package struct QueueSimulation {
         if let number = outcome.status {
             let status = SourceStatus(unchecked: "s\(number)")
             state.status = status
-            // Every other look has something to tell of the payment too.
+            // Every other poll also reports a payment.
             let subjects: [EventSubject] =
                 number.isMultiple(of: 2) ? [.status] : [.payment(.processing), .status]
             events = subjects.enumerated().map { place, subject in

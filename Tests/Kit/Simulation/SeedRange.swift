@@ -1,16 +1,16 @@
 import Foundation
 
-/// The seeds a long run is asked for, by environment variables.
+/// The seeds of a long run, from environment variables.
 ///
-/// `SIMULATION_SEEDS` (how many), `SIMULATION_START` (the first, 0), `SIMULATION_STEPS` (of each
-/// seed, 400). Set by `ops/simulate`; the tests that read them are skipped without.
+/// `SIMULATION_SEEDS` (how many), `SIMULATION_START` (the first, 0), `SIMULATION_STEPS` (of each seed, 400).
+/// `ops/simulate` sets them; the tests that read them are skipped without them.
 package struct SeedRange: Hashable, Sendable {
-    /// Steps of each seed.
+    /// The number of steps of each seed.
     package let steps: Int
     private let start: UInt64
     private let count: UInt64
 
-    /// Reads the variables; throws when one is no number.
+    /// Reads the variables; throws if one is not a number.
     package init(_ environment: [String: String]) throws {
         func number<Value: FixedWidthInteger>(_ name: String, _ fallback: Value) throws -> Value {
             guard let text = environment[name] else { return fallback }
@@ -24,8 +24,7 @@ package struct SeedRange: Hashable, Sendable {
         steps = try number("SIMULATION_STEPS", 400)
     }
 
-    /// Plays all of them, telling now and then how far it is, up to the first that fails; nil when
-    /// none does.
+    /// Plays all seeds up to the first that fails, and prints its progress; `nil` if none fails.
     package func firstFailure(
         _ simulation: (UInt64) -> QueueSimulation
     ) async throws -> SimulationFailure? {
@@ -42,23 +41,23 @@ package struct SeedRange: Hashable, Sendable {
             let line =
                 "simulated \(number + 1) of \(count) seeds of \(steps) steps, "
                 + "\(tenths / 10).\(tenths % 10) seeds/s\n"
-            // Not through `print`, whose buffer would hold it back until the end.
+            // `print` would buffer the line until the end.
             FileHandle.standardOutput.write(Data(line.utf8))
         }
         return nil
     }
 }
 
-/// Chance that a test can repeat: SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom
-/// Number Generators", 2014).
+/// A repeatable random generator: SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators",
+/// 2014).
 ///
-/// A random test names the seed in its failure, so that the same run can be had again.
+/// A random test names the seed in its failure, so that the run can be repeated.
 package struct SeededGenerator: RandomNumberGenerator, Sendable, CustomStringConvertible {
-    /// What the generator was made from.
+    /// The seed of the generator.
     package let seed: UInt64
     private var state: UInt64
 
-    /// A generator that always yields the same for one seed.
+    /// Creates a generator that always yields the same sequence for a seed.
     package init(seed: UInt64) {
         self.seed = seed
         state = seed

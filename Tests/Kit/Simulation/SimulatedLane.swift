@@ -2,12 +2,12 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What a simulation knows about one lane: its settings, and what its attempts have told.
+/// The model of one lane: its settings, and the results of its attempts.
 ///
-/// Written down a second time and on purpose apart from the in-memory store, by the same
-/// sentences of the seams: two that must agree find the mistakes of both.
+/// It is written a second time, deliberately independent of the in-memory store, from the same documentation of the
+/// store protocols. A difference between the two reveals a mistake in either.
 struct SimulatedLane {
-    /// What stores may differ in a factor, which they keep in few digits.
+    /// The tolerance for a factor, which stores keep with few digits.
     private static let factorSlack = 0.005
 
     var ownLimit: LaneLimit? {
@@ -24,35 +24,35 @@ struct SimulatedLane {
     private var denials = 0
     private var slowFactor = 1.0
     private var slowUntil = Timestamp(ms: 0)
-    /// The latest theoretical arrival time of the next start that a store may believe in.
+    /// The latest theoretical arrival time of the next start that a store may assume.
     private var arrivalMs = 0.0
-    /// All starts under the limit that holds.
+    /// All starts under the current limit.
     private var starts: [Timestamp] = []
 
-    /// The share of the limit at an instant.
+    /// Returns the share of the limit at a time.
     func factor(_ now: Timestamp) -> Double {
         if now <= slowUntil { return slowFactor }
         return min(1, slowFactor + Double((now - slowUntil).ms) / 1000 * 0.05)
     }
 
-    /// How many may be in flight at most, and how many at least before a store may say "full".
+    /// Returns the most items in flight, and the least at which a store may report a full lane.
     func slots(_ common: LaneLimit, _ now: Timestamp) -> ClosedRange<Int> {
         if failures >= 10 { return 1...1 }
         let most = Double((ownLimit ?? common).inFlightMax)
-        // A store may leave a full lane alone until a lease of it ends, while the factor grows.
+        // A store may skip a full lane until one of its leases ends, while the factor grows.
         let earlier = factor(Timestamp(ms: now.ms - QueueSimulation.lease.ms))
         let least = earlier < 1 ? Int(most * (earlier - Self.factorSlack)) : Int(most)
         return max(1, least)...max(1, Int(most * min(1, factor(now) + Self.factorSlack)))
     }
 
-    /// An instant from which the hold and the rate surely allow one more.
+    /// Returns a time from which the hold and the rate certainly allow one more start.
     func allows(_ common: LaneLimit) -> Timestamp {
         let limit = ownLimit ?? common
         let tolerance = Double(limit.burst - 1) * Double(limit.intervalUs) / 1000
         return max(heldUntil, Timestamp(ms: Int64((arrivalMs - tolerance).rounded(.up)) + 1))
     }
 
-    /// Counts a start; false when a window now holds more than rate and burst allow.
+    /// Counts a start; false if a window now has more starts than rate and burst allow.
     mutating func start(at start: Timestamp, _ common: LaneLimit, _ now: Timestamp) -> Bool {
         let limit = ownLimit ?? common
         guard limit.intervalUs > 0 else { return true }
@@ -62,7 +62,7 @@ struct SimulatedLane {
         arrivalMs = max(arrivalMs, Double(start.ms)) + interval
         let place = starts.lastIndex { $0 <= start }.map { $0 + 1 } ?? 0
         starts.insert(start, at: place)
-        // Only windows that hold the new one can hold too many now.
+        // Only windows that include the new start can have too many now.
         for first in 0...place {
             for last in place..<starts.count {
                 let spanUs = (starts[last] - starts[first]).ms * 1000
@@ -73,7 +73,7 @@ struct SimulatedLane {
         return true
     }
 
-    /// Takes in the signals of one batch of commits, in their order.
+    /// Applies the signals of one batch of commits, in their order.
     mutating func hear(_ signals: [LaneSignal], _ now: Timestamp) {
         var (isShaken, isSilent, isDenied) = (false, false, false)
         for signal in signals {
@@ -115,7 +115,7 @@ struct SimulatedLane {
         }
     }
 
-    /// Lets the lane go on as if nothing had happened; what it has started still counts.
+    /// Resumes the lane with its state reset; its starts still count.
     mutating func resume() {
         var fresh = SimulatedLane()
         fresh.ownLimit = ownLimit

@@ -2,14 +2,14 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What a claim may take and what it must not leave.
+/// The items that a claim may take and those that it must not leave.
 extension SimulationModel {
-    /// Ended leases a claim puts back at most.
+    /// The most expired leases that a claim recovers.
     private static let recoveriesMax = 128
-    /// Lanes of one partition.
+    /// The number of lanes in one partition.
     private static let lanesMax = 3
 
-    /// Takes in a claim, or says what it did wrong.
+    /// Applies a claim, or throws its fault.
     mutating func claimed(
         _ claim: Claim<Watch>,
         _ request: ClaimRequest,
@@ -50,7 +50,7 @@ extension SimulationModel {
             startable(partition, by: now + request.ahead, taken: taken, isUrgent: $0, now)
         }
         try checkShares(claim.leases, urgent: served.count(where: \.isUrgent), left, request)
-        // One that may only start later is rightly behind those that may start now.
+        // An item that may only start later is rightly behind those that may start now.
         let waiting = [true, false].map {
             startable(partition, by: now, taken: taken, isUrgent: $0, now)
         }
@@ -73,7 +73,7 @@ extension SimulationModel {
         return count
     }
 
-    /// Takes in one lease; whether it was of the urgent.
+    /// Applies one lease; returns whether it is urgent.
     private mutating func take(
         _ lease: Lease<Watch>,
         _ request: ClaimRequest,
@@ -124,7 +124,7 @@ extension SimulationModel {
         return isUrgent
     }
 
-    /// Four urgent to one of the rest, and no place left empty that could have been used.
+    /// Checks the ratio of four urgent items to one normal item, and that no usable slot was left empty.
     private func checkShares(
         _ leases: [Lease<Watch>],
         urgent: Int,
@@ -152,7 +152,7 @@ extension SimulationModel {
         )
     }
 
-    /// A lane that could be served is not left out again and again while others of its list are.
+    /// Checks that a ready lane is not skipped again and again while others of its list are served.
     private mutating func checkTurns(
         _ partition: Int,
         served: Set<Wheel>,
@@ -167,7 +167,7 @@ extension SimulationModel {
                 if served.contains(wheel) { continue }
                 let count = (before[wheel] ?? 0) + (isOtherServed ? 1 : 0)
                 counts[wheel] = count
-                // Each of the others may be before it once, and once more for a suspect it keeps.
+                // Each of the others may be ahead of it once, and once more for a suspect.
                 try require(
                     count <= 2 * (Self.lanesMax - 1),
                     "\(lane): passed over again and again"
@@ -177,7 +177,7 @@ extension SimulationModel {
         passedOver[partition] = counts
     }
 
-    /// Lanes of which the claim could surely have taken one more.
+    /// Returns lanes of which the claim could certainly have taken one more item.
     private func startable(
         _ partition: Int,
         by horizon: Timestamp,
@@ -194,7 +194,7 @@ extension SimulationModel {
         }.map(\.0)
     }
 
-    /// The answer must not let its taker sleep beyond the next start or the next end of a lease.
+    /// Checks that the reply does not let its caller sleep beyond the next start or the next end of a lease.
     private func checkNextReady(
         _ claim: Claim<Watch>,
         _ partition: Int,
@@ -227,7 +227,7 @@ extension SimulationModel {
             }
     }
 
-    /// The waiting items of a wheel in their order.
+    /// Returns the waiting items of a schedule in their order.
     func heads(
         _ lane: LaneID,
         isUrgent: Bool
@@ -241,7 +241,7 @@ extension SimulationModel {
         .sorted { ($0.due, $0.id.description) < ($1.due, $1.id.description) }
     }
 
-    /// Leases of a lane.
+    /// Returns the number of leases of a lane.
     func inFlight(_ lane: LaneID) -> Int {
         items.values.count { $0.lane == lane && $0.lease != nil }
     }

@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// The store's own view against the model's.
+/// Comparison of the store's own data with the model.
 extension SimulationModel {
     func compare(
         _ key: WatchKey,

@@ -1,28 +1,28 @@
 import Poller
 import PollerIdentity
 
-/// The outbox, its one consumer, and what trimming must leave.
+/// The outbox, its only consumer, and the entries that trimming must keep.
 extension SimulationModel {
     /// An event in the outbox.
     struct Recorded {
         let key: WatchKey
         let seq: Int
         var isAcknowledged = false
-        /// The entry's id, once it has been handed out.
+        /// The entry's id, once it has been assigned.
         var id: String?
 
         func isOf(_ event: Event) -> Bool { event.key == key && event.seq == seq }
     }
 
-    /// Entries nobody has acknowledged.
+    /// The number of unacknowledged entries.
     var undelivered: Int {
         outbox.values.reduce(0) { $0 + $1.count { !$0.isAcknowledged } }
     }
 
-    /// Takes in what a store hands out, or says what is wrong with it.
+    /// Applies the entries that a store assigns, or throws their fault.
     ///
-    /// New entries come in their order, none left out; when the consumer starts over, those it
-    /// was handed before come again, in order, beginning with any of them. A store may repeat one.
+    /// New entries come in their order, none left out. When the consumer starts over, its earlier entries come again,
+    /// in order, beginning with any of them. A store may repeat one.
     mutating func consumed(
         _ partition: Int,
         _ entries: [OutboxEntry],
@@ -64,7 +64,7 @@ extension SimulationModel {
         }
     }
 
-    /// What is kept must be the end of what was there, with all that was not acknowledged.
+    /// Checks that the kept entries are the end of the previous ones, with all that were not acknowledged.
     mutating func trimmed(_ partition: Int, kept entries: [OutboxEntry]) throws {
         let before = outbox[partition] ?? []
         try require(entries.count <= before.count, "trimming added entries")

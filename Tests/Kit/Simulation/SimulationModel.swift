@@ -2,15 +2,14 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// What must be true of a store of watches after a known history of operations.
+/// The required state of a store of watches after a known history of operations.
 ///
-/// Much simpler than a store: it never chooses. Which items a claim returns is the store's
-/// business; the model only knows whether it was allowed to, and whether it left something that
-/// it should have taken. A value, so that a store that loses its last writes is compared with
-/// the model of the moment to which it went back.
+/// It is much simpler than a store, because it never chooses. The store decides which items a claim returns. The model
+/// only knows whether that was allowed, and whether the claim left an item that it should have taken. It is a value
+/// type: a store that loses its last writes is compared with the model of the time to which it returned.
 struct SimulationModel {
     struct Item {
-        // Both are made from the key by hashing; asked for too often to do that each time.
+        // Both are hashed from the key, and used too often to compute each time.
         let id: ItemID
         let lane: LaneID
         let partition: Int
@@ -20,7 +19,7 @@ struct SimulationModel {
         var deadline: Timestamp
         var place: Place
         var crashes = 0
-        /// Of the last lease, or of the recovery or cancellation that ended it.
+        /// The token of the last lease, or of the recovery or cancellation that ended it.
         var token = 0
 
         var isOpen: Bool {
@@ -36,7 +35,7 @@ struct SimulationModel {
         }
     }
 
-    /// Where a watch is.
+    /// The place of a watch.
     enum Place: Hashable {
         case waiting(due: Timestamp, isUrgent: Bool)
         case leased(Held)
@@ -49,10 +48,10 @@ struct SimulationModel {
         let isUrgent: Bool
         let endsAt: Timestamp
         var isHinted = false
-        /// By a hint, not by who has joined.
+        /// Whether it was marked by a hint rather than by a join.
         var hasNews = false
 
-        /// Where it goes when it ends by itself or is given back.
+        /// Returns its place after an expired or released lease.
         func back(_ now: Timestamp) -> Place {
             .waiting(due: isHinted ? min(due, now) : due, isUrgent: isUrgent || isHinted)
         }
@@ -64,7 +63,7 @@ struct SimulationModel {
         let isUrgent: Bool
     }
 
-    /// How long every simulated watch is watched.
+    /// The timeout of every simulated watch.
     static let timeout = Duration.seconds(3600)
 
     let common: LaneLimit
@@ -73,17 +72,16 @@ struct SimulationModel {
     var lanes: [LaneID: SimulatedLane] = [:]
     var outbox: [Int: [Recorded]] = [:]
     var members: [OwnerID: (member: Member, until: Timestamp)] = [:]
-    /// How often in a row lanes of a partition were left although others of their list were
-    /// served.
+    /// How often in a row lanes of a partition were skipped although others of their list were served.
     var passedOver: [Int: [Wheel: Int]] = [:]
-    /// Watches that an operation has changed since this was emptied last.
+    /// Watches changed by operations since this set was last emptied.
     var touched: Set<WatchKey> = []
 
     init(common: LaneLimit) {
         self.common = common
     }
 
-    /// Whether anything is still to be looked at.
+    /// Whether any watch is still open.
     var hasOpen: Bool { items.values.contains(where: \.isOpen) }
 
     func require(_ holds: Bool, _ what: @autoclosure () -> String) throws {
@@ -217,7 +215,7 @@ struct SimulationModel {
 
     // MARK: Ending leases
 
-    /// Whether a batch must be refused as a whole: an event in it does not follow the last one.
+    /// Returns whether a batch must be rejected as a whole because an event in it does not follow the last one.
     func isCorrupt(_ commits: [Commit<WatchChange>]) -> Bool {
         var seen: Set<LeaseRef> = []
         return commits.contains { commit in
@@ -280,7 +278,7 @@ struct SimulationModel {
             item.place = .waiting(due: now, isUrgent: true)
         case .rest: item.place = .closed(.settled, at: now)
         case .setAside: item.place = .closed(.dead, at: now)
-        // Its look was begun before the hint, which would open what is closed so.
+        // Its poll began before the hint, which would reopen it.
         case .close(.expired) where held.hasNews:
             reopen(&item, for: item.deadline - item.createdAt, now)
         case .close(let reason): item.place = .closed(reason, at: now)
@@ -297,7 +295,7 @@ struct SimulationModel {
         items[key] = item
     }
 
-    /// A reference that is not the current lease: a repetition, or stale.
+    /// Checks a reference that is not the current lease: a repeat, or stale.
     private func judgeEnded(_ ref: LeaseRef, _ result: CommitResult?) throws {
         let item = keys[ref.id].flatMap { items[$0] }
         let isEnded = item?.token == ref.token && item?.lease == nil

@@ -25,8 +25,9 @@ extension SimulationRun {
         }
     }
 
-    /// `startsOver` hands out everything that is not acknowledged, as to a consumer that takes
-    /// over from one that died.
+    /// Reads the outbox as a consumer.
+    ///
+    /// `startsOver` returns all unacknowledged entries, as for a consumer that takes over from a dead one.
     private mutating func consume(_ partition: Int, limit: Int, startsOver: Bool) async throws {
         let entries = try await harness.watches.unacknowledged(
             partition: partition,
@@ -91,8 +92,9 @@ extension SimulationRun {
 
     // MARK: The end
 
-    /// One worker alone brings everything to its end, and the consumer reads it all: nothing was
-    /// lost on the way.
+    /// Lets one worker close everything, and lets the consumer read all events.
+    ///
+    /// This shows that nothing was lost.
     mutating func finish() async throws {
         note("everything is brought to its end")
         for lane in Set(model.items.values.map(\.lane)).sorted(by: {
@@ -131,7 +133,7 @@ extension SimulationRun {
         try await drain()
     }
 
-    /// The consumer reads and acknowledges everything; then nothing needs to be kept.
+    /// Lets the consumer read and acknowledge everything; then no entry needs to be kept.
     private mutating func drain() async throws {
         for partition in 0..<harness.watches.partitions {
             try await consume(partition, limit: 100_000, startsOver: true)

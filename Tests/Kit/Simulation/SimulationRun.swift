@@ -9,19 +9,19 @@ struct SimulationRun {
     let start: Timestamp
     var model: SimulationModel
     var now: Timestamp
-    /// The leases each worker believes to hold.
+    /// The leases that each worker assumes it has.
     var hands: [[Lease<Watch>]]
-    /// What the consumer has been handed and has not acknowledged.
+    /// The consumer's unacknowledged entries.
     var unread: [OutboxEntry] = []
-    /// Events the consumer has been told, in whichever life of the store.
+    /// Events that the consumer has received, also before a rewind of the store.
     var told: Set<EventID> = []
-    /// What happened so far, a line each.
+    /// The steps so far, a line each.
     private(set) var trace: [String] = []
     /// The model of the last checkpoint.
     private var saved: SimulationModel?
     private var sent: [Commit<WatchChange>] = []
 
-    /// A run on an empty store.
+    /// Creates a run on an empty store.
     init(_ harness: any StoreHarness, workers: Int = 3) async throws {
         self.harness = harness
         model = SimulationModel(common: QueueSimulation.lane)
@@ -43,9 +43,9 @@ struct SimulationRun {
 
     // MARK: Steps
 
-    /// Makes one step and compares the store with the model.
+    /// Plays one step and compares the store with the model.
     ///
-    /// `everything` also looks at what the step should not have touched.
+    /// `everything` also compares items that the step should not have changed.
     mutating func play(_ step: SimulationStep, everything: Bool) async throws {
         switch step {
         case .enqueue(let numbers): try await enqueue(numbers.map(key))
@@ -131,7 +131,7 @@ struct SimulationRun {
         return .init(partition: partition, places: claim.places, aheadMs: claim.aheadMs)
     }
 
-    /// A worker commits leases of one partition, in time or long after they ended.
+    /// Commits leases of one partition, in time or long after they ended.
     private mutating func commit(
         _ worker: Int,
         _ outcomes: [SimulationStep.Outcome],
@@ -213,7 +213,7 @@ struct SimulationRun {
         try model.dismissed(key, try await harness.watches.dismiss(key))
     }
 
-    /// Of few that are dead, one that is: most numbers would hit nothing.
+    /// Returns one of the few dead watches; most numbers would match none.
     private func deadKey(_ number: Int) -> WatchKey {
         let dead = model.items.keys.filter { key in
             if case .closed(.dead, _) = model.items[key]?.place { true } else { false }
@@ -246,7 +246,7 @@ struct SimulationRun {
         note("purge \(partition), \(retentionMs) ms")
         while try await harness.watches.purge(partition: partition, retention: retention) {}
         model.purged(partition, retention: retention, now)
-        // What is forgotten is looked at once more: nothing may be left of it.
+        // Removed watches are compared once more: nothing of them may be left.
         model.touched.formUnion(model.keys.values)
     }
 
@@ -260,7 +260,7 @@ struct SimulationRun {
             note("the store loses its last writes")
             try await harness.rewind()
             model = saved
-            // No failover takes no time.
+            // A failover takes some time.
             try await pass(.milliseconds(1))
             model.touched.formUnion(model.keys.values)
         }

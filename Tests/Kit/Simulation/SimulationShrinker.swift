@@ -1,17 +1,18 @@
-/// Makes a failing list of steps as short as it gets.
+/// Shortens a failing list of steps as far as possible.
 ///
-/// Delta debugging (Zeller, Hildebrandt: "Simplifying and Isolating Failure-Inducing Input",
-/// 2002), only with complements: leave out a chunk, and keep what is left if it still fails;
-/// halve the chunks when none can be left out. In the end no single step can be dropped.
+/// Delta debugging (Zeller, Hildebrandt: "Simplifying and Isolating Failure-Inducing Input", 2002), only with
+/// complements: leave out a chunk, and keep the rest if it still fails. If no chunk can be left out, halve the chunks.
+/// In the end no single step can be dropped.
 package struct SimulationShrinker {
-    /// How often a list is played at most: enough for 1,000 steps of which 30 matter, and an end
-    /// for lists that fail only now and then.
+    /// The most plays of a list.
+    ///
+    /// It is enough for 1,000 steps of which 30 matter, and ends the search for lists that fail only sometimes.
     private static let playsMax = 3000
 
-    /// The shortest list found that still fails; `fails` plays a list from the beginning.
+    /// Returns the shortest list found that still fails; `fails` plays a list from the beginning.
     ///
-    /// Any failure counts: a shorter way to another mistake is as good a report. `simpler` are
-    /// the ways to make one step smaller, tried when no step can be left out.
+    /// Any failure counts: a shorter list that shows another mistake is as good a report. `simpler` returns the ways to
+    /// make one step smaller, tried when no step can be left out.
     package static func minimal<Step>(
         _ steps: [Step],
         simpler: (Step) -> [Step] = { _ in [] },
@@ -47,7 +48,7 @@ package struct SimulationShrinker {
         return kept
     }
 
-    /// The list with one step made smaller; nil when none can be.
+    /// Returns the list with one step made smaller, or `nil`.
     private static func simplified<Step>(
         _ steps: [Step],
         _ simpler: (Step) -> [Step],
@@ -66,15 +67,15 @@ package struct SimulationShrinker {
     }
 }
 
-/// A seed on which a store does otherwise than the model says, with the shortest way there.
+/// A seed for which a store differs from the model, with the shortest steps to the difference.
 package struct SimulationFailure: Hashable, Sendable, CustomStringConvertible {
-    /// Makes the same steps again.
+    /// The seed, which generates the same steps again.
     package let seed: UInt64
-    /// How many steps the seed was played for.
+    /// The number of steps played for the seed.
     package let steps: Int
-    /// What differed.
+    /// The difference.
     package let message: String
-    /// What happens on the shortest way to a difference, one line each.
+    /// The shortest steps to a difference, one line each.
     package let trace: [String]
 
     package var description: String {

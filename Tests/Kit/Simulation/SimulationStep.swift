@@ -2,25 +2,25 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// One thing that happens in a simulation, as a value.
+/// One step of a simulation, as a value.
 ///
-/// Numbers are drawn without looking at what the store did: which lease is committed is said as
-/// "the seventh in the worker's hand, counted round and round". So one seed is one list of steps
-/// on every store, and any part of the list can be played again by itself.
+/// Numbers are drawn independently of the store's results: a commit names its lease as "the seventh of the worker's
+/// leases, counted cyclically". So one seed is one list of steps on every store, and any part of the list can be played
+/// again alone.
 package enum SimulationStep: Hashable, Sendable {
-    /// What a worker asks for.
+    /// The request of a worker.
     package struct Claim: Hashable, Sendable {
         let partition: Int
         let places: Int
         let aheadMs: Int
     }
 
-    /// What a poll found.
+    /// The result of a poll.
     package struct Outcome: Hashable, Sendable {
-        /// Which lease of the worker's hand.
+        /// The index of one of the worker's leases.
         let which: Int
         let verdict: Verdict
-        /// A new status; nil when nothing has changed.
+        /// A new status; `nil` if nothing has changed.
         let status: Int?
         let signal: LaneSignal
         let isUrgent: Bool
@@ -28,7 +28,7 @@ package enum SimulationStep: Hashable, Sendable {
 
     case enqueue([Int])
     case claim(worker: Int, Claim)
-    /// Records results, in time or long after the lease; fused with a claim when there is one.
+    /// Records results, in time or long after the lease; combined with a claim if there is one.
     case commit(worker: Int, [Outcome], then: Claim?)
     /// Sends an old commit once more.
     case repeatCommit(Int)
@@ -37,12 +37,12 @@ package enum SimulationStep: Hashable, Sendable {
     case cancel(Int)
     case redrive(Int)
     case dismiss(Int)
-    /// A worker forgets what it holds.
+    /// A worker loses its leases.
     case crash(worker: Int)
     case pause(lane: Int)
     case resume(lane: Int)
     case limit(lane: Int, Int)
-    /// The consumer of the outbox reads on; or starts over with all it has not acknowledged.
+    /// The consumer of the outbox continues, or starts over with all unacknowledged entries.
     case consume(partition: Int, limit: Int, startsOver: Bool)
     case acknowledge(count: Int)
     case trim(partition: Int, retentionMs: Int)
@@ -54,7 +54,7 @@ package enum SimulationStep: Hashable, Sendable {
     case rewind
     case pass(ms: Int)
 
-    /// The same with one part less, each way there is.
+    /// Every version of the step with one part less.
     var simpler: [SimulationStep] {
         switch self {
         case .enqueue(let numbers) where numbers.count > 1:
@@ -86,7 +86,7 @@ extension Array {
 }
 
 extension SimulationStep {
-    /// The steps that a seed stands for.
+    /// Returns the steps of a seed.
     package static func steps(seed: UInt64, count: Int) -> [SimulationStep] {
         var world = SimulatedWorld(seed: seed)
         return (0..<count).map { _ in world.step() }
@@ -95,9 +95,9 @@ extension SimulationStep {
 
 /// Draws steps.
 ///
-/// Every seed has its own world: crowded or wide lanes, many accounts or few, slow or fast time.
-/// What upstreams answer comes in spells, as outages and rate limits do: drawn evenly, ten failures
-/// in a row would hardly ever come.
+/// Every seed has its own world: crowded or wide lanes, many accounts or few, slow or fast time. Upstreams' responses
+/// come in spells, as outages and rate limits do. If they were drawn evenly, ten failures in a row would almost never
+/// occur.
 private struct SimulatedWorld {
     private enum Spell: CaseIterable {
         case fair
@@ -108,7 +108,7 @@ private struct SimulatedWorld {
 
     private var chance: SeededGenerator
     private var spell = Spell.mixed
-    /// Steps still to come before the others: the operator's limits.
+    /// Steps to play before the others: the operator's limits.
     private var first: [SimulationStep] = []
     private var accounts = 4
     private var passMaxMs = 400
@@ -164,7 +164,7 @@ private struct SimulatedWorld {
         }
     }
 
-    /// A watch: its account in the last digit to base 4, as the run resolves it.
+    /// Returns the number of a watch: its account is the last digit to base 4, as the run resolves it.
     private mutating func key() -> Int {
         number(15) * 4 + number(accounts)
     }

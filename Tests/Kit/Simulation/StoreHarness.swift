@@ -9,41 +9,40 @@ package protocol StoreHarness: Sendable {
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
-    /// The requests that clients have named.
+    /// The requests with an idempotency key.
     var requests: any NamedRequests { get }
-    /// Stream tokens that have stood in a URL.
+    /// The spent stream tokens.
     var spentTokens: any SpentTokens { get }
     /// The lanes of the watches.
     var lanes: any LaneControl { get }
     /// The processes that have announced themselves.
     var members: any Membership { get }
 
-    /// Lets time pass while processes live: moves the clock all of them read forward; it stands still
-    /// otherwise.
+    /// Moves the clock of all processes forward while they run; otherwise it stands still.
     func advance(by duration: Duration) async throws
 
     /// Sets the clock of the store's server forward or back: no time passes.
     func step(by duration: Duration) async throws
 
-    /// The partition a lane lives in, of watches and of deliveries alike.
+    /// Returns the partition of a lane, for watches and deliveries.
     func partition(of lane: LaneID) -> Int
 
-    /// What is wrong inside the stores, one sentence each; empty as long as they are sound.
+    /// Returns violated invariants of the stores, one sentence each; empty while they are sound.
     func audit() async throws -> [String]
 
     /// Whether the store can be made to lose its last writes.
     var canRewind: Bool { get }
 
-    /// Remembers the store of watches as it is.
+    /// Saves the state of the store of watches.
     func checkpoint() async throws
 
-    /// Makes the store of watches forget all since the last checkpoint; the clock goes on.
+    /// Returns the store of watches to the last checkpoint; the clock continues.
     func rewind() async throws
 }
 
-/// A store that never loses anything.
+/// The defaults of a store that never loses anything.
 extension StoreHarness {
-    /// Endpoints there may be in its registry.
+    /// The most endpoints in its registry.
     package static var endpointsMax: Int { 300 }
 
     package var canRewind: Bool { false }
@@ -62,7 +61,7 @@ package struct MemoryHarness: StoreHarness {
     private let spent = MemorySpentTokens()
     private let named: MemoryNamedRequests
 
-    /// Empty stores; `flaws` are mistakes they are to make.
+    /// Creates empty stores; `flaws` are their planted mistakes.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
         time = VirtualTime()
         store = MemoryStore(time: time, flaws: flaws)
@@ -123,7 +122,7 @@ package struct ConformanceFailure: Error, CustomStringConvertible {
     /// The expected and the actual value.
     package let message: String
 
-    /// A failure with this message.
+    /// Creates a failure with this message.
     package init(message: String) {
         self.message = message
     }
