@@ -9,9 +9,9 @@ import Synchronization
 /// integer factor, so each partition is split into itself and new ones. The lanes of partition 7 of 16 are then in 7,
 /// 23, 39 or 55 of 64. During a split (``RedisRepartition``), some partitions are split and some are not.
 ///
-/// A process may learn of a split late. So each call states the number of partitions that its caller assumes for the
-/// lanes of this partition (``mark(of:)``). A partition rejects a wrong number and returns the right one. The map
-/// stores it (``hear(_:from:)``), and the call is repeated in the right partition.
+/// A process may learn of a split late. So each call states the number of partitions that its caller assumes
+/// (``mark(of:)``). A partition rejects a wrong number and returns the right one. The map stores it
+/// (``hear(_:from:)``), and the call is repeated in the right partition.
 ///
 /// This is a class because all users of a queue must see what one of them has learned.
 final class PartitionMap: Sendable, Hashable {
@@ -59,7 +59,7 @@ final class PartitionMap: Sendable, Hashable {
         return [partition] + all.filter { $0 != partition }
     }
 
-    /// Returns the number of partitions for the lanes of one, as far as it is known.
+    /// Returns the number of partitions that a partition's lanes are spread over, as far as it is known.
     func lanesAmong(in partition: Int) -> Int {
         guard let former, !isSplit(partition % former) else { return partitions }
         return former
@@ -97,7 +97,7 @@ final class PartitionMap: Sendable, Hashable {
         return partition >= former || former == base ? "" : String(former)
     }
 
-    /// Stores a partition's number of partitions for its lanes, 0 if it was never split.
+    /// Stores the number of partitions that a partition's lanes are spread over, 0 if it was never split.
     ///
     /// Returns whether this map can follow it.
     func hear(_ count: Int, from partition: Int) -> Bool {

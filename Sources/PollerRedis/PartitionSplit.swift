@@ -22,7 +22,7 @@ struct PartitionSplit: Sendable {
     /// Whether everything is removed: the remains of an earlier attempt in a new part.
     var takesAll = false
 
-    /// Returns the stage of a partition, and the number of partitions for its lanes.
+    /// Returns the stage of a partition, and the number of partitions that its lanes are spread over.
     func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
     {
         let parts = try await partitions.array(.splitStage, partition: partition, ["", "", ""])

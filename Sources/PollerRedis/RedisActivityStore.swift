@@ -11,7 +11,7 @@ package import RedisClient
 package struct RedisActivityStore: ActivityStore {
     private let redis: RedisPartitions
 
-    /// Creates the activity history of a cluster.
+    /// Creates the activity store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

@@ -18,7 +18,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     /// The partitions in which recent marks failed.
     private let away = PlacesAway<Int, ContinuousClock>(clock: .continuous)
 
-    /// Creates the deliveries of a cluster.
+    /// Creates the delivery queue of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

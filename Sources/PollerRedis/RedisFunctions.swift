@@ -27,7 +27,7 @@ package struct RedisFunctions: Sendable {
     private let library: RedisLibrary
     private let logger: Logger
 
-    /// Creates the libraries of a cluster; `scripts` are the live ones, or those of a test's clock.
+    /// Creates the library store of a cluster; `scripts` are the live ones, or those of a test's clock.
     package init(
         client: RedisClient,
         layout: StoreLayout,

@@ -41,7 +41,7 @@ extension RedisWatchStore {
             found += named.items.filter { known.insert($0.watch.key.id).inserted }
             looked += named.looked
             if let next = named.next {
-                // One page cannot check more lanes; matches found there are not searched again.
+                // There are more lanes than one page checks. Matches found so far are not searched again.
                 guard place == .start, found.count <= query.limit else { return nil }
                 found.sort { $0.watch.createdAt > $1.watch.createdAt }
                 return ListPage(items: found, next: next, looked: looked)

@@ -12,7 +12,7 @@ package import RedisClient
 package struct RedisNamedRequests: NamedRequests {
     private let redis: RedisPartitions
 
-    /// Creates the named requests of a cluster.
+    /// Creates the request store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

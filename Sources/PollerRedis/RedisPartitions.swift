@@ -14,7 +14,8 @@ struct RedisPartitions: Sendable {
     let keys: Keys
     let scripts: Scripts
     let logger: Logger
-    /// How many replicas must have accepted requests and events before they are delivered; `nil` requires none.
+    /// How many replicas must have requests before they are accepted and events before they are delivered; `nil`
+    /// requires none.
     let durability: RedisDurability?
     /// The keys that encrypt the secrets in items.
     var masterKeys = MasterKeys.none

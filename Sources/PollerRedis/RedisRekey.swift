@@ -15,7 +15,7 @@ package struct RedisRekey: Sendable {
     private let layout: StoreLayout
     private let masterKeys: MasterKeys
 
-    /// Creates a pass through a cluster's store.
+    /// Creates a pass through the store of a cluster.
     package init(client: RedisClient, layout: StoreLayout, masterKeys: MasterKeys) {
         self.client = client
         self.layout = layout

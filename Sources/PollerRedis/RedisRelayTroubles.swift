@@ -5,7 +5,7 @@ package import RedisClient
 
 /// The mail relay's rejections, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.
 ///
-/// Several notifiers may write at once, and the last write counts: the times span hours.
+/// Several notifiers may write at once, and the last write wins. That is precise enough for a problem that lasts hours.
 package struct RedisRelayTroubles: RelayTroubleStore {
     private static let fields = ["answer", "count", "since", "last", "accepted"]
 

@@ -21,7 +21,7 @@ package struct RedisSecrets: Sendable {
     /// Closed while the roots cannot be decrypted.
     package let gate: SealingGate
 
-    /// Creates the secrets of a cluster, encrypted by `masterKeys`; `gate` blocks encryption in this process.
+    /// Creates the secret store of a cluster; `masterKeys` encrypt, and `gate` can stop encryption in this process.
     package init(
         client: RedisClient,
         layout: StoreLayout,

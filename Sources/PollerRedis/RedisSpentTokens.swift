@@ -11,7 +11,7 @@ package struct RedisSpentTokens: SpentTokens {
     private let client: RedisClient
     private let namespace: String
 
-    /// Creates the tokens of a cluster.
+    /// Creates the token store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

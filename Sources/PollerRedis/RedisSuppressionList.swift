@@ -20,7 +20,7 @@ package struct RedisSuppressionList: SuppressionList {
     private let client: RedisClient
     private let namespace: String
 
-    /// Creates the list of a cluster.
+    /// Creates the suppression list of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

@@ -20,7 +20,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     /// The limits of one page of a search by names.
     var nameBounds = NameBounds.standard
 
-    /// Creates the watches of a cluster.
+    /// Creates the watch store of a cluster.
     ///
     /// - Parameters:
     ///   - client: the connection; it must be running.

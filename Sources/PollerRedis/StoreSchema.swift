@@ -299,7 +299,7 @@ enum MetaField: String, CaseIterable {
     ///
     /// Watches then have no bodies of events, and deliveries no attempts.
     case faded
-    /// The number of partitions for its lanes, once it was split; missing if it was never split.
+    /// The number of partitions that its lanes are spread over; missing if it was never split.
     case split
     /// The stage of its split (``SplitStage``), while it is being split.
     case splitting

@@ -84,7 +84,7 @@ final class RedisHarness: StoreHarness {
         clockKey = "\(layout.namespace):clock"
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
-        // All requirements must also hold for an encrypted store.
+        // The store is encrypted, so that the suite covers encryption, too.
         let masterKeys = try MasterKeys(Self.masterKey)
         store = RedisWatchStore(
             client: client,

@@ -7,7 +7,7 @@
 -- ARGV     id, seq of the event, its run, channel to publish it on, 1 if the item is closed, else 0, event as JSON, and
 --          packed or ''
 -- RETURNS  1, or 0 when there is no such item or it was cancelled
--- ERRORS   BADSEQ: another event was recorded meanwhile; read again and repeat
+-- ERRORS   BADSEQ: another event was recorded, or the item was closed or reopened, meanwhile; read again and repeat
 -- COST     about 12 commands
 local now = clocks()
 local before = head_of_partition()

@@ -3,14 +3,14 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to claim none; then for each lease six: id, token, verdict (n
---          next, c close, r release), wait ms or reason ('' settled), schedule of the next turn (u|z), state (packed).
---          An uppercase verdict is followed by ten more: error or '' (= keeps the existing one), signal ('' fine, h
---          hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i still garbled, r
---          refused; uppercase for an endpoint), its ms, the number of events, the seq of the first, the channel to
---          publish them on, the payment to store or '' to keep it, its secret or '' if none was learned, 1 if the poll
---          covered the change a hint announced, else '', and its new entries in the index, next to each other; then the
---          events, each as JSON and packed or ''. Without events, seq and channel are a line for the item's log of
---          attempts or '', and its time to live in ms
+--          next, c close, r rest: closed until a mark), wait ms or reason ('' settled), schedule of the next turn
+--          (u|z), state (packed). An uppercase verdict is followed by ten more: error or '' (= keeps the existing one),
+--          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i
+--          still garbled, r refused; uppercase for an endpoint), its ms, the number of events, the seq of the first,
+--          the channel to publish them on, the payment to store or '' to keep it, its secret or '' if none was learned,
+--          1 if the poll covered the change a hint announced, else '', and its new entries in the index, next to each
+--          other; then the events, each as JSON and packed or ''. Without events, seq and channel are a line for the
+--          item's log of attempts or '', and its time to live in ms
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing written); and
 --          claim.lua's reply, or an empty list
 -- USES     texts, created, opening, searching, claiming

@@ -5,7 +5,7 @@
 -- ARGV     the operation, id, then
 --            create: record (JSON), most keys in total; if the caller is restricted to accounts, also the most
 --              keys of these accounts alone, and the accounts
---            revoke: 1 to allow revoking the last admin key that does not expire
+--            revoke: 1 to allow revoking the last admin key of all accounts that does not expire
 -- RETURNS  {word, …}: {created, now ms}, {full}, {share, the number of keys}; {revoked, value, used ms or ''},
 --          {unknown}, {last}
 -- COST     four writes; a revocation reads every key, as does a creation that has no room or is limited to accounts

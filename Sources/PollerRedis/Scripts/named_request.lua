@@ -5,7 +5,7 @@
 -- ARGV     the operation, the request's name, the owner, then
 --            claim: fingerprint, lease in ms, how long the request is remembered in ms
 --            keep: response, how long it is remembered in ms
---            release: 1 to forget the request, unless another owner claimed it before
+--            release: 1 to forget the request, if this was its first claim
 -- RETURNS  {word, …}: {granted, seed}, {inUse, ms left of its lease}, {reused}, {kept, response}; {kept}, {lost};
 --          {released}, {lost}
 -- COST     two writes

@@ -45,7 +45,7 @@ struct MemoryLane: Sendable {
     /// The number of waiting items.
     var waiting: Int { urgent.count + rest.count }
 
-    // MARK: Wheels
+    // MARK: Schedules
 
     func wheel(isUrgent: Bool) -> MemoryWheel { isUrgent ? urgent : rest }
 

@@ -34,7 +34,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverOpens
     /// An item that fails again and again opens the circuit of its lane.
     case blamesTheLaneForOneItem
-    /// An open circuit stays closed to probes when its hold is over.
+    /// An open circuit allows no probe when its hold is over.
     case neverProbes
     /// A circuit whose hold is over lets everything through.
     case probesWithEverything

@@ -80,7 +80,7 @@ package struct QueueSimulation {
         }
     }
 
-    // MARK: What the steps are made of
+    // MARK: Parts of the steps
 
     static func owner(_ worker: Int) -> OwnerID { OwnerID(unchecked: "worker-\(worker)") }
 
