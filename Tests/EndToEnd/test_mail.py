@@ -1,4 +1,4 @@
-"""Mails as customers see and stop them: rendered in a browser, unsubscribed with one click."""
+"""Tests the emails that customers receive: rendering in a browser, content, one-click unsubscribe and bounces."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from harness.cluster import Cluster
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# Each occasion of a mail, by the status that leads to it.
+# The source status that leads to each kind of email.
 OCCASIONS = {
     "authorised": "chargeable", "confirmed": "consumed", "failed": "failed", "expired": "canceled",
 }
@@ -20,7 +20,7 @@ OCCASIONS = {
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
-    """A cluster of a shop with a name, a colour and a public address."""
+    """Starts a cluster whose shop has a name, a colour and a public address."""
     bind = f"127.0.0.1:{free_port()}"
     file: Path = tmp_path_factory.mktemp("config") / "poller.yaml"
     file.write_text(
@@ -40,7 +40,7 @@ accounts:
         yield cluster
 
 
-# Who is written to about a source: no mail names one.
+# The recipient of each source. Emails do not contain the source ID.
 RECIPIENTS: dict[str, str] = {}
 
 
@@ -80,7 +80,7 @@ def test_every_mail_looks_as_it_should_in_light_and_dark(shop: Cluster, tmp_path
                 browser.dark(is_dark)
                 browser.open(file.as_uri())
                 wait_until(lambda: browser.evaluate("document.querySelector('h1')?.innerText"), 10, "drawn")
-                # Nothing is wider than a phone, and nothing needs a script or another file.
+                # The page fits a phone's width and needs no script and no external file.
                 assert browser.evaluate("document.documentElement.scrollWidth") <= 420
                 assert browser.evaluate("document.scripts.length + document.images.length") == 0
                 ground, ink = browser.evaluate(
@@ -150,7 +150,7 @@ def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
     assert asked.status_code == 200
     assert "Käserei Müller &amp; Söhne" in asked.text and "background: #0b6e4f" in asked.text
     assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
-    # What a mail program sends, RFC 8058 §3.2.
+    # The request of a mail client, RFC 8058 §3.2.
     clicked = requests.post(link, data={"List-Unsubscribe": "One-Click"}, timeout=5)
     assert clicked.status_code == 200
     assert shop.api.get(f"/v1/mail/suppressions/{recipient}")["reason"] == "unsubscribed"
@@ -199,9 +199,9 @@ def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
         lambda: shop.notifiers[0].stderr().count("the recipient wants no mail"), 10, "skipped"
     )
     assert mails(shop, source) == []
-    # Whoever asks later is answered why: in the attempts and in the payment's timeline.
+    # The attempts and the payment's timeline show the reason afterwards.
     [delivery] = shop.api.get(f"/v1/deliveries?source={source}")["data"]
-    # The log line comes before the attempt is recorded.
+    # The log line is written before the attempt is recorded.
     attempts = wait_until(
         lambda: shop.api.get(f"/v1/deliveries/{delivery['id']}/attempts")["data"], 10, "the attempt is recorded"
     )

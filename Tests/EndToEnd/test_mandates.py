@@ -1,4 +1,4 @@
-"""Debits that are announced: whoever holds the mandate must tell the customer in time, once."""
+"""Tests pre-debit notices: the customer of a mandate is notified of each announced debit, once and in time."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ def told_by_webhook() -> Cluster:
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])
 def heard(request):
-    """A cluster that hears of Stripe's events by webhook alone, or by its own sweep alone."""
+    """Starts a cluster that receives Stripe's events only by webhook, or only by its own sweep."""
     if request.param == "webhook":
         cluster = told_by_webhook()
     else:
@@ -41,7 +41,7 @@ def debit(cluster: Cluster, notification: str = "manual") -> dict:
     form = {"type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000",
             "owner[name]": "Jenny Rosen", "mandate[notification_method]": notification}
     source = cluster.sandbox._stripe("POST", "/v1/sources", form)
-    # Who is debited more than once is a customer.
+    # A reusable source is debited through a customer.
     customer = cluster.sandbox._stripe("POST", "/v1/customers", {"source": source["id"]})
     return source | {"customer": customer["id"]}
 
@@ -74,16 +74,16 @@ def test_the_customer_is_told_of_each_debit_once(heard: Cluster):
     assert said["amount"] == 1099 and said["currency"] == "eur" and said["reason"] == "debit_initiated"
     assert (said["reference"], said["creditor"], said["last4"]) == (REFERENCE, CREDITOR, "3000")
     assert said["id"].startswith("srcmn_") and notice["metadata"] == {"order": "A77"}
-    # Whoever reads the watch by its last event sees the source, as before.
+    # The watch's object is still the source or charge, not the notice.
     assert heard.api.watch(source)["object"]["object"] in ("source", "charge")
     (mail,) = wait_until(lambda: mails(heard, source), 30, "the customer is written to")
     text = mail.get_body(("plain",)).get_content()
     assert "10.99" in mail["Subject"] and "Order A77" in mail["Subject"]
     for fact in (REFERENCE, CREDITOR, "3000", page):
         assert fact in text, text
-    # The secret of the payment is its customer's alone: no event has it.
+    # The payment's client secret belongs to the customer, so no event contains it.
     assert created["client_secret"] not in str(heard.api.events(source))
-    # A second debit by the same mandate is another notice.
+    # A second debit of the same mandate produces another notice.
     charge(heard, created, 500)
     wait_until(lambda: len(notices(heard, source)) == 2, 30, "the second is announced, too")
     wait_until(lambda: len(mails(heard, source)) == 2, 30, "and written of")
@@ -94,13 +94,13 @@ def test_it_is_told_after_the_watch_has_ended_and_only_where_it_is_asked_for(hea
     debits = [debit(heard, "stripe_email"), debit(heard)]
     silent, source = (each["id"] for each in debits)
     for each in (source, silent):
-        # A reusable source that is chargeable has settled.
+        # A reusable source is settled once it is chargeable.
         heard.enqueue(each)
         wait_until(lambda: heard.api.watch(each)["state"] == "closed", 20, "it has ended")
     for each in debits:
         charge(heard, each, 1099)
     (notice,) = wait_until(lambda: notices(heard, source), 30, "the debit is announced")
-    # News of the charge may have opened it for a look, which is still to come then.
+    # A hint about the charge may have reopened the watch for a poll that is still pending.
     assert notice["closed_reason"] in ("settled", None) and notice["status"] == "chargeable"
     wait_until(lambda: mails(heard, source), 30, "the customer is written to")
     assert not notices(heard, silent) and not mails(heard, silent)
@@ -121,7 +121,7 @@ def test_a_webhook_that_is_sent_again_and_again_is_one_notice():
         event = cluster.sandbox._stripe("GET", "/v1/events?type=source.mandate_notification&limit=1")["data"][0]
         taker = cluster.processes[-1].address("api")
         for number in range(3):
-            # Another event about the same notice, as a second endpoint would bring.
+            # Another event about the same notice, as a second webhook endpoint would send.
             again = event | {"id": f"evt_again_{number}"}
             body, at = json.dumps(again).encode(), int(time.time())
             signed = hmac.new(cluster.secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""One account with thousands of endpoints beside another with one: who has one is told at once."""
+"""Tests fair delivery: an account with thousands of endpoints does not delay an account with one."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ from harness.accepting_shop import Shop
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
-# Who is told before whom hangs on who gets on.
+# The order of deliveries depends on CPU time.
 pytestmark = pytest.mark.alone
 
 MANY = 1500
@@ -20,7 +20,7 @@ KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
 
 
 class Silence:
-    """Takes every connection and never says a word; or to one of so many."""
+    """Accepts every connection and never answers, or answers one request in `answers_one_of`."""
 
     def __init__(self, answers_one_of: int = 0):
         self.answers_one_of = answers_one_of
@@ -117,7 +117,7 @@ def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
         began = time.monotonic()
         for number in range(3):
             watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
-            # One that is never told here would be told when the first of the many have run out of time.
+            # A starved delivery would only arrive after the first attempts of the other account time out.
             wait_until(lambda: f"/one/{number}" in shop.paths, 10, "the other account is told", pause_s=0.02)
         print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.9
@@ -132,21 +132,21 @@ def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_accoun
         platform = source(cluster, "many")
         many_endpoints(cluster, silence.url, sources=[platform])
         watch(cluster, "many", source=platform)
-        # What has begun before anybody knew how slow it is ends first.
+        # Attempts that started before the platform was known to be slow finish first.
         wait_until(lambda: len(silence.taken) >= 300, 60, "the first have run out of time", pause_s=0.1)
         elsewhere = shop.origin.replace("127.0.0.1", "localhost")
         lags = []
         for number in range(5):
-            # At whatever moment of its next attempts.
+            # The delivery starts at an arbitrary moment of the platform's next attempts.
             tried = len(silence.taken)
             if number > 0:
                 wait_until(lambda: len(silence.taken) >= tried + 20, 30, "others are tried", pause_s=0.02)
             began = time.monotonic()
             watch(cluster, "many", notify=[f"{elsewhere}/elsewhere/{number}"])
-            # Where all receivers of an account share one bound, it draws lots with a thousand, for a minute or so.
+            # With one limit for all receivers of the account, it would compete with a thousand others for a minute.
             wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 20, "the other receiver is told", pause_s=0.02)
             lags.append(time.monotonic() - began)
-        # The first may wait for those that began before it was known how slow they are.
+        # The first delivery may wait for attempts that started before the platform was known to be slow.
         assert max(lags[1:]) < 3, lags
         print(f"told after {[round(lag, 2) for lag in lags]} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.5
@@ -155,7 +155,7 @@ def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_accoun
 
 
 def marks(client) -> int:
-    """The marks ever made, and the changes of the registry, as the store counts them."""
+    """Returns the total of marks and registry changes that the store has counted."""
     with client.pipeline(transaction=False) as pipeline:
         for number in range(16):
             pipeline.hget(f"poller:d:m{{{number}}}", "confirmed")
@@ -163,7 +163,7 @@ def marks(client) -> int:
 
 
 def end_leases(client) -> None:
-    """Ends the leases of deliveries that a dead notifier holds, as 45 s do."""
+    """Expires the delivery leases of a dead notifier, which would otherwise take 45 s."""
     for key in client.scan_iter("poller:d:r{*", count=1000):
         client.zadd(key, dict.fromkeys(client.zrange(key, 0, -1), 1), xx=True)
 
@@ -172,7 +172,7 @@ def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that
     count = 3000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()
-    # The deliveries in flight when it dies may be repeated, so there are at most four.
+    # The deliveries in flight at the crash may be repeated. The concurrency limits them to four.
     first = cluster.role("notifier_first", "notifier", {"POLLER_DELIVERY_CONCURRENCY": "4"}).start().wait_ready()
     with cluster.redis.client() as client:
         before = marks(client)
@@ -188,9 +188,9 @@ def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that
         assert not client.keys("poller:F{*"), "nothing is kept of an event that is marked"
     wait_until(lambda: waiting(cluster) == 0, 30, "what the dead one held is told too", pause_s=0.2)
     print(f"{at_death} marks at the death, {made} in all, {len(shop.paths)} told")
-    # One step of marks, which is about 500, may be made twice.
+    # One batch of about 500 marks may be written twice.
     assert count <= made < count + 600
     assert set(shop.paths) == {f"/many/{number}" for number in range(count)}
-    # At least once: the few in its hands may have been told already, under the same id.
+    # Delivery is at least once: events in flight at the crash may arrive again, with the same ID.
     assert len({headers["webhook-id"] for headers, _ in shop.requests}) == 1
     assert len(shop.paths) <= count + 24

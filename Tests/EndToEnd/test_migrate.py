@@ -1,4 +1,4 @@
-"""A store says in which form it is written, and `pollerd migrate` whether that is the newest."""
+"""Tests the store's format version: a new store has the newest, and `pollerd migrate` reports whether it has."""
 
 import subprocess
 

@@ -1,6 +1,6 @@
-"""What becomes of money while its source cannot be looked at, and while its watch is still open.
+"""Tests payments whose money moves while the source cannot be polled and the watch is open.
 
-Numbers are those of test_payment_pains.
+The numbers refer to the table in test_payment_pains.
 """
 
 import time
@@ -15,19 +15,19 @@ WORDS = ["payment.authorised", "payment.paid"]
 
 @pytest.fixture(scope="module")
 def shop():
-    """Webhooks are the only hint: nothing sweeps."""
+    """Starts a cluster without an event sweep, so webhooks are the only hints."""
     with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 
 def posted(shop: Cluster) -> int:
-    """How many charges were asked for, those that are not answered yet among them."""
+    """Returns the number of charge requests, including those without an answer yet."""
     asked = shop.sandbox._call("GET", "/_sandbox/requests?path=/v1/charges")["data"]
     return sum(request["method"] == "POST" for request in asked)
 
 
 def charged_out_of_sight(shop: Cluster, sale: Sale) -> tuple[dict, str]:
-    """The charge of a sale whose source cannot be looked at any more since it was asked for; the fault."""
+    """Charges a sale and then makes polls of its source fail. Returns the charge and the ID of the fault."""
     before = posted(shop)
     shop.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=600, times=1)
     shop.sandbox.authorise(sale.id)
@@ -39,7 +39,7 @@ def charged_out_of_sight(shop: Cluster, sale: Sale) -> tuple[dict, str]:
 
 @pytest.mark.parametrize("move, word", [("refund", "partially_refunded"), ("dispute", "disputed")])
 def test_money_that_moves_before_the_source_has_ended_is_heard(shop: Cluster, move: str, word: str):
-    """1: its news comes while the watch is still open, and the source says nothing of it."""
+    """1: a hint about the money arrives while the watch is open, and the source does not show the change."""
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     charge, shut = charged_out_of_sight(shop, sale)
     wait_until(lambda: "payment.paid" in sale.words(), 15, "it is paid")
@@ -59,14 +59,14 @@ def test_money_that_moves_before_the_source_has_ended_is_heard(shop: Cluster, mo
 
 
 def test_a_charge_that_failed_while_its_source_was_out_of_sight_is_not_told_as_processing(shop: Cluster):
-    """11: what was known of the charge is old when its source is seen at last: the charge is looked at first."""
+    """11: the known charge state is outdated when polls of the source work again, so the charge is read first."""
     form = {"sofort[country]": "DE", "owner[name]": "failing_charge"}
     sale = Sale(shop, "sofort", charge={"metadata": {"order": "A"}}, form=form, notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     _, shut = charged_out_of_sight(shop, sale)
     wait_until(lambda: "charge.pending" in sale.told(), 15, "its charge is pending")
     wait_until(lambda: sale.charges()[0]["status"] == "failed", 30, "the charge has failed")
-    # Longer than a word may be carried along.
+    # Longer than a payment state may be reused without another read.
     time.sleep(6)
     shop.sandbox.clear_fault(shut)
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
@@ -77,14 +77,14 @@ def test_a_charge_that_failed_while_its_source_was_out_of_sight_is_not_told_as_p
 
 
 def test_a_dispute_that_was_lost_while_its_source_was_out_of_sight_is_not_told_as_open(shop: Cluster):
-    """10: a charge says for ever that it was disputed; what became of that its disputes say, without any hint."""
+    """10: a charge stays marked as disputed, so the outcome is read from its disputes, without any hint."""
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     charge, shut = charged_out_of_sight(shop, sale)
     wait_until(lambda: "payment.paid" in sale.words(), 15, "it is paid")
     dispute = shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})["id"]
     shop.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": "lost"})
-    # Longer than a word may be carried along.
+    # Longer than a payment state may be reused without another read.
     time.sleep(6)
     shop.sandbox.clear_fault(shut)
     sale.closed()
@@ -96,7 +96,7 @@ def test_a_dispute_that_was_lost_while_its_source_was_out_of_sight_is_not_told_a
 
 
 def test_a_key_that_may_not_see_charges_holds_nothing_back(shop: Cluster):
-    """1: the status is told though nobody can say what the charge was."""
+    """1: the status is published even though the charge cannot be read."""
     sale = Sale(shop, policy="patient", notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=403)

@@ -1,4 +1,4 @@
-"""What a person sees of the money, on the command line and in lists."""
+"""Tests how the command line, lists and the console show payment states."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def create(cluster: Cluster, **form) -> str:
 
 
 def told(cluster: Cluster, source: str) -> list[list[str]]:
-    """Type and change of each event, as `pollerctl events` shows them."""
+    """Returns the type and change of each event, as `pollerctl events` prints them."""
     return [row.split("\t")[3:5] for row in ctl(cluster, "events", source).splitlines()]
 
 
@@ -40,7 +40,7 @@ def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
     calm.wait_status(source, "consumed")
     said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "1s", status=3)
     assert said == f"{source}\tconsumed\tprocessing\n"
-    # A reader of lists finds it by what is true of the money.
+    # The payment filter of lists finds it.
     lists = [ctl(calm, "list", "--limit", "1000", "--payment", word) for word in ("processing", "paid")]
     assert [source in text for text in lists] == [True, False]
     asked = calm.api.get("/v1/watches?payment=processing&limit=500")["data"]
@@ -50,7 +50,7 @@ def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge}/status", json={"status": "succeeded"})
     said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "30s")
     assert said == f"{source}\tconsumed\tpaid\n"
-    # It was, in this run; that it is no more takes nothing back.
+    # The payment was authorised earlier in this run. A later state does not undo that.
     ctl(calm, "wait", source, "--until", "payment.authorised", "--timeout", "1s")
     assert told(calm, source) == [
         ["source.pending", "- → pending"],

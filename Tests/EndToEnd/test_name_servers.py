@@ -1,11 +1,11 @@
-"""Customers choose the names we look up, and so the name servers we wait for."""
+"""Tests that silent name servers of some customers do not delay webhooks to other customers."""
 
 import pytest
 from harness.cluster import program
 from harness.tarpit_dns import TarpitDNS, obstacle
 from harness.waiting import wait_until
 
-# Two customers, each with a zone whose server never answers and many names below it.
+# Two customers. Each has a zone whose name server never answers, and many names in it.
 SILENT = ("mire-one.test", "mire-two.test")
 NAMES_EACH = 40
 GOOD = [f"shop-{n}.good.test" for n in range(5)]
@@ -36,10 +36,10 @@ def test_zones_that_never_answer_hold_up_nobody_else(chaos, dns: TarpitDNS):
         sources = {cluster.sandbox.create_source(): name for name in GOOD}
         for source, name in sources.items():
             cluster.enqueue(source, notify=[f"http://{name}:{port}/hook"])
-        # A silent name holds its thread for ten seconds: one place behind it would be too late.
+        # A query for a silent name blocks its thread for ten seconds, longer than the wait allowed here.
         wait_until(
             lambda: {receipt.source for receipt in cluster.webhook.receipts.all()} >= set(sources),
             8, "the others are told beside them",
         )
-    # The silent zones were asked throughout, by names of which none has answered.
+    # Names in the silent zones were queried throughout, and none was answered.
     assert all(dns.asked_below(zone) >= 2 for zone in SILENT)

@@ -1,4 +1,4 @@
-"""Notifiers that die between the record of an event and its delivery."""
+"""Tests notifiers that crash between the recording of an event and its delivery."""
 
 from harness.cluster import Cluster
 from harness.waiting import wait_until
@@ -34,9 +34,9 @@ def test_a_notifier_killed_in_mid_attempt_is_followed_by_the_same_event_again(ch
     cluster.wait_status(source, "consumed")
 
     cluster.notifiers[0].start().wait_ready()
-    # The dead notifier's lease is 45 s; nobody may touch the delivery before it has ended.
+    # The dead notifier's lease lasts 45 s. No process may claim the delivery before it expires.
     cluster.wait_delivered([source], timeout_s=75)
-    # At least once: the customer may have got the first one twice, under the same id.
+    # Delivery is at least once: the first event may arrive twice, with the same ID.
     cluster.verify([source], doubles=("webhook",))
     first = cluster.api.events(source)[0]["id"]
     assert cluster.webhook.attempts.count(first) >= 2

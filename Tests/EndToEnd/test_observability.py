@@ -1,4 +1,4 @@
-"""`ops/observability`: rules and board name what there is, and every alert leads somewhere."""
+"""Tests `ops/observability`: rules and board use existing metrics and labels, and every alert has a runbook section."""
 
 import copy
 import functools
@@ -24,7 +24,7 @@ RULES = yaml.safe_load((FOLDER / "alerts.yml").read_text())
 TESTS = yaml.safe_load((FOLDER / "alerts_test.yml").read_text())
 BOARD = json.loads((FOLDER / "board.json").read_text())
 
-# What Prometheus adds to everything it scrapes, and who watches several clusters to their targets.
+# Labels that Prometheus adds to each target, and the label that separates several clusters.
 TARGET = {"job", "instance", "cluster"}
 needs_promtool = pytest.mark.skipif(not promtool(), reason="no promtool: ops/test gets it where apt or brew is")
 
@@ -35,7 +35,7 @@ def rules(kind: str, of: dict = RULES) -> list[dict]:
 
 @functools.cache
 def known() -> dict[str, set[str]]:
-    """Every metric that a query may name, with its labels."""
+    """Returns every metric that a query may use, with its labels."""
     found: dict[str, set[str]] = {"up": set(TARGET), "ALERTS": {"alertname", "alertstate", "severity", *TARGET}}
     for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \|", (GUIDES / "Metrics.md").read_text(), re.M):
         own = set(re.findall(r"`(\w+)`", labels)) | TARGET
@@ -55,13 +55,13 @@ def queries_of(board: dict) -> list[str]:
 
 @functools.cache
 def words_of_the_code() -> set[str]:
-    """What a label's value may be: the strings and cases of the sources."""
+    """Returns the possible label values: the strings and enum cases of the sources."""
     text = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
     return set(re.findall(r'"(\w+)"', text)) | set(re.findall(r"^ +case (\w+)$", text, re.M))
 
 
 def unknown(expressions: Iterable[str]) -> list[str]:
-    """What the expressions name and nobody tells."""
+    """Returns the metrics, labels and values that the expressions use and the code does not export."""
     metrics, words = known(), words_of_the_code()
     found = []
     for expression in expressions:
@@ -122,7 +122,7 @@ def test_commands_of_the_runbook_are_there():
     told = {command for command in re.findall(r"`((?:pollerctl|pollerd) [^`]+)`", page)}
     assert len(told) > 20
     for command in sorted(told):
-        # Up to what stands for something: a name in capitals, an option's value, a number.
+        # Keep the words before the first placeholder: a name in capitals, an option or a number.
         words = []
         for word in command.split():
             if word.isupper() or word.startswith("-"):
@@ -155,7 +155,7 @@ def test_rules_configuration_and_their_unit_tests_pass(tmp_path: Path):
     ):
         done = subprocess.run([promtool(), *command], cwd=FOLDER, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    # The board's queries are PromQL too.
+    # The board's queries must be valid PromQL too.
     recorded = [
         {"record": f"board:query:{number}", "expr": re.sub(r"\$__\w+", "5m", query)}
         for number, query in enumerate(queries_of(BOARD))
@@ -166,7 +166,7 @@ def test_rules_configuration_and_their_unit_tests_pass(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# Changes that make an alert wrong, each of which its own unit test must see.
+# For each alert, a change that breaks it. The alert's own unit test must detect the change.
 FLAWS = {
     "PollerNoWorker": ("worker", "gateway"),
     "PollerStoreAway": ("max by", "min by"),

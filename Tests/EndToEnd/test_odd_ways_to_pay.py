@@ -1,14 +1,14 @@
-"""Payments that go no way we know: what a reviewer found by making them, each as a test of ours.
+"""Tests unusual payment flows that a reviewer found, each with the false report it used to cause.
 
-| #  | what was said                                                              |
-|----|----------------------------------------------------------------------------|
-| 1  | of money that was lost before the first look: paid, or under way with 0    |
-| 4  | of the shop's own charge, whose watch had ended before it: nothing         |
-| 5  | of what the shop charged after the bank had refused our charge: failed     |
-| 6  | of what was given back while its source was out of sight: paid, once more  |
-| 7  | of the shop's own charges that take no money, or not yet: paid             |
+| #  | reported before the fix                                                              |
+|----|--------------------------------------------------------------------------------------|
+| 1  | money lost before the first poll: paid, or processing with amount 0                  |
+| 4  | the shop's own charge after its watch had closed: nothing                            |
+| 5  | the shop's own charge after the bank had declined our charge: failed                 |
+| 6  | money returned while the source could not be polled: paid, once more                 |
+| 7  | the shop's own charges that take no money, or have not taken it yet: paid            |
 
-A number and a letter is a scenario of its own.
+A number with a letter is a separate scenario.
 """
 
 import time
@@ -24,25 +24,25 @@ CARD = {
     "redirect[return_url]": None, "card[number]": "4242424242424242", "card[exp_month]": 12,
     "card[exp_year]": 2034, "card[cvc]": 123,
 }
-# Longer than a word may be carried along.
+# Longer than a payment state may be reused without another read.
 CARRIED_S = 6
 
 
 @pytest.fixture(scope="module")
 def shop():
-    """Webhooks are the only hint: nothing sweeps."""
+    """Starts a cluster without an event sweep, so webhooks are the only hints."""
     with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 
 def own(sale: Sale, **fields) -> dict:
-    """The charge that the shop makes by itself."""
+    """Creates a charge as the shop does, without Poller."""
     form = {"source": sale.id, "amount": AMOUNT, "currency": "eur"} | fields
     return sale.cluster.sandbox._stripe("POST", "/v1/charges", form)
 
 
 def chargeable(sale: Sale) -> Sale:
-    """The customer has agreed, and that is known."""
+    """Makes the customer authorise the payment and waits until Poller has seen it."""
     sale.pending()
     sale.cluster.sandbox.authorise(sale.id)
     sale.cluster.wait_status(sale.id, "chargeable")
@@ -54,13 +54,13 @@ def refund(shop: Cluster, charge: dict) -> None:
 
 
 def lose(shop: Cluster, charge: dict) -> None:
-    """The customer's bank takes it all back."""
+    """Makes the customer's bank take back the whole amount by a lost dispute."""
     dispute = shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})["id"]
     shop.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": "lost"})
 
 
 def hold(shop: Cluster) -> str:
-    """Stripe's webhooks wait until `let_go`."""
+    """Holds Stripe's webhooks until `let_go`, and returns the ID of the fault."""
     return shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
 
 
@@ -73,7 +73,7 @@ def wait_last(sale: Sale, word: str) -> None:
 
 
 def check(shop: Cluster, sale: Sale) -> None:
-    """Nothing follows, everybody was told once, and nothing was false."""
+    """Checks that no event follows, that each was delivered once, and that none was false."""
     words = sale.words()
     sale.check_deliveries()
     check_words(shop, [sale])
@@ -81,7 +81,7 @@ def check(shop: Cluster, sale: Sale) -> None:
 
 
 def test_money_that_was_lost_before_the_first_look_was_never_paid(shop: Cluster):
-    """1a: nothing but the news of its dispute is there while the source cannot be looked at."""
+    """1a: the dispute's webhook is the only information while the source cannot be polled."""
     charges, faults = [], []
 
     def before(sale: Sale) -> None:
@@ -100,7 +100,7 @@ def test_money_that_was_lost_before_the_first_look_was_never_paid(shop: Cluster)
 
 
 def test_who_asks_anew_for_a_lost_dispute_is_told_of_the_loss_alone(shop: Cluster):
-    """1b: the second run begins with a source that is used up, and its money has gone."""
+    """1b: the second run starts with a consumed source whose money is already lost."""
     order = {"metadata": {"order": "A"}}
     sale = Sale(shop, charge=order, notify=shop.notify).pending()
     shop.sandbox.authorise(sale.id)
@@ -118,7 +118,7 @@ def test_who_asks_anew_for_a_lost_dispute_is_told_of_the_loss_alone(shop: Cluste
 
 @pytest.mark.parametrize("name, word", [("succeeding_charge", "paid"), ("failing_charge", "failed")])
 def test_the_end_of_the_shop_s_own_charge_is_told_though_its_watch_had_ended(shop: Cluster, name: str, word: str):
-    """4: the watch goes until the source has left pending; the shop charges then, and the bank takes its time."""
+    """4: the watch closes when the source leaves pending. The shop charges afterwards, and the bank answers late."""
     form = {"sofort[country]": "DE", "owner[name]": name}
     sale = Sale(shop, "sofort", form=form, until="left_pending", notify=shop.notify).pending()
     shop.sandbox.authorise(sale.id)
@@ -131,7 +131,7 @@ def test_the_end_of_the_shop_s_own_charge_is_told_though_its_watch_had_ended(sho
 
 
 def test_what_the_shop_charges_after_our_charge_was_refused_is_paid(shop: Cluster):
-    """5b: the bank refuses what we ask for, and not what the shop asks for then."""
+    """5b: the bank declines our charge and accepts the shop's own charge afterwards."""
     refusal = {"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds", "message": "No."}
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     shop.sandbox.fault("status", match="/v1/charges", method="POST", status=402, times=1, body={"error": refusal})
@@ -140,13 +140,13 @@ def test_what_the_shop_charges_after_our_charge_was_refused_is_paid(shop: Cluste
     own(sale)
     wait_last(sale, "paid")
     assert sale.words() == ["payment.authorised", "payment.failed", "payment.paid"]
-    # The sandbox's ledger has no charge of what was refused by a fault, and so it is not held against it.
+    # The decline came from a fault and is missing in the sandbox's ledger, so `check_words` cannot be used here.
     sale.check_deliveries()
     assert sale.closed()["payment"]["amount_received"] == AMOUNT
 
 
 def test_what_was_given_back_before_its_kept_card_is_gone_is_told_with_it(shop: Cluster):
-    """6b: nobody has looked for long, and the news of the refund is late."""
+    """6b: the source was not polled for a while, and the webhook of the refund arrives late."""
     order = {"metadata": {"order": "A"}}
     sale = Sale(shop, "card", charge=order, form=CARD, is_kept=True, until="final", notify=shop.notify)
     wait_last(sale, "paid")
@@ -164,12 +164,12 @@ def test_what_was_given_back_before_its_kept_card_is_gone_is_told_with_it(shop: 
 
 
 def test_a_hold_on_a_card_of_3d_secure_is_no_payment(shop: Cluster):
-    """7a: the shop charges without capture; it lets go later, and nothing was ever taken."""
+    """7a: the shop charges without capture and releases the hold later, so no money was ever taken."""
     form = {"type": "card", "amount": AMOUNT, "currency": "eur"} | CARD
     form = {name: value for name, value in form.items() if value}
     card = shop.sandbox._stripe("POST", "/v1/sources", form)
     sale = Sale(shop, "three_d_secure", form={"three_d_secure[card]": card["id"]}, notify=shop.notify)
-    # This card needs no customer to agree.
+    # This card needs no authentication by the customer.
     shop.wait_status(sale.id, "chargeable")
     charge = own(sale, capture="false")
     assert (charge["status"], charge["captured"]) == ("succeeded", False)
@@ -182,7 +182,7 @@ def test_a_hold_on_a_card_of_3d_secure_is_no_payment(shop: Cluster):
 
 
 def test_the_shop_s_own_charge_that_fails_later_was_never_paid(shop: Cluster):
-    """7b: iDEAL has its word at once, and this one does not; no money came, so none went back."""
+    """7b: an iDEAL charge usually succeeds at once. This one fails later, so no money arrived and none went back."""
     sale = chargeable(Sale(shop, form={"owner[name]": "failing_charge"}, notify=shop.notify))
     assert own(sale)["status"] == "pending"
     wait_last(sale, "failed")
@@ -192,12 +192,12 @@ def test_the_shop_s_own_charge_that_fails_later_was_never_paid(shop: Cluster):
 
 
 def test_a_hold_that_was_released_while_its_charge_was_out_of_sight_is_cancelled(shop: Cluster):
-    """7c: the news opens the watch, its look gets no answer, and meanwhile the shop asks anew."""
+    """7c: a hint reopens the watch, its poll gets no answer, and meanwhile the shop enqueues the source again."""
     sale = chargeable(Sale(shop, "klarna", notify=shop.notify))
     charge = own(sale, capture="false")
     sale.closed()
     wait_last(sale, "authorised")
-    # What follows the charge has come, too.
+    # By now the hints that follow the charge have arrived too.
     time.sleep(4)
     sale.closed()
     shut = shop.sandbox.fault("status", match="/v1/charges/", method="GET", status=503)
@@ -216,14 +216,14 @@ LOCK = {"type": "invalid_request_error", "code": "lock_timeout", "message": "Loc
 LOCKED = {"status": 429, "body": {"error": LOCK}}
 
 
-# The last one: whoever asks too much is slowed down for a while.
+# This test runs last, because a 429 slows the lane down for a while.
 @pytest.mark.parametrize(
     "answer, move, word",
     [(LOCKED, refund, "refunded"), ({"status": 429}, lose, "reversed")],
     ids=["locked, refunded", "too many requests, lost"],
 )
 def test_what_went_back_before_its_source_was_seen_is_told_with_it(shop: Cluster, answer: dict, move, word: str):
-    """6a: the source cannot be looked at from its charge on, and the news of the money is late."""
+    """6a: the source cannot be polled from its charge on, and the webhook about the money arrives late."""
     def posted() -> int:
         asked = shop.sandbox._call("GET", "/_sandbox/requests?path=/v1/charges")["data"]
         return sum(request["method"] == "POST" for request in asked)

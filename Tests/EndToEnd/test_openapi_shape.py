@@ -1,4 +1,4 @@
-"""Requirements of generators on the API's description: tags, names, examples, no shapes that they cannot type."""
+"""Tests the API description against code generators' requirements: tags, names, examples and shapes they can type."""
 
 import jsonschema
 import pytest
@@ -20,7 +20,7 @@ def operations(description: dict):
 
 
 def schemas_in(node, path="") -> list[tuple[str, dict]]:
-    """Every object of a document, with its path."""
+    """Returns every object of a document with its path."""
     found = [(path, node)] if isinstance(node, dict) else []
     members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for name, member in members:
@@ -30,7 +30,7 @@ def schemas_in(node, path="") -> list[tuple[str, dict]]:
 
 
 def bodies(description: dict):
-    """The JSON bodies of requests, with the operation's name."""
+    """Yields the JSON request bodies with their operation's name."""
     for _, operation in operations(description):
         media = operation.get("requestBody", {}).get("content", {}).get("application/json")
         if media:
@@ -75,7 +75,7 @@ def test_enumerations_have_names_of_their_own(description: dict):
         for path, part in schemas_in(schema, name)
         if len(set(part.get("enum", [])) - {None}) > 1 and "/" in path
     ]
-    # The roles of a process are words within a list of texts, and a schedule is a word or a list.
+    # Two are defined inline: a process's roles in a list of strings, and `retry`, which is a word or a list.
     assert [path for path in in_place if not path.endswith("/retry/oneOf/0")] == ["Worker/properties/roles/items"]
     watch = description["components"]["schemas"]["Watch"]["properties"]
     assert watch["state"] == {"$ref": "#/components/schemas/WatchState"}
@@ -116,7 +116,7 @@ def test_examples_are_what_their_schemas_say(description: dict):
         {"$ref": "#/components/schemas/Problem", "components": components}
     ).validate(components["responses"]["Problem"]["content"]["application/problem+json"]["example"])
     assert checked > 40
-    # The most used resources of shops and consoles have one, and every request.
+    # Every request has an example, and so do the most used resources of shops and consoles.
     assert not [each for each in without if each[2] == "request"]
     common = {"orders", "endpoints", "deliveries", "keys"}
     missing = {name for tag, name, _ in without if tag in common}

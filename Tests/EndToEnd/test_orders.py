@@ -1,4 +1,4 @@
-"""Orders: what a customer pays once, in however many tries."""
+"""Tests orders: a customer may try to pay several times, and one attempt is charged."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def wait_order(cluster: Cluster, name: str, state: str, timeout_s: float = 20) -
 
 
 def told(cluster: Cluster, name: str) -> list[dict]:
-    """What is recorded of an order."""
+    """Returns the recorded events of an order."""
     return cluster.api.get(f"/v1/orders/{name}/events")["data"]
 
 
@@ -144,7 +144,7 @@ def test_an_order_paid_by_two_tries_is_told_as_paid_twice_to_who_asked(calm: Clu
     wait_until(lambda: len(shop.of("T-3")) >= len(ids), 20, "the endpoint is told")
     assert [json.loads(body)["id"] for _, body in shop.of("T-3")] == ids
     calm.api.request("DELETE", f"/v1/endpoints/{made['id']}")
-    # Orders are no watches.
+    # The list of watches does not contain orders.
     assert "T-3" not in {found["source"] for found in calm.api.watches()}
     assert not calm.fsck().returncode, calm.fsck().stdout
 
@@ -206,7 +206,7 @@ def test_orders_are_paid_once_and_told_once_while_everything_is_killed(chaos):
     cluster: Cluster = chaos(workers=2, notifiers=2, listen=False)
     orders = {f"K-{n}": [create(cluster, type="ideal") for _ in range(3)] for n in range(12)}
     sources = [source for tries in orders.values() for source in tries]
-    # Each charge takes effect at once and its answer comes late: that is where the workers die.
+    # Each charge takes effect at once and its answer is delayed, so workers die in between.
     slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=900)
     for name, tries in orders.items():
         for source in tries:
@@ -222,7 +222,7 @@ def test_orders_are_paid_once_and_told_once_while_everything_is_killed(chaos):
     cluster.sandbox.clear_fault(slow)
     for name in orders:
         wait_order(cluster, name, "paid", 90)
-    # Whoever is still to be refused has asked by then.
+    # Poll all sources, so that the attempts that are still to be refused have been decided.
     for source in sources:
         cluster.api.request("POST", f"/v1/watches/{source}/poll")
     for name, tries in orders.items():

@@ -1,6 +1,7 @@
-"""Orders of every kind while processes die at every step: each charged once at most, and told how it ended.
+"""Tests orders of every kind while processes are killed at every step: at most one charge and one reported end each.
 
-POLLER_ORDERS says how many, as `ops/chaos orders` does for ten thousand; the seed says which dies when.
+POLLER_ORDERS sets the number of orders (`ops/chaos orders` uses ten thousand).
+The seed decides which process dies when.
 """
 
 import os

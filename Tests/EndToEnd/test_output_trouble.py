@@ -1,4 +1,4 @@
-"""Logs and output that cannot be written: no process ends or hangs, and no command reports success."""
+"""Tests logs and output that cannot be written: no process ends or hangs, and no command reports success."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full and 
 
 
 def started(cluster: Cluster, name: str, role: str, stderr, env: dict | None = None) -> Role:
-    """A role with this standard error, started beside those of the cluster."""
+    """Starts an additional role with this standard error."""
     made = cluster.role(name, role, {"POLLER_LOG_LEVEL": "trace"} | (env or {}))
     made.command = ["bash", "-c", f'exec "$@" 2>{stderr}', "bash", *made.command]
     return made.start()
@@ -63,8 +63,8 @@ def test_a_stalled_log_reader_blocks_no_probe_and_no_request(chaos):
     url = made.address("api")
     session = requests.Session()
 
-    # Each request writes lines: more than the pipe and the queue hold. Some thousand are needed, and they are sent without
-    # waiting for the answers, so that the client costs little.
+    # Each request logs lines, which together fill the pipe and the log queue. That takes thousands of requests. They
+    # are sent without waiting for the answers, so that the client needs little CPU time.
     def full() -> bool:
         request = b"POST /v1/watches HTTP/1.1\r\nHost: poller\r\nContent-Length: 1\r\n\r\n{"
         host, port = url.removeprefix("http://").split(":")
@@ -140,7 +140,7 @@ def test_closed_output_is_an_error_and_a_closed_pipe_is_none(calm: Cluster, comm
 
 @pytest.mark.parametrize("role", ["all", "api", "notifier", "gateway", "worker"])
 def test_a_ready_process_accepts_connections(calm: Cluster, role: str):
-    """A probe that finds 200 is followed at once by a connection to each listener."""
+    """Connects to each listener at once after the readiness probe returns 200."""
     from harness.redis_server import free_port
 
     binds = {name: free_port() for name in ("API", "GATEWAY", "ADMIN")}
@@ -151,7 +151,7 @@ def test_a_ready_process_accepts_connections(calm: Cluster, role: str):
         try:
             _wait_for_200(binds["ADMIN"])
             for name in served[role]:
-                # Refused or not is known at once.
+                # A refused connection fails at once.
                 requests.get(f"http://127.0.0.1:{binds[name]}/", timeout=5)
         finally:
             made.ask_to_end()

@@ -1,4 +1,4 @@
-"""Receivers, upstreams and the relay with certificates of an operator's own authority."""
+"""Tests receivers, upstreams and the mail relay with certificates of an operator's own authority."""
 
 import json
 import ssl
@@ -15,7 +15,7 @@ from test_tls import authority, signed
 
 
 class House:
-    """A bank and a shop on one port, over TLS."""
+    """A bank's API and a shop's webhook receiver on one port, over TLS."""
 
     def __init__(self, tls: ssl.SSLContext):
         self.state = "open"
@@ -46,7 +46,7 @@ class House:
             daemon_threads = True
 
             def handle_error(self, *_arguments) -> None:
-                # Whoever does not believe the certificate hangs up.
+                # A client that rejects the certificate closes the connection.
                 pass
 
         self.server = Server(("127.0.0.1", 0), Handler)
@@ -61,7 +61,7 @@ class House:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """An authority, and a house and a relay that it has signed for."""
+    """Yields an authority, and a server and a relay with certificates that it has signed."""
     folder: Path = tmp_path_factory.mktemp("authority")
     root = authority(folder, "root")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

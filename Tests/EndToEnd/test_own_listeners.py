@@ -1,4 +1,4 @@
-"""What no customer's URL reaches, whatever the operator has allowed: the system itself."""
+"""Tests that no customer's URL reaches Poller's own listeners or its Redis, even if the address range is allowed."""
 
 import pytest
 from harness.cluster import Cluster, Role, program
@@ -6,12 +6,12 @@ from harness.moody_receiver import MoodyReceiver
 from harness.poller_api import PollerAPI
 
 ANY_PORT = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
-# Of 127.0.0.0/8, which is allowed here, and of this machine.
+# Names of addresses in 127.0.0.0/8, which is allowed here and belongs to this machine.
 SPELLINGS = ("127.0.0.1", "localhost", "127.1")
 
 
 def verdict(api: PollerAPI, url: str) -> str:
-    """The class of an attempt at an endpoint of this URL."""
+    """Returns the error class of an attempt to deliver to an endpoint with this URL."""
     made = api.request("POST", "/v1/endpoints", json={"url": url})
     assert made.status_code == 201, made.text
     endpoint = f"/v1/endpoints/{made.json()['id']}"
@@ -42,7 +42,7 @@ def test_no_webhook_reaches_the_process_that_sends_it(tmp_path, receiver: MoodyR
             for host in (*SPELLINGS, "127.9.9.9") if "0.0.0.0" in url else SPELLINGS:
                 seen = verdict(api, f"http://{host}:{port}/metrics")
                 assert seen == "blocked", f"{name} at {host}:{port}: {seen}"
-        # Beside them, on the same machine, somebody else is told.
+        # A receiver on another port of the same machine is still reached.
         assert verdict(api, receiver.url) == "ok" and len(receiver.requests) == 1
     finally:
         role.end()
@@ -53,7 +53,7 @@ def test_no_webhook_reaches_the_servers_of_the_store(chaos, receiver: MoodyRecei
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False, store=store)
     ports = [server.port for server in getattr(cluster.redis, "servers", [cluster.redis])]
     if store == "sentinel":
-        # It talks to the sentinels and the master they name; its replicas it has never met.
+        # The process connects to the sentinels and to their master. It does not know the replicas.
         ports = [cluster.redis.master().port, *(port for port, _ in cluster.redis.sentinels)]
     for port in ports:
         assert verdict(cluster.api, f"http://127.0.0.1:{port}/") == "blocked", port

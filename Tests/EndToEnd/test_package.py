@@ -1,7 +1,7 @@
-"""The Debian packages of `ops/package`, on a machine of their own with a real systemd and without Swift.
+"""Tests the Debian packages of `ops/package` on a separate machine with a real systemd and without Swift.
 
-The tests are one story, in order: what the packages are made of (`ops/sbom`), their installation, a payment through the units, an
-upgrade, and an end that leaves nothing.
+The tests depend on their order: bill of materials (`ops/sbom`), installation, a payment through the units, an upgrade,
+and a removal that leaves nothing behind.
 """
 
 import json
@@ -31,13 +31,13 @@ SECRETS = {
 }
 CREDENTIALS = "/etc/poller/credentials"
 PROGRAMS = ("pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench")
-# What an exposed unit has at most, by systemd's own count from 0 to 10.
+# The highest exposure allowed, on systemd's scale from 0 to 10.
 EXPOSURE_MAX = 2.0
 
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory) -> dict[str, Path]:
-    """Both packages by name, made of the programs under test."""
+    """Returns both packages by name, built from the programs under test."""
     if not shutil.which("dpkg-deb") or not shutil.which("swift"):
         pytest.skip("no dpkg-deb or no swift here: no package was made")
     folder = tmp_path_factory.mktemp("packages")
@@ -50,13 +50,13 @@ def packages(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def lintian(packages: dict[str, Path]) -> Iterator[subprocess.Popen | None]:
-    """It takes half a minute of one core, beside everything else."""
+    """Starts lintian in the background, which uses one core for half a minute."""
     if not shutil.which("lintian"):
         yield None
         return
-    # For the test they were packed in a hurry.
+    # For the tests the packages are built without compression.
     suppressed = "uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball"
-    # Spelling in a program is none of our prose, takes half of its time, and never more than a hint.
+    # The spelling check of binaries takes half of lintian's time and yields at most hints about text that is not ours.
     command = ["lintian", "--allow-root", "-X", "binaries/spelling", "--suppress-tags", suppressed, "--fail-on", "error,warning"]
     with subprocess.Popen(
         [*command, *map(str, packages.values())], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -67,7 +67,7 @@ def lintian(packages: dict[str, Path]) -> Iterator[subprocess.Popen | None]:
 
 @pytest.fixture(scope="module")
 def installed(packages: dict[str, Path]) -> Iterator[Machine]:
-    """A machine with both, where Swift's own files are hidden."""
+    """Yields a machine with both packages installed and Swift's own files hidden."""
     linked = subprocess.run(["ldd", program("pollerd")], capture_output=True, text=True, check=True).stdout
     found = re.search(r"=> (/\S+)/libswiftCore\.so", linked)
     made = machine(hidden=found[1] if found else "")
@@ -81,7 +81,7 @@ def installed(packages: dict[str, Path]) -> Iterator[Machine]:
 
 
 def ready(machine: Machine, role: str) -> str:
-    """What the probe of a role is answered."""
+    """Returns the status code of a role's readiness probe."""
     path = f"http://127.0.0.1:{PORTS[role]}/readyz"
     return machine.run("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", path, check=False).stdout
 
@@ -92,7 +92,7 @@ def show(machine: Machine, unit: str, name: str) -> str:
 
 @pytest.fixture(scope="module")
 def bill(packages: dict[str, Path]) -> dict:
-    """The bill of materials, which `ops/sbom` has written for the package."""
+    """Returns the bill of materials that `ops/sbom` wrote for the package."""
     script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO ./usr/share/doc/poller/sbom.cdx.json.gz | zcat'
     done = subprocess.run(["sh", "-c", script, "sh", packages["poller"]], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -125,7 +125,7 @@ def test_every_direct_dependency_is_exact_and_in_it_with_its_licence(bill: dict)
 
 
 def test_what_comes_along_is_in_it_too(bill: dict):
-    """What the direct ones depend on, the C code in them, Swift itself, and what the programs load."""
+    """Checks for indirect dependencies, the C code in them, Swift itself, and the libraries that the programs load."""
     names = {part["name"]: part for part in bill["components"]}
     assert {"swift-atomics", "swift-asn1", "swift-runtime"} <= names.keys()
     for name in ("boringssl", "llhttp", "zlib"):
@@ -133,13 +133,13 @@ def test_what_comes_along_is_in_it_too(bill: dict):
     if shutil.which("dpkg-query"):
         linked = subprocess.run(["ldd", program("pollerd")], capture_output=True, text=True).stdout
         assert ("libhiredis.so" in linked) == ("libhiredis0.14" in names or any(n.startswith("libhiredis") for n in names))
-        # Loaded with the first mail.
+        # The programs load it when they send the first email.
         assert any(name.startswith("libcurl4") for name in names)
         assert names["libc6"]["purl"].startswith("pkg:deb/debian/libc6@")
 
 
 def test_a_unit_may_do_little(tmp_path: Path):
-    """Before anything is installed: by the file alone."""
+    """Checks the unit file alone, before any package is installed."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze here: the unit was not looked at")
     folder = tmp_path / "usr/lib/systemd/system"
@@ -155,7 +155,7 @@ def test_the_stop_of_a_unit_takes_longer_than_the_drain():
     unit = (ROOT / "ops/systemd/pollerd@.service").read_text()
     drain = re.search(r"^#POLLER_DRAIN_TIMEOUT=(\d+)s$", (ROOT / "ops/systemd/poller.env").read_text(), re.MULTILINE)
     stop = re.search(r"^TimeoutStopSec=(\d+)s$", unit, re.MULTILINE)
-    # Twice five seconds for services that do not keep to the drain; see NodeProcess.
+    # Services that exceed the drain timeout get two more periods of five seconds. See NodeProcess.
     assert int(stop[1]) >= int(drain[1]) + 10
 
 
@@ -165,7 +165,7 @@ def test_every_variable_of_the_environment_files_is_an_option(role: str):
     for name in ("poller", role):
         lines = (ROOT / f"ops/systemd/{name}.env").read_text().splitlines()
         env |= dict(re.findall(r"^#?([A-Z_]+)=(\S+)$", "\n".join(lines), re.MULTILINE))
-    env.pop("POLLER_MAIL_FROM", None)  # goes with a relay
+    env.pop("POLLER_MAIL_FROM", None)  # requires a relay
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
     done = subprocess.run([program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -177,7 +177,7 @@ def test_everything_works_once_it_is_installed(installed: Machine, lintian: obje
     assert re.fullmatch(r"\d+\.\d+\.\d+(-debug)?", version)
     for name in PROGRAMS:
         assert "USAGE" in installed.run(name, "--help").stdout
-        # A warning of the formatter would stand first.
+        # A warning of the formatter would be at the start of the page.
         page = installed.shell(f"man --warnings=w {name} 2>&1 | cat")
         assert page.startswith(name.upper()), page[:300]
         for path in (f"bash-completion/completions/{name}", f"zsh/vendor-completions/_{name}", f"fish/vendor_completions.d/{name}.fish"):
@@ -186,7 +186,7 @@ def test_everything_works_once_it_is_installed(installed: Machine, lintian: obje
     assert page.startswith("POLLER-RUN"), page[:300]
     completed = installed.run("bash", "-c", ". /usr/share/bash-completion/completions/pollerctl && complete -p pollerctl")
     assert "pollerctl" in completed.stdout
-    # Of Swift there is nothing but what the package brought.
+    # The programs load Swift's libraries from the package only.
     loaded = installed.run("ldd", "/usr/bin/pollerd").stdout
     assert "/usr/lib/poller/libswiftCore.so" in loaded and "not found" not in loaded
     assert "poller" in installed.run("id", "poller").stdout
@@ -209,13 +209,13 @@ def test_a_configuration_that_cannot_be_used_is_not_tried_again(installed: Machi
 
 @pytest.fixture(scope="module")
 def running(installed: Machine) -> Machine:
-    """All roles, on Redis and the stand-in for Stripe, with their secrets in files."""
+    """Starts all roles with Redis and the Stripe sandbox, with their secrets in files."""
     installed.run("systemctl", "start", "redis-server")
     for name, secret in SECRETS.items():
         installed.run("install", "-m", "600", "/dev/stdin", f"{CREDENTIALS}/{name}", text=secret + "\n")
     installed.shell("echo POLLER_STRIPE_API_BASE=http://127.0.0.1:12111 >> /etc/poller/poller.env")
     installed.run("systemd-run", "--unit=sandbox", "stripe-sandbox", "--bind", "127.0.0.1:12111", "--auto-delay", "0.3")
-    # Returns when they can do their work.
+    # The command returns when the units are ready.
     installed.run("systemctl", "enable", "--now", *UNITS)
     assert {role: ready(installed, role) for role in ROLES} == dict.fromkeys(ROLES, "200")
     return installed
@@ -233,25 +233,25 @@ def test_units_run_as_somebody_who_may_do_little(running: Machine):
         assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
         told = running.run("cat", f"/proc/{pid}/environ", f"/proc/{pid}/cmdline").stdout
         assert not [name for name, secret in SECRETS.items() if secret in told]
-    # Its figures are all there, though it sees no process but its own.
+    # All process metrics are present, although the unit can see only its own processes.
     figures = running.run("curl", "-fsS", f"http://127.0.0.1:{PORTS['worker']}/metrics").stdout
     for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "start_time_seconds"):
         assert float(re.search(rf"^process_{name} (\S+)$", figures, re.MULTILINE)[1]) > 0
 
 
 def test_a_command_beside_the_store_has_what_the_units_have(running: Machine):
-    """Of a bare `pollerd` it would be another store, or none."""
+    """Runs commands with the units' configuration. A bare `pollerd` would use another store, or none."""
     told = running.run("poller-run", "--as", "worker", "check-config").stdout
     assert "POLLER_STRIPE_API_BASE=http://127.0.0.1:12111" in told
     assert f"POLLER_ADMIN_BIND=127.0.0.1:{PORTS['worker']}" in told
     assert not [secret for secret in SECRETS.values() if secret in told]
-    # It works on their store, and opens what they have sealed.
+    # The command uses the units' store and decrypts their secrets.
     assert "sealed anew" in running.run("poller-run", "rekey").stdout
     running.run("poller-run", "fsck")
     key = running.run("poller-run", "key", "create", "--name", "ada").stdout.strip()
     assert key.startswith("plr_")
     running.run("env", f"POLLER_API_KEY={key}", "pollerctl", "key", "list")
-    # What has gone wrong is the command's to say.
+    # Errors are reported by the command that failed.
     assert running.run("poller-run", "fsck", "--nonsense", check=False).returncode == 64
     assert running.run("poller-run", check=False).returncode == 64
     left = running.run("runuser", "-u", "nobody", "--", "/usr/sbin/poller-run", "fsck", check=False)

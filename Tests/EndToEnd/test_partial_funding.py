@@ -1,17 +1,17 @@
-"""Money that comes in parts: each part is told when Stripe tells of it, and not when the next look is due."""
+"""Tests money that arrives in parts: Stripe's hint publishes each part before the next scheduled poll."""
 
 import pytest
 from harness.cluster import Cluster
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# A patient watch looks at once and then after half a minute: whatever is known before was told by Stripe.
+# The patient policy polls at once and again after 30 s, so an earlier change is known from a hint.
 SOON_S = 15
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])
 def heard(request):
-    """A cluster that hears of Stripe's events by webhook alone, or by its own sweep alone."""
+    """Starts a cluster that receives Stripe's events only by webhook, or only by its own sweep."""
     sweep = "off" if request.param == "webhook" else "1s"
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": sweep}) as cluster:
         if request.param == "webhook":

@@ -1,4 +1,4 @@
-"""Into how many parts a store is divided is said when it is made, and holds from then on."""
+"""Tests that a new store gets the configured number of partitions and keeps it."""
 
 from harness.cluster import Cluster, Role, program
 from test_command_line import run
@@ -8,7 +8,7 @@ def test_a_store_is_made_with_as_many_partitions_as_asked_for_and_keeps_them(cha
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "48"}, listen=False)
     with cluster.redis.client() as client:
         assert client.hget("poller:layout", "partitions") == "48"
-    # Of ten accounts, which 48 parts keep apart and 16 would not.
+    # With 48 partitions ten accounts are in separate ones. With 16 they would not be.
     sources = cluster.sandbox.create_sources(10)
     for number, source in enumerate(sources):
         cluster.enqueue(source, notify=[f"{cluster.webhook.url}/{number}"])

@@ -1,25 +1,25 @@
-"""What goes wrong in others' systems between a customer's click and the money, each as a test of ours.
+"""Tests failures between a customer's click and the money that other projects have reported.
 
-|  # | what happened to others                                       | our test |
-|----|---------------------------------------------------------------|----------|
-|  1 | webhooks in the wrong order leave an old status on top         | here; test_stripe_hints; test_money_out_of_sight |
-|  2 | two events of one second: the newest is lost                  | here |
-|  3 | return, webhook and poll race: two mails, two charges         | here |
-|  4 | webhooks are lost: paid, and stuck as pending                  | test_stripe_hints |
-|  5 | the window to charge is missed, or slept through               | test_payment_windows |
-|  6 | the same event twice, or at the same time                      | test_stripe_hints |
-|  7 | 429 is neither waited out nor avoided                          | here; StripeUpstreamTests; SourcePollStateTests |
-|  8 | `lock_timeout` of one object is shown as a failed payment      | here |
-|  9 | the webhook is there before the local record                   | test_stripe_hints |
-| 10 | nobody paid, and the page says "processing" for ever           | test_payment_windows |
-| 11 | an error on the way is taken for a refusal                     | here; test_money_out_of_sight |
-| 12 | nothing reconciles what was missed                             | test_stripe_hints |
-| 13 | payloads are believed instead of asked for                     | test_stripe_hints |
-| 14 | signatures of bodies that were written anew, replays           | WebhookSignatureTests |
-| 15 | one idempotency key for two orders, or two for one             | here; test_charging |
+|  # | failure in other projects                                   | our test |
+|----|-------------------------------------------------------------|----------|
+|  1 | webhooks in the wrong order leave an old status             | here; test_stripe_hints; test_money_out_of_sight |
+|  2 | of two events in the same second the newer one is lost      | here |
+|  3 | return, webhook and poll race: two emails, two charges      | here |
+|  4 | webhooks are lost: a paid payment stays pending             | test_stripe_hints |
+|  5 | the charge comes too late, or never because of a downtime   | test_payment_windows |
+|  6 | the same event arrives twice, or twice at the same time     | test_stripe_hints |
+|  7 | after a 429 the client neither waits nor slows down         | here; StripeUpstreamTests; SourcePollStateTests |
+|  8 | `lock_timeout` of one object is shown as a failed payment   | here |
+|  9 | the webhook arrives before the local record exists          | test_stripe_hints |
+| 10 | the customer never pays: the page says "processing" forever | test_payment_windows |
+| 11 | a network or server error is treated as a decline           | here; test_money_out_of_sight |
+| 12 | missed changes are never reconciled                         | test_stripe_hints |
+| 13 | payloads are trusted instead of read from Stripe            | test_stripe_hints |
+| 14 | signatures of re-serialised bodies, replayed webhooks       | WebhookSignatureTests |
+| 15 | one idempotency key for two orders, or two for one order    | here; test_charging |
 
 *Sources*: laravel/cashier-stripe#1201, stripe/sync-engine#268, woocommerce-gateway-stripe#542 and #1302,
-exercism/website#2518, stripe-ios#629, stripe-java#389 and others like them.
+exercism/website#2518, stripe-ios#629, stripe-java#389 and similar reports.
 """
 
 import threading
@@ -38,13 +38,13 @@ WORDS = ["payment.authorised", "payment.paid"]
 
 @pytest.fixture(scope="module")
 def shop():
-    """Webhooks are the only hint: nothing sweeps."""
+    """Starts a cluster without an event sweep, so webhooks are the only hints."""
     with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 
 def taken(shop: Cluster, name: str | None = None) -> float:
-    """The webhooks of Stripe's that were answered, all or with one outcome."""
+    """Returns the number of Stripe webhooks that were answered, in total or with one outcome."""
     total = 0.0
     for line in shop.taker.admin("/metrics").text.splitlines():
         if line.startswith("poller_stripe_webhooks_total{") and (not name or f'outcome="{name}"' in line):
@@ -53,7 +53,7 @@ def taken(shop: Cluster, name: str | None = None) -> float:
 
 
 def about(shop: Cluster, sale: Sale) -> list[dict]:
-    """Stripe's events about a source and its charges, newest first."""
+    """Returns Stripe's events about a source and its charges, newest first."""
     listed = shop.sandbox._stripe("GET", "/v1/events?limit=100")["data"]
 
     def concerns(thing: dict) -> bool:
@@ -62,12 +62,12 @@ def about(shop: Cluster, sale: Sale) -> list[dict]:
     return [event for event in listed if concerns(event["data"]["object"])]
 
 
-# Polled once and not due for half a minute: what is known before that, a hint has told.
+# A patient watch is polled once and then not for half a minute. An earlier change is known from a hint.
 PATIENT_S = 27
 
 
 def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
-    """1: the last to happen is the first to come; asserted after the last of them has come."""
+    """1: the newest event arrives first. The checks run after the last event has arrived."""
     sale = Sale(shop, policy="patient", notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     before = taken(shop)
@@ -87,7 +87,7 @@ def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
 
 
 def test_two_changes_of_one_second_are_both_told(shop: Cluster):
-    """2: the second event bears the time of the first, which was looked into before it came."""
+    """2: the second event has the timestamp of the first, whose poll ran before the second event arrived."""
     for _ in range(10):
         before = taken(shop, "accepted")
         sale = Sale(shop, policy="patient", notify=shop.notify).pending()
@@ -100,7 +100,7 @@ def test_two_changes_of_one_second_are_both_told(shop: Cluster):
             break
     else:
         raise AssertionError("the sandbox never did both within one second")
-    # After a change we look more often, and would have found the second without being told.
+    # Polls are more frequent after a change, so the second change would be found without its hint as well.
     count = len(about(shop, sale))
     wait_until(lambda: taken(shop, "accepted") == before + count, 10, f"{count} events of one second")
     sale.check_deliveries()
@@ -108,8 +108,8 @@ def test_two_changes_of_one_second_are_both_told(shop: Cluster):
 
 
 def test_two_changes_of_one_object_in_one_second_are_both_told(shop: Cluster):
-    """2: the same charge, the same second, and nobody polls any more: the second is known by its event alone."""
-    # What is announced of each refund by itself would tell, too.
+    """2: two refunds of one charge in the same second. The watch is closed, so only the event reveals the second."""
+    # Drop the separate events of each refund, which would be hints too.
     lost = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "drop", "match": "refund.*"})["id"]
     for _ in range(10):
         sale = Sale(shop, charge=True, notify=shop.notify).pending()
@@ -131,7 +131,7 @@ def test_two_changes_of_one_object_in_one_second_are_both_told(shop: Cluster):
 
 
 def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster):
-    """3: the customer's return, Stripe's webhook and our own poll come at the same moment."""
+    """3: the customer's return, Stripe's webhook and our own poll happen at the same moment."""
     sales = [Sale(shop, charge={"metadata": {"order": str(n)}}, notify=shop.notify) for n in range(12)]
     for sale in sales:
         sale.pending()
@@ -152,11 +152,11 @@ def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster)
 
     def poll(sale: Sale) -> None:
         asked = PollerAPI(shop.api.url).request("POST", f"/v1/watches/{sale.id}/poll")
-        # 409: it is over already.
+        # 409: the watch is already closed.
         assert asked.status_code in (202, 409), asked.text
 
     def authorise(sale: Sale) -> None:
-        # The bank's page: it sends the webhook too.
+        # Authorising on the bank's page sends the webhook too.
         Sandbox(shop.sandbox.url).authorise(sale.id)
 
     threads = [
@@ -168,7 +168,7 @@ def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster)
         thread.join(60)
     assert not failures, failures[:3]
     for sale in sales:
-        # The second half of the race: everybody asks while it is being charged.
+        # The second half of the race: requests arrive while the source is being charged.
         sale.come_back()
     for sale in sales:
         sale.closed()
@@ -177,7 +177,7 @@ def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster)
         assert charge["metadata"]["poller_source"] == sale.id
         assert sale.come_back() == "confirmed"
         sale.check_deliveries()
-        # Authorised, and confirmed.
+        # One email for the authorisation and one for the confirmation.
         assert len(sale.mails()) == 2, [mail["Subject"] for mail in sale.mails()]
     check_words(shop, sales)
 
@@ -189,7 +189,7 @@ LOCK = {
 
 
 def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster):
-    """8: another request works on the object; that is nobody's failure, and no other payment's business."""
+    """8: another request holds the object's lock. This is no failure of the payment and delays no other payment."""
     locked, free = (Sale(shop, charge=True, notify=shop.notify).pending() for _ in range(2))
     lock = shop.sandbox._call("POST", "/_sandbox/locks", json={"id": locked.id, "reads": True})
     assert lock is not None
@@ -200,11 +200,11 @@ def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster
         lambda: [it for it in shop.sandbox.polls(locked.id) if it["status"] == 429], 15, "asked and refused"
     )
     assert answered and shop.api.watch(locked.id)["state"] == "open"
-    # Stripe has not said that we ask too much: everybody else is asked about at full rate.
+    # Stripe did not report a rate limit, so other sources are polled at the full rate.
     lanes = {lane["id"]: lane for lane in shop.api.get("/v1/lanes")["data"]}
     assert lanes["default/sources"]["factor"] == 1 and not lanes["default/sources"]["held_until"]
     assert locked.told() == ["source.pending"] and locked.come_back() in ("confirming", "waiting", "action")
-    # Its charge meets the lock as well.
+    # The charge of the locked source meets the lock too.
     fault = shop.sandbox.fault(**LOCK, match="/v1/charges", method="POST", times=3)
     shop.sandbox._call("DELETE", f"/_sandbox/locks/{locked.id}")
     locked.closed()
@@ -216,7 +216,7 @@ def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster
     check_words(shop, [locked, free])
 
 
-# What may happen to a request that charges, none of which is the bank's answer.
+# Errors of a charge request that are no answer of the bank.
 ERRORS = {
     "500": {"mode": "status", "status": 500, "body": {"error": {"type": "api_error", "message": "Oops."}}},
     "503": {"mode": "status", "status": 503, "body": "<html>busy</html>"},
@@ -233,7 +233,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 def test_an_error_while_charging_is_never_told_as_a_refusal(shop: Cluster, error: dict):
-    """11: only the bank refuses; whatever else goes wrong, nobody is asked to pay again."""
+    """11: only the bank can decline. After any other error the customer is not asked to pay again."""
     sale = Sale(shop, charge=True, notify=shop.notify).pending()
     fault = shop.sandbox.fault(**error, match="/v1/charges", method="POST", times=2)
     shop.sandbox.authorise(sale.id)
@@ -254,12 +254,12 @@ CARD = {
 
 
 def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
-    """15: same source, same sum, another order; each answer is lost once, and each order is charged once."""
+    """15: two orders on one source with the same amount. Each answer is lost once, and each order is charged once."""
     sale, runs = None, 0
     for count, name in enumerate(("A77", "A78"), 1):
         order = {"amount": 700, "currency": "eur", "metadata": {"order": name}}
         shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
-        # And once more, by a shop that did not hear our answer.
+        # The shop repeats the request, as if our response had been lost.
         for _ in range(2):
             runs += 1
             if sale is None:
@@ -270,7 +270,7 @@ def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
             named = [charge["metadata"]["order"] for charge in sale.charges()]
             assert named == ["A77", "A78"][:count][::-1], f"run {runs}: {named}"
     assert {charge["amount"] for charge in sale.charges()} == {700}
-    # Another customer's source has an order of its own, of the same sum.
+    # The source of another customer has its own order with the same amount.
     order = order | {"metadata": {"order": "A79"}}
     other = Sale(shop, "card", form=CARD, charge=order, is_kept=True, notify=shop.notify)
     other.closed()
@@ -279,7 +279,7 @@ def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
 
 
 def test_what_stripe_refuses_for_its_limits_is_waited_for_and_nobody_hears_of_it(shop: Cluster):
-    """7: five answers a second, to looks and charges of eight payments; each is told once, and none as refused."""
+    """7: five requests per second for the polls and charges of eight payments. None is reported as failed."""
     sales = [Sale(shop, charge=True, notify=shop.notify) for _ in range(8)]
     for sale in sales:
         sale.pending()
@@ -295,7 +295,7 @@ def test_what_stripe_refuses_for_its_limits_is_waited_for_and_nobody_hears_of_it
     asked = shop.sandbox._call("GET", f"/_sandbox/requests?path=/v1/*&since={begun}")["data"]
     refused = [request for request in asked if request["status"] == 429]
     assert {"GET", "POST"} <= {request["method"] for request in refused}, "the limit was never met"
-    # Whoever asks again at once is refused some hundred times.
+    # A client that retries at once would be refused about a hundred times.
     assert len(refused) < 10 * len(sales), f"{len(refused)} of {len(asked)} were refused"
     for sale in sales:
         assert sale.told() == WHOLE and sale.words() == WORDS and len(sale.charges()) == 1

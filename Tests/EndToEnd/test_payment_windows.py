@@ -1,4 +1,4 @@
-"""The times that Stripe sets: an hour to pay, six to charge, two days to finish; and nobody is left in doubt."""
+"""Tests Stripe's time limits: an hour to pay, six hours to charge, and two days to finish a payment."""
 
 import pytest
 import requests
@@ -8,19 +8,19 @@ from harness.preloaded import IS_HERE
 from harness.shop import HOUR_S, Sale, check_words, mails_of
 from harness.waiting import wait_until
 
-# What a page shows while nothing is known to have gone wrong or right.
+# The states of the return page while the outcome is unknown.
 OPEN = ("confirming", "waiting", "action")
 
 
 @pytest.fixture(scope="module")
 def shop():
-    """The sweep tells what Stripe did by itself, as in a shop that has no webhooks."""
+    """Starts a cluster whose sweep finds Stripe's own changes, as for a shop without webhooks."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"}) as cluster:
         yield cluster
 
 
 def advance(shop: Cluster, seconds: float) -> None:
-    """Lets time pass at Stripe."""
+    """Advances the clock of the Stripe sandbox."""
     shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": seconds})
 
 
@@ -29,16 +29,16 @@ def wording(sale: Sale) -> str:
 
 
 def looked_again(sale: Sale) -> None:
-    """Waits for a look that began after now."""
+    """Waits for a poll that starts after this call."""
     before = len(sale.cluster.sandbox.polls(sale.id))
     sale.cluster.api.request("POST", f"/v1/watches/{sale.id}/poll")
     wait_until(lambda: len(sale.cluster.sandbox.polls(sale.id)) > before + 1, 20, "looked at again")
 
 
 def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
-    """10: the customer went to the bank and closed the page; in between "order received", and no more."""
+    """10: the customer went to the bank and closed the page. Until the limit the page says that the payment is open."""
     sale = Sale(shop, charge=True, policy="standard", notify=shop.notify).pending()
-    # Comes back without having paid, by an address that lies about it.
+    # The customer returns without having paid. The return URL claims success.
     assert sale.come_back("succeeded") in OPEN
     advance(shop, HOUR_S - 30)
     looked_again(sale)
@@ -57,7 +57,7 @@ def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
 
 
 def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
-    """10: requires_action for two days, then requires_payment_method, in which nothing was paid."""
+    """10: `requires_action` for two days, then `requires_payment_method`, and no payment."""
     form = {
         "amount": 2000, "currency": "eur", "payment_method_types[]": "ideal",
         "payment_method_data[type]": "ideal", "confirm": "true", "return_url": f"{shop.api.url}/r",
@@ -93,7 +93,7 @@ def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
 
 
 def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
-    """5: nobody charges it in six hours; the customer, who had agreed, hears that it came to nothing."""
+    """5: the shop does not charge within six hours. The customer, who had agreed, learns that the payment expired."""
     sale = Sale(shop, policy="standard", notify=shop.notify).pending()
     shop.sandbox.authorise(sale.id)
     shop.wait_status(sale.id, "chargeable")
@@ -115,7 +115,7 @@ def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
 def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp_path):
-    """5: everybody is down for seven hours; what can still be charged is, once, and the rest is told."""
+    """5: all workers and notifiers are down for seven hours. Chargeable sources are charged once, the rest expire."""
     clock = FakedClock(tmp_path / "clock")
     shop: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
     multibanco = {"owner[email]": "jenny@example.com"}
@@ -123,12 +123,12 @@ def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp
     missed = [Sale(shop, **fields).pending() for _ in range(3)]
     unpaid = Sale(shop, **fields).pending()
     saved = [Sale(shop, "multibanco", form=multibanco, **fields).pending() for _ in range(3)]
-    # A mail that was on its way when its notifier was killed would be sent again.
+    # A notifier killed during an email would send it again, so the emails are delivered first.
     shop.wait_delivered([sale.id for sale in saved])
     everybody = [*shop.workers, *shop.notifiers]
     for role in everybody:
         role.kill9()
-    # The customers go on without us.
+    # The customers continue while the cluster is down.
     for sale in missed:
         shop.sandbox.authorise(sale.id)
     advance(shop, 4 * HOUR_S)

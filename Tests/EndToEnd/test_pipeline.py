@@ -1,4 +1,4 @@
-"""Sources settle through real processes, and every channel tells it once and in order."""
+"""Tests that sources settle through real processes and every channel delivers each change once and in order."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from harness.waiting import wait_until
 
 
 def settle(calm: Cluster, source: str) -> None:
-    """Plays a payment slowly enough that each status is seen."""
+    """Plays a payment slowly enough for each status to be observed."""
     calm.wait_status(source, "pending")
     calm.sandbox.authorise(source)
     calm.wait_status(source, "chargeable")
@@ -145,7 +145,7 @@ def test_a_refused_webhook_is_retried_and_the_order_holds(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.webhook.refuse(1)
     calm.enqueue(source)
-    # Each further change is a reason to try again at once; none overtakes the refused one.
+    # Each further change triggers a retry at once. None overtakes the refused event.
     settle(calm, source)
     calm.verify([source])
     assert len(calm.webhook.attempts) > len(calm.webhook.receipts.all())
@@ -161,7 +161,7 @@ def test_a_cancelled_watch_says_so_and_is_polled_no_more(calm: Cluster):
     assert calm.webhook.receipts.of(source)[-1].type == "watch.cancelled"
     polls = len(calm.sandbox.polls(source))
     calm.sandbox.set_status(source, "chargeable")
-    # Another source's whole life is the time in which a poll too many would come.
+    # An extra poll would come while another source settles.
     other = calm.sandbox.create_source()
     calm.enqueue(other)
     settle(calm, other)
@@ -187,7 +187,7 @@ def test_no_client_secret_leaves_the_system(calm: Cluster):
     secret = calm.sandbox.source(source)["client_secret"]
     told = json.dumps([receipt.body for receipt in calm.webhook.receipts.of(source)])
     assert secret not in told
-    # Not even an empty member of that name; in URLs only the blanked parameter is left.
+    # No member has that name, even an empty one. URLs keep only the redacted parameter.
     assert told.count("client_secret") == told.count("client_secret=redacted")
     logs = "".join(path.read_text() for path in calm.logs.iterdir() if path.name != "sandbox.1.out")
     assert "src_client_secret" not in logs

@@ -1,4 +1,4 @@
-"""`ops/plan`: what is planned for a traffic stands beside what a cluster takes of it."""
+"""Tests `ops/plan`: it compares the planned resources for a load with the measured ones of a cluster."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from plan.fit import PARTS, counted, fitted, ratios
 HERE = Path(__file__).parent
 
 
-# It measures.
+# The test measures time.
 @pytest.mark.alone
 def test_a_plan_is_held_against_a_cluster_that_has_its_traffic():
     few = ("--payments", "15", "--life", "6", "--seconds", "8", "--rounds", "1", "--deliveries", "2", "--processes", "2")
@@ -25,7 +25,7 @@ def test_a_plan_is_held_against_a_cluster_that_has_its_traffic():
     rows = json.loads(done.stdout)
     assert {"polls", "webhooks", "memory of Redis", "cores of Redis", "cores of gateways", "cores in all"} < set(rows)
     assert all(row["planned"] > 0 and row["measured"] > 0 for row in rows.values()), rows
-    # What is there does not depend on how busy the machine is, as long as it keeps up at all.
+    # These figures do not depend on the load of the machine, as long as it keeps up.
     memory, webhooks = rows["memory of Redis"], rows["webhooks"]
     assert 0.5 < webhooks["planned"] / webhooks["measured"] < 2, rows
     assert 0.7 < memory["planned"] / memory["measured"] < 1.4, rows
@@ -38,7 +38,7 @@ def test_costs_are_found_again_in_what_they_add_up_to():
     }
     runs = []
     for number in range(1, 15):
-        # As different from each other as one can make them.
+        # The rates vary as independently of each other as possible.
         rates = {
             "payments": 3 * number, "polls": 7 * (number * 5 % 13) + 1, "events": 11 * (number * 3 % 7) + 1,
             "deliveries": 5 * (number * 4 % 9), "frames": 13 * (number * 2 % 5), "arrivals": 2 * (number * 7 % 11),

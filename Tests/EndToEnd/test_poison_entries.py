@@ -1,7 +1,7 @@
-"""A stored entry that ends its reader is set aside after a few deaths, and everything else continues.
+"""Tests that a stored entry that crashes its reader is set aside after a few deaths, and everything else continues.
 
-A debug build ends its process where `POLLER_PLANTED_TRAP` says so, as a bug would that nobody knows yet. A supervisor
-starts the process again at once, as systemd and Kubernetes do.
+In a debug build `POLLER_PLANTED_TRAP` ends the process at the named step, like an unknown bug. A supervisor restarts
+the process at once, as systemd and Kubernetes do.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from harness.redis_server import free_port
 from harness.waiting import wait_until
 from test_command_line import run
 
-# Deaths that are counted before an entry is set aside; an outbox entry ends one reader more, as it is new then.
+# The deaths counted before an entry is set aside. A new outbox entry ends one reader more before the count starts.
 DEATHS = 3
 
 
 def a_while_passes(cluster: Cluster) -> None:
-    """Makes old what a dead process has left: its turns of a minute, its marks, and the state of its replay."""
+    """Ages the state of a dead process: its sweep turns of a minute, its marks, and its replay."""
     with cluster.redis.client() as client:
         for key in client.keys("poller:sweep{*"):
             client.hset(key, "u", 0)
@@ -36,16 +36,16 @@ def a_while_passes(cluster: Cluster) -> None:
 
 
 class Deaths(list):
-    """The instants at which a role ended; `last` is how many there may be, once the entry is set aside."""
+    """The times at which a role ended. `last` is the number of deaths allowed once the entry is set aside."""
 
     last: int | None = None
 
 
 @contextmanager
 def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
-    """Restarts a role with a planted trap, and again whenever it ends; yields the instants of its deaths.
+    """Restarts a role with a planted trap whenever it ends, and yields the times of its deaths.
 
-    With `ages` the next process begins a while later, as far as the store can tell.
+    With `ages`, the state of the dead process is aged before the next start.
     """
     deaths = Deaths()
     stop = threading.Event()
@@ -61,7 +61,7 @@ def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
                     a_while_passes(cluster)
                 died = time.monotonic()
                 role.start()
-                # After the start, so that a test that sees the death can wait for the new process.
+                # Recorded after the start, so that a test that sees the death can wait for the new process.
                 deaths.append(died)
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -79,12 +79,12 @@ def entries(cluster: Cluster) -> list[dict]:
     try:
         return cluster.api.get("/v1/quarantine/entries")["data"]
     except (requests.RequestException, AssertionError):
-        # The API itself is what ends.
+        # The API may be the process that died.
         return []
 
 
 def set_aside(cluster: Cluster, reader: str, deaths: list, timeout_s: float) -> dict:
-    """Waits until an entry of this reader is set aside, and checks where operators see it."""
+    """Waits until an entry of this reader is set aside, and checks that operators can see it."""
     found = wait_until(
         lambda: [one for one in entries(cluster) if one["reader"] == reader],
         timeout_s,
@@ -96,7 +96,7 @@ def set_aside(cluster: Cluster, reader: str, deaths: list, timeout_s: float) -> 
     assert check["status"] == "warning" and entry["id"] in check["message"]
     shown = run("pollerctl", "quarantine", "entries", env={"POLLER_URL": cluster.api.url})
     assert entry["id"] in shown.stdout, shown.stdout + shown.stderr
-    # `supervised` asserts at its end that there were no further deaths; the reader has read again by then.
+    # When `supervised` ends, it asserts that no further death occurred. The sleep gives the reader time to read again.
     deaths.last = len(deaths)
     time.sleep(2)
     return entry
@@ -133,7 +133,7 @@ def test_an_outbox_entry_that_ends_notifiers_holds_up_no_other_delivery(chaos):
         assert slowest < 15, f"one delivery took {slowest:.1f} s beside a notifier that died {len(deaths)} times"
         entry = set_aside(cluster, "outbox", deaths, 60)
         assert entry["about"] == poison and entry["account"] == "default"
-        # New when it is read first, then counted.
+        # The first death is not counted, because the entry is still new.
         assert len(deaths) == DEATHS + 1, deaths
         gauge = 'poller_set_aside_entries{reader="outbox"} 1'
         wait_until(lambda: gauge in cluster.api_process.admin("/metrics").text, 40, gauge)
@@ -147,7 +147,7 @@ def test_an_outbox_entry_that_ends_notifiers_holds_up_no_other_delivery(chaos):
     restart(notifier)
     redrive(cluster, entry)
     cluster.wait_delivered([poison], mail=False)
-    # The change is in the audit trail.
+    # The audit trail contains the change.
     actions = [one["action"] for one in cluster.api.get("/v1/audit")["data"]]
     assert "redriveSetAsideEntry" in actions
 
@@ -183,7 +183,7 @@ def test_a_webhook_that_ends_the_api_is_set_aside_and_others_are_taken(chaos):
             assert post("evt_planted") is None
             wait_until(lambda: len(deaths) >= count, 20, f"death {count}")
             cluster.api_process.wait_ready()
-            # Another event of the same account is taken meanwhile.
+            # Another event of the same account is accepted meanwhile.
             assert post(f"evt_other{count}").status_code == 200
         answer = wait_until(lambda: post("evt_planted"), 20, "an answer")
         assert answer.status_code == 200 and answer.json()["result"] == "set_aside"
@@ -212,7 +212,7 @@ def test_an_upstream_event_that_ends_workers_is_passed_over(chaos):
             cluster.wait_status(source, "pending", timeout_s=15)
         entry = set_aside(cluster, "hint", deaths, 60)
         assert entry["about"] == poison
-        # The sweep is behind it.
+        # The sweep has passed the entry.
         cluster.sandbox.authorise(other)
         cluster.wait_status(other, "chargeable")
     restart(worker)
@@ -226,7 +226,7 @@ def test_a_page_of_events_that_ends_workers_stops_no_poll(chaos):
     cluster.enqueue(source)
     cluster.wait_status(source, "pending")
     with supervised(cluster, worker, "sweep:default") as deaths:
-        # Both lists of events have a page that cannot be read.
+        # Each of the two event lists has an unreadable page.
         wait_until(lambda: [one for one in entries(cluster) if one["reader"] == "sweep"], 60, "a page is set aside")
         cluster.sandbox.authorise(source)
         cluster.wait_status(source, "chargeable", timeout_s=40)
@@ -255,7 +255,7 @@ def test_a_check_for_incidents_that_ends_every_process_is_set_aside(chaos):
                 lambda: [one for one in entries(cluster) if one["reader"] == "incident"], 60, "the part is set aside"
             )
             assert entry["id"].endswith(":keys") and deaths() == DEATHS
-            # All else is checked, reported and delivered.
+            # Other incidents are still checked, reported and delivered.
             cluster.enqueue(source)
             cluster.wait_status(source, "pending")
             cluster.wait_delivered([source], mail=False)
@@ -302,7 +302,7 @@ def test_a_replay_that_ends_the_api_is_refused_after_three_deaths(chaos):
 
 
 def replay_or_death(replay) -> None:
-    """The answer may be lost with the process."""
+    """Starts a replay and ignores a response that is lost with the process."""
     try:
         replay()
     except requests.RequestException:

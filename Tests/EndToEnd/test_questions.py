@@ -1,4 +1,4 @@
-"""The questions of support and operators, each answered by one command."""
+"""Tests the commands that answer everyday questions of support and operators."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from test_tables import on_a_terminal
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Cluster]:
-    """A shop with a paid payment, a waiting one, and a receiver that is down."""
+    """Starts a shop with a paid payment, an open one, and a receiver that is down."""
     with Cluster(workers=1, notifiers=1, listen=False) as cluster:
         yield filled(cluster)
 

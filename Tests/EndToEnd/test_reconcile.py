@@ -1,4 +1,4 @@
-"""`pollerctl reconcile`: what Stripe took, held against what was watched and told."""
+"""Tests `pollerctl reconcile`, which compares the charges at Stripe with the recorded watches and events."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from harness.waiting import wait_until
 
 
 def reconcile(cluster: Cluster, *arguments: str) -> tuple[int, dict[str, dict]]:
-    """The exit status, and the differences by source."""
+    """Returns the exit status and the differences by source."""
     done = subprocess.run(
         [program("pollerctl"), "reconcile", "--grace", "0s", "--json", *arguments],
         env={"POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
@@ -24,7 +24,7 @@ def reconcile(cluster: Cluster, *arguments: str) -> tuple[int, dict[str, dict]]:
 
 
 def paid(cluster: Cluster) -> str:
-    """A source that was watched, charged by the shop, and told."""
+    """Returns a watched source that the shop has charged and that was reported as paid."""
     source = cluster.sandbox.create_source()
     cluster.api.enqueue(source, policy="interactive")
     cluster.sandbox.authorise(source)
@@ -71,7 +71,7 @@ def test_money_that_went_back_unheard_is_found(calm: Cluster):
     )
     calm.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
     found = reconcile(calm)[1].get(source)
-    # A cluster that has heard of it by itself has nothing to be told.
+    # A sweep may have found the refund already, in which case there is no difference.
     assert found is None and word(calm, source) == "partially_refunded" or found["class"] == "stale"
 
 
@@ -79,7 +79,7 @@ def test_money_that_came_after_a_watch_was_stopped_is_found_untold_and_looked_fo
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
     calm.wait_status(source, "pending")
-    # Somebody gave it up, and the customer paid all the same.
+    # An operator cancels the watch, and the customer pays nevertheless.
     calm.api.request("DELETE", f"/v1/watches/{source}")
     calm.sandbox.authorise(source)
     charge = calm.sandbox.charge(source)["id"]
@@ -95,7 +95,7 @@ def test_a_word_that_no_charge_bears_out_is_found_unpaid(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
     calm.wait_status(source, "pending")
-    # Used up by what nobody finds: of a method that settles at once that says paid.
+    # Consumed without a charge: for a payment method that settles at once this status means paid.
     calm.sandbox.set_status(source, "consumed")
     wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
     found = reconcile(calm)[1][source]

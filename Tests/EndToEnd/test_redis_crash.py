@@ -1,4 +1,4 @@
-"""Redis dies under load and comes back with its append-only file."""
+"""Tests a Redis that is killed under load and recovers from its append-only file."""
 
 import threading
 import time
@@ -9,12 +9,12 @@ from harness.cluster import Cluster
 from harness.waiting import wait_until
 
 SOURCES = 300
-# Mails to all of them would measure the mail sink.
+# Emails for all sources would measure the mail sink.
 MAILED = 30
 
 
 def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
-    """As a shop does it: an answer that is no success is followed by another try."""
+    """Enqueues as a shop does: repeats the request until it succeeds."""
     notify = cluster.notify_of(source) if mailed else [cluster.webhook.url]
 
     def accepted() -> bool:
@@ -34,17 +34,17 @@ def test_nothing_accepted_is_lost_and_nobody_exits_when_redis_is_killed_twice(ch
     moved = threading.Event()
 
     def bank() -> None:
-        """Every source becomes chargeable and then consumed, whatever Redis does meanwhile."""
+        """Makes every source chargeable and then consumed, regardless of Redis."""
         for status in ("chargeable", "consumed"):
             for source in sources:
                 cluster.sandbox.set_status(source, status)
-                # A pace at which changes still come while Redis is gone, both times.
+                # At this pace, sources still change during both outages.
                 time.sleep(0.008)
         moved.set()
 
     def kill_redis() -> None:
         cluster.redis.kill9()
-        # Long enough that every process has noticed and failed to reconnect at least once.
+        # Long enough for every process to notice the outage and to fail at least one reconnect.
         time.sleep(1.5)
         cluster.redis.start()
 
@@ -72,10 +72,10 @@ def test_nothing_accepted_is_lost_and_nobody_exits_when_redis_is_killed_twice(ch
 
     recorded = {source: cluster.api.events(source) for source in sources}
     history = cluster.history(recorded)
-    # An attempt whose outcome Redis could not take down is made again, under the same id.
+    # An attempt whose outcome could not be stored is repeated with the same ID.
     history.channel("webhook", cluster.webhook.receipts, doubles=True)
     history.channel("websocket", cluster.stream.receipts)
-    # Pub/sub is lossy by nature; what arrives must still be true and in order.
+    # Pub/sub may lose messages. The messages that arrive must be correct and in order.
     history.channel("redis", cluster.pubsub.receipts, gaps=True)
     mailed = cluster.history({source: recorded[source] for source in sources[:MAILED]})
     mailed.channel("email", cluster.mail.receipts, doubles=True)

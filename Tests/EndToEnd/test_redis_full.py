@@ -1,4 +1,4 @@
-"""Redis has no memory left, or no disk: nothing new is accepted, and everything accepted goes on."""
+"""Tests a Redis without free memory or disk space: it accepts nothing new, and accepted watches continue."""
 
 import time
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_full_redis_refuses_new_watches_and_finishes_those_it_has(chaos):
 
 
 def test_a_full_redis_can_be_restarted_into(chaos):
-    """Every process starts again, and so does Redis; what was open is polled, told, acknowledged."""
+    """Restarts every process and Redis. Open watches are polled, delivered and acknowledged."""
     cluster: Cluster = chaos(store="sentinel", env={"POLLER_WAIT_REPLICAS": "1"})
     first, second, third = cluster.sandbox.create_sources(3)
     for source in (first, second):
@@ -74,7 +74,7 @@ def test_a_full_redis_can_be_restarted_into(chaos):
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
 def test_a_full_disk_is_waited_for(chaos, tmp_path: Path):
-    """Redis refuses every write; nothing is told that is not on record, and nothing is restarted."""
+    """Redis refuses every write. Unrecorded changes are not delivered, and no process restarts."""
     disk = FullDisk(tmp_path / "disk")
     cluster: Cluster = chaos(fsync="everysec", redis_env=disk.env)
     first, second, third = cluster.sandbox.create_sources(3)
@@ -93,7 +93,7 @@ def test_a_full_disk_is_waited_for(chaos, tmp_path: Path):
         refused = cluster.api.enqueue(third)
         assert refused.json()["code"] == "store_unavailable" and int(refused.headers["Retry-After"]) > 0, refused.text
         cluster.sandbox.set_status(first, "consumed")
-        # Longer than a lease, and than the pause after an outage.
+        # Longer than a lease and than the pause after an outage.
         time.sleep(8)
         assert cluster.api.get(f"/v1/watches/{first}")["status"] == "pending"
         roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]

@@ -1,4 +1,4 @@
-"""Redis users without rights and servers without commands: the cluster works, or names what is missing."""
+"""Tests Redis users without rights and servers without commands: the cluster works, or reports the missing ones."""
 
 import json
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ PASSWORD = "of-the-poller"
 
 @pytest.fixture
 def store(tmp_path: Path):
-    """Makes a redis-server with further options."""
+    """Returns a function that starts a redis-server with additional options."""
     made = []
 
     def make(**options: str) -> RedisServer:
@@ -33,7 +33,7 @@ def store(tmp_path: Path):
 
 @contextmanager
 def everything(tmp_path: Path, url: str):
-    """`pollerd all` on such a store, and Stripe's stand-in."""
+    """Runs `pollerd all` on this store, with the Stripe sandbox."""
     sandbox = Process("sandbox", [program("stripe-sandbox"), "--bind", "127.0.0.1:0", "--auto-delay", "0.3"], tmp_path).start()
     base = sandbox.line(r"^stripe-sandbox listening on (https?://\S+)$").group(1)
     env = {

@@ -1,4 +1,4 @@
-"""Money that has to go back to an account which nobody has named: who is asked, and what is done with the answer."""
+"""Tests refunds that need a bank account from the payer: the request, the form and the answer to Stripe."""
 
 import os
 import re
@@ -18,7 +18,7 @@ NAME = "Jenny Rosenstern"
 
 @pytest.fixture(scope="module")
 def heard():
-    """A cluster with a public address, which the sandbox tells by webhook."""
+    """Starts a cluster with a public address that receives the sandbox's webhooks."""
     bind = f"127.0.0.1:{free_port()}"
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_API_BIND": bind, "POLLER_PUBLIC_URL": f"http://{bind}"}
     with Cluster(workers=1, env=env) as cluster:
@@ -57,7 +57,7 @@ def pay(cluster: Cluster, source: str, amount: int) -> None:
 
 
 def asked(cluster: Cluster, type: str = "multibanco", **fields) -> str:
-    """A source that was over before the money came, so that Stripe asks where that is to go back to."""
+    """Returns a source that was paid after it had ended, so that Stripe asks for a refund account."""
     form = {"type": type, "owner[email]": "jenny@example.com"}
     if type == "multibanco":
         form |= {"amount": 1099, "currency": "eur", "redirect[return_url]": "https://shop.example.com/thanks"}
@@ -69,14 +69,14 @@ def asked(cluster: Cluster, type: str = "multibanco", **fields) -> str:
     cluster.sandbox.set_status(source, "canceled")
     cluster.wait_status(source, "canceled")
     assert cluster.api.watch(source)["closed_reason"] == "settled" and step(cluster, source) == "none"
-    # The customer pays all the same.
+    # The customer pays nevertheless.
     pay(cluster, source, 1099)
     wait_until(lambda: step(cluster, source) == "give_refund_account", 20, "the payer is asked")
     return source
 
 
 def way(cluster: Cluster, source: str) -> str:
-    """Where the payer says it, as they and nobody else are written."""
+    """Returns the URL of the refund form, which only the payer's email contains."""
 
     def written() -> list[str]:
         texts = [mail.get_body(("plain",)).get_content() for mail in mails(cluster, source)]
@@ -106,7 +106,7 @@ def picture(page: Browser, name: str) -> None:
 
 
 def is_known_nowhere(cluster: Cluster, source: str, *secrets: str) -> None:
-    """What a payer has typed is the bank's alone: no event, no log and no key has it."""
+    """Checks that typed bank details are in no event, email, log or store file, because only Stripe may have them."""
     told = str(cluster.api.events(source)) + str(cluster.api.watch(source))
     told += "".join(path.read_text() for path in cluster.logs.iterdir() if not path.name.startswith("sandbox"))
     told += "".join(str(mail) for mail in cluster.mail.messages)
@@ -157,12 +157,12 @@ def test_the_payer_names_it_on_our_page(heard: Cluster, page: Browser, width: in
     }[language]
     page.open(way(heard, source))
     page.wait_state("action")
-    # The grant is left behind; the page asks, and needs no further way to itself.
+    # The redirect removes the grant from the address. The page shows the form itself, so it needs no link to it.
     assert page.address == f"{heard.api.url}/r/{source}"
     assert words[0] in page.text and not page.evaluate("document.querySelector('#links')")
     fill_in(page, holder=NAME, iban=TYPED[:-1] + "5")
     wait_until(lambda: words[1] in (page.text or ""), 10, "a slip is told at once")
-    # It is mended, not typed anew.
+    # The form keeps the typed values for correction.
     assert page.evaluate("document.querySelector('#form input[name=holder]').value") == NAME
     assert page.evaluate("document.querySelector('#form input[name=iban]').value") == TYPED[:-1] + "5"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -205,7 +205,7 @@ def test_the_payer_is_written_to_with_the_way_there(heard: Cluster):
     text = mail.get_body(("plain",)).get_content()
     found = re.search(rf"{heard.api.url}/r/{source}/continue\S+", text)
     assert found and found.group() == way(heard, source), text
-    # It leads to the page and not into it for whoever has only half of it.
+    # A truncated link does not open the page.
     for wrong in (found.group()[:-2], found.group().split("?")[0]):
         assert requests.get(wrong, allow_redirects=False, timeout=5).status_code == 404
     led = requests.get(found.group(), allow_redirects=False, timeout=5)
@@ -218,13 +218,13 @@ def test_nobody_else_names_an_account(heard: Cluster):
     address = f"{heard.api.url}/r/{source}/refund_account"
     answer = requests.post(address, data=form, timeout=5)
     assert answer.status_code == 404 and source not in answer.text
-    # Nor with the cookie of another payment.
+    # The cookie of another payment does not help either.
     session = requests.Session()
     session.get(way(heard, asked(heard)), timeout=5)
     answer = session.post(address, data=form, timeout=5)
     assert answer.status_code == 404 and source not in answer.text
     assert heard.sandbox.source(source)["receiver"]["refund_attributes_status"] == "requested"
-    # Where nothing is asked, the form leads back to the page, and nothing reaches Stripe.
+    # Without a request for an account, the form redirects to the page and sends nothing to Stripe.
     paid = heard.sandbox._stripe("POST", "/v1/sources", {
         "type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
         "redirect[return_url]": "https://shop.example.com/thanks",

@@ -1,4 +1,4 @@
-"""What an order was paid with a second time goes back by itself, once, where an account wants that."""
+"""Tests automatic refunds of duplicate payments: each is refunded once, if the account has enabled it."""
 
 import pytest
 from test_charging import a_second_after, charges_of, create
@@ -21,7 +21,7 @@ def refunds_of(cluster: Cluster, charge: str) -> list[dict]:
 
 
 def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
-    """An order that two sources have paid, each charged by the shop itself."""
+    """Returns two sources that paid the same order, each charged by the shop itself."""
     first, second = create(cluster, type="ideal"), create(cluster, type="ideal")
     for source in (first, second):
         watch(cluster, source, order)
@@ -63,7 +63,7 @@ def test_the_second_success_goes_back_and_the_first_stays(chaos, wishing):
     order = wait_until(lambda: "also_paid_by" not in order_of(cluster, "D-1") and order_of(cluster, "D-1"), 20, "noted")
     assert order["paid_by"] == first and order["payment"]["state"] == "paid"
     assert [event["type"] for event in told(cluster, "D-1")].count("order.paid_twice") == 1
-    # Looked at again, as Stripe's own news of the refund has it looked at, nothing is said or done twice.
+    # A poll after a hint, such as Stripe's event about the refund, repeats neither the event nor the refund.
     looks = len(cluster.api.events(second))
     cluster.sandbox._stripe("POST", f"/v1/charges/{charge['id']}", {"description": "looked at again"})
     cluster.api.request("POST", f"/v1/watches/{second}/poll")
@@ -121,7 +121,7 @@ def test_a_refund_is_made_and_told_once_while_everything_is_killed(chaos, wishin
             cluster.sandbox.authorise(source)
     for source in sources:
         cluster.wait_status(source, "chargeable")
-    # Each refund takes effect at once and its answer comes late: that is where the workers die.
+    # Each refund takes effect at once and its answer is delayed, so workers die in between.
     slow = cluster.sandbox.fault("delay", match="/v1/refunds", method="POST", delay_ms=900)
     for source in sources:
         cluster.sandbox.charge(source)

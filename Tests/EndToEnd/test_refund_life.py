@@ -1,4 +1,4 @@
-"""A refund from its creation to its end: what is reported, and what the customer is written."""
+"""Tests the life of a refund: the reported events and the customer's emails."""
 
 import re
 
@@ -12,13 +12,13 @@ from test_money_shown import ctl
 
 @pytest.fixture(scope="module")
 def shop():
-    """Webhooks are the only hint: nothing sweeps."""
+    """Starts a cluster without an event sweep, so webhooks are the only hints."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 
 class Payment:
-    """An intent that was paid by card, and everything that is told of it."""
+    """An intent paid by card, with its events and emails."""
 
     def __init__(self, shop: Cluster, amount: int = 1099, currency: str = "eur", shown: tuple | None = None):
         self.shop = shop
@@ -37,7 +37,7 @@ class Payment:
 
     @property
     def types(self) -> list[str]:
-        """The events of the money and its refunds, in order."""
+        """Returns the payment and refund events, in order."""
         events = self.shop.api.events(self.id)
         return [event["type"] for event in events if event["type"].startswith(("payment.", "refund."))]
 
@@ -53,7 +53,7 @@ class Payment:
         wait_until(lambda: (self.types or [""])[-1] == last, 20, f"{last} is told, not {self.types}")
 
     def mailed(self, count: int) -> str:
-        """The subject of the last mail, once there are so many."""
+        """Returns the subject of the last email once `count` emails have arrived."""
         wait_until(lambda: len(self.mails) >= count, 15, f"{count} mails, not {[m['Subject'] for m in self.mails]}")
         assert len(self.mails) == count, [mail["Subject"] for mail in self.mails]
         return self.mails[-1]["Subject"]

@@ -1,4 +1,4 @@
-"""Pay, then refund: seen soon on a fresh cluster without webhooks, and at once after a manual poll."""
+"""Tests how soon a refund is seen: on a new cluster without webhooks, and after a manual poll."""
 
 import json
 
@@ -32,7 +32,7 @@ def test_a_fresh_cluster_finds_a_refund_by_the_bound_of_paid_accounts_not_after_
 
 @pytest.fixture(scope="module")
 def deaf():
-    """A cluster without webhooks and without a sweep."""
+    """Starts a cluster without webhooks and without a sweep."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield cluster
 
@@ -41,7 +41,7 @@ def test_a_poll_of_a_closed_payment_is_one_look_at_its_money(deaf: Cluster):
     source, charge = charged_source(deaf)
     wait_word(deaf, source, "paid")
     before = settles(deaf, source)
-    # Without a change: a poll, and no event.
+    # Without a change the poll adds no event.
     answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 202, answer.text
     assert answer.json()["run"] == before["run"] + 1

@@ -1,27 +1,27 @@
-"""Where others failed: each mistake is a test of ours, found by its number.
+"""Tests failures that other projects have reported, each found by its number.
 
-|  # | what happened to others                                    | our test |
+|  # | failure in another project                                 | our test |
 |----|------------------------------------------------------------|----------|
-|  1 | Redis restarted, `NOGROUP` for ever (svix#1844)           | here |
-|  2 | a worker exits after ten Redis errors (outpost)           | here |
-|  3 | a response read without deadline or cap (svix)            | WebhookChannelTests |
-|  4 | a lease shorter than the request's timeout (svix)         | test_delivery_outcomes |
-|  5 | a redirect followed with the signed body (convoy, outpost)| WebhookChannelTests |
-|  6 | only the body signed: replayable (outpost)                | WebhookChannelTests |
-|  7 | JSON serialised again after signing (soketi)              | WebhookChannelTests |
-|  8 | an unknown Last-Event-ID: silence (mercure#704)           | EventStreamTests; test_sse |
-|  9 | a private id leaked in a cursor (mercure#1215)            | GatewayCursorTests; here |
-| 10 | SSE fields injected by a newline (mercure#1259)           | EventStreamPartsTests |
-| 11 | JWT algorithm confusion (mercure#1298)                    | StreamTokensTests; test_stream_tokens |
-| 12 | keys of two tenants collide (outpost#967)                 | EndpointDeliveryTests |
-| 13 | `Retry-After` ignored (svix before 1.87)                  | DeliveryDeciderTests; test_delivery_outcomes |
-| 14 | slow SMTP blocks everything (gatus#786)                   | here |
-| 15 | a notification lost on the first error (uptime-kuma#6046) | test_delivery_outcomes |
-| 16 | two creates race under one idempotency key (convoy#2747)  | test_endpoints |
-| 17 | secrets in the API or in logs (convoy#2706)               | test_endpoints |
-| 18 | the same mail twice from two workers (novu#2569)          | here |
-| 19 | all clients reconnect at once on a restart (soketi)       | here |
-| 20 | Chromium never reconnects after 204, 429 or 503 (measured)| EventStreamEndsTests; here |
+|  1 | Redis restarted, `NOGROUP` forever (svix#1844)             | here |
+|  2 | a worker exits after ten Redis errors (outpost)            | here |
+|  3 | a response read without deadline or size limit (svix)      | WebhookChannelTests |
+|  4 | a lease shorter than the request's timeout (svix)          | test_delivery_outcomes |
+|  5 | a redirect followed with the signed body (convoy, outpost) | WebhookChannelTests |
+|  6 | only the body is signed: replayable (outpost)              | WebhookChannelTests |
+|  7 | JSON serialised again after signing (soketi)               | WebhookChannelTests |
+|  8 | no answer to an unknown Last-Event-ID (mercure#704)        | EventStreamTests; test_sse |
+|  9 | a private ID leaked in a cursor (mercure#1215)             | GatewayCursorTests; here |
+| 10 | SSE fields injected by a newline (mercure#1259)            | EventStreamPartsTests |
+| 11 | JWT algorithm confusion (mercure#1298)                     | StreamTokensTests; test_stream_tokens |
+| 12 | keys of two tenants collide (outpost#967)                  | EndpointDeliveryTests |
+| 13 | `Retry-After` ignored (svix before 1.87)                   | DeliveryDeciderTests; test_delivery_outcomes |
+| 14 | slow SMTP blocks everything (gatus#786)                    | here |
+| 15 | a notification lost on the first error (uptime-kuma#6046)  | test_delivery_outcomes |
+| 16 | two creates race under one idempotency key (convoy#2747)   | test_endpoints |
+| 17 | secrets in the API or in logs (convoy#2706)                | test_endpoints |
+| 18 | the same email sent twice by two workers (novu#2569)       | here |
+| 19 | all clients reconnect at once on a restart (soketi)        | here |
+| 20 | Chromium never reconnects after 204, 429 or 503 (measured) | EventStreamEndsTests; here |
 """
 
 import asyncio
@@ -65,7 +65,7 @@ def all_alive(cluster: Cluster) -> None:
 
 
 def accepted(cluster: Cluster, source: str) -> None:
-    """Enqueues as a shop does: what is no success is followed by another try."""
+    """Enqueues as a shop does: repeats the request until it succeeds."""
 
     def tried() -> bool:
         answer = cluster.api.enqueue(source, policy="interactive", notify=[cluster.webhook.url])
@@ -76,7 +76,7 @@ def accepted(cluster: Cluster, source: str) -> None:
 
 
 def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
-    """Regression 1 (svix#1844): Redis restarted, its consumer group gone, `NOGROUP` for ever."""
+    """Regression 1 (svix#1844): Redis restarted without its consumer group, and `NOGROUP` forever."""
     cluster: Cluster = chaos(listen=False)
     sources = cluster.sandbox.create_sources(40)
     for source in sources:
@@ -94,7 +94,7 @@ def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
 
     with cluster.redis.client() as client:
         client.flushall()
-    # Under load: everything is enqueued again at once, on streams that have no group yet.
+    # All sources are enqueued again at once, on streams that have no group yet.
     for source in sources:
         accepted(cluster, source)
     wait_until(lambda: not without_group(), 2, "every stream that was made anew has its group")
@@ -109,10 +109,10 @@ def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
 
 
 def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
-    """Regression 2 (outpost): a worker exits after ten errors of Redis in a row, in about 55 s.
+    """Regression 2 (outpost): a worker exits after ten consecutive Redis errors, in about 55 s.
 
-    Minutes are compressed: a frozen server for as long as a command waits, and then eleven
-    errors in a row for every connection, one more than it took there.
+    The test compresses the minutes. The server freezes for as long as a command waits, and then every connection
+    gets eleven consecutive errors, one more than the worker survived there.
     """
     cluster: Cluster = chaos(listen=False)
     sources = cluster.sandbox.create_sources(10)
@@ -132,7 +132,7 @@ def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
         with contextlib.suppress(redis.exceptions.ConnectionError), cluster.redis.client() as client:
             client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")
         with cluster.redis.client() as client:
-            # Everybody is back, and is thrown out again.
+            # Wait until the processes have reconnected before the next kill.
             wait_until(
                 lambda: len(client.client_list(_type="normal")) > len(roles(cluster)) / 2, 10,
                 "they come back",
@@ -148,7 +148,7 @@ def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
 
 
 def test_regression_9_a_cursor_tells_nothing_of_others(calm: Cluster):
-    """Regression 9 (mercure#1215): the id of a private event leaked in a header."""
+    """Regression 9 (mercure#1215): the ID of a private event leaked in a header."""
     mine, *others = calm.sandbox.create_sources(6)
     for source in (mine, *others):
         calm.enqueue(source, notify=[], metadata={"secret": f"meta-{source}"})
@@ -170,7 +170,7 @@ def test_regression_9_a_cursor_tells_nothing_of_others(calm: Cluster):
 
 
 class TarPit:
-    """A mail server that takes connections and says nothing."""
+    """A mail server that accepts connections and never answers."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -197,7 +197,7 @@ def test_regression_14_a_mail_relay_that_does_not_answer_holds_up_nobody_else(ch
     """Regression 14 (gatus#786): slow SMTP blocks the checks."""
     pit = TarPit()
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_SMTP_URL": pit.url})
-    # More customers with a mail than a notifier has deliveries in flight.
+    # More email deliveries than a notifier's slots.
     mailed = cluster.sandbox.create_sources(300)
     for number, source in enumerate(mailed):
         answer = cluster.api.enqueue(
@@ -206,7 +206,7 @@ def test_regression_14_a_mail_relay_that_does_not_answer_holds_up_nobody_else(ch
         assert answer.ok, answer.text
     for source in mailed:
         cluster.sandbox.set_status(source, "failed")
-    # All of them are recorded: what follows is slowed by the relay alone, or not at all.
+    # All changes are recorded, so only the relay can delay the following deliveries.
     for source in mailed:
         cluster.wait_status(source, "failed")
     wait_until(lambda: pit.taken >= 8, 20, "the relay holds every thread")
@@ -232,18 +232,18 @@ def test_regression_14_a_mail_relay_that_does_not_answer_holds_up_nobody_else(ch
 
 
 def test_regression_18_two_notifiers_send_one_mail(chaos):
-    """Regression 18 (novu#2569): the same mail twice, from two workers."""
+    """Regression 18 (novu#2569): two workers send the same email."""
     cluster: Cluster = chaos(listen=False, notifiers=2)
     sources = cluster.sandbox.create_sources(25)
     for number, source in enumerate(sources):
-        # Each customer is an endpoint, and so the two share the work.
+        # Each customer is a separate endpoint, so the two notifiers share the work.
         cluster.enqueue(source, notify=[f"mailto:customer{number}@example.com"])
         cluster.sandbox.set_status(source, "failed")
     wait_until(lambda: len(cluster.mail.messages) >= 25, 30, "25 mails")
     assert all(role.metric("poller_deliveries_total") > 0 for role in cluster.notifiers), "both worked"
     ids = [mail["Message-ID"] for mail in cluster.mail.messages]
     assert len(ids) == len(set(ids)) == 25
-    # One thread for each payment.
+    # The emails of one payment form one thread.
     assert len({mail["References"] for mail in cluster.mail.messages}) == 25
 
 
@@ -251,7 +251,7 @@ CLIENTS = 200
 
 
 class Crowd:
-    """Many WebSocket clients on one thread, each of which comes back where it was."""
+    """Many WebSocket clients on one thread, each of which reconnects at its last cursor."""
 
     def __init__(self, gateways: list[str]):
         self.told: list[list[str]] = [[] for _ in range(CLIENTS)]
@@ -292,7 +292,7 @@ class Crowd:
                                 wait = (least + (most - least) * number / CLIENTS) / 1000
             except (OSError, websockets.WebSocketException, TimeoutError):
                 pass
-            # As a load balancer would: the next one.
+            # Reconnect to the next gateway, as behind a load balancer.
             url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
             await asyncio.sleep(wait)
 
@@ -310,7 +310,7 @@ def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_l
         wait_until(lambda: crowd.listening == CLIENTS, 30, "everybody listens")
         first, sources = cluster.notifiers[0], cluster.sandbox.create_sources(6)
         first.signal(15)
-        # Something happens while they change over.
+        # Events happen while the clients reconnect.
         for source in sources:
             cluster.enqueue(source, notify=[])
             cluster.wait_status(source, "pending")
@@ -324,7 +324,7 @@ def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_l
     assert all(len(told) == len(recorded) for told in crowd.told), "nor heard one twice"
     assert len(crowd.byes) == CLIENTS and all(bye["code"] == 4101 for _, bye in crowd.byes)
     said = sorted(at for at, _ in crowd.byes)
-    # 10 s less what closing takes, twice 3 s: the goodbyes are spread over 4 s.
+    # The drain timeout of 10 s minus twice 3 s for closing leaves 4 s in which the `bye` frames are spread.
     assert said[-1] - said[0] >= 3, f"goodbyes within {said[-1] - said[0]:.1f} s"
     back = sorted(crowd.returns[:CLIENTS])
     assert back[-1] - back[0] >= 7, f"all came back within {back[-1] - back[0]:.1f} s"
@@ -334,10 +334,10 @@ def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_l
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos):
-    """Regression 20 (measured): Chromium's EventSource never comes back after 204, 429 or 503.
+    """Regression 20 (measured): Chromium's EventSource never reconnects after 204, 429 or 503.
 
-    So a gateway that leaves, and one that has just come, never answer so while more may follow;
-    and 204 is what ends it.
+    A gateway that is stopping or has just started therefore never answers with them while more events may follow.
+    A 204 ends the stream.
     """
     bind = f"127.0.0.1:{free_port()}"
     env = {"POLLER_API_BIND": bind, "POLLER_ALLOW_ORIGINS": f"http://{bind}"}
@@ -347,7 +347,7 @@ def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos
     cluster.wait_status(source, "pending")
     browser = Browser(cluster.logs)
     try:
-        # Any page of an origin that may listen.
+        # Any page of an allowed origin.
         browser.open(f"http://{bind}/openapi.json")
         wait_until(lambda: browser.evaluate("location.host") == bind, 10, "the page")
         browser.evaluate(f"""
@@ -366,7 +366,7 @@ def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos
         cluster.sandbox.set_status(source, "chargeable")
         cluster.wait_status(source, "chargeable")
         gateway.start().wait_ready()
-        # The wait it was told is at most eight seconds.
+        # The retry delay that the stream sent is at most eight seconds.
         second = [*first, "payment.authorised", "source.chargeable"]
         wait_until(lambda: told() == second, 20, "it came back by itself")
         cluster.sandbox.set_status(source, "consumed")

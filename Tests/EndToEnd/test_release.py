@@ -1,4 +1,4 @@
-"""`ops/release` in a throw-away clone: what it checks, what it changes, and that it changes nothing unless it is told to."""
+"""Tests `ops/release` in a temporary clone: its checks, its changes, and that it changes nothing without `--do`."""
 
 import os
 import re
@@ -17,25 +17,25 @@ CHANGELOG = ".github/CHANGELOG.md"
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory) -> Path:
-    """A clone that nothing changes."""
+    """Returns a clone that no test changes."""
     if not shutil.which("git") or subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True).returncode:
         pytest.skip("not a git checkout: no release was tried")
     folder = tmp_path_factory.mktemp("release") / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=60)
-    # As it is now, committed or not.
+    # Include uncommitted changes of these files.
     shutil.copy(ROOT / "ops/release", folder / "ops/release")
     for path in ("Sources/pollerd/PollerdCommand.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
         shutil.copy(ROOT / path, folder / path)
     for path in ("ops/kubernetes", "Tests/EndToEnd/harness"):
         shutil.copytree(ROOT / path, folder / path, dirs_exist_ok=True)
-    # Nothing is installed for a clone that is thrown away.
+    # Reuse the environment, because an installation for a temporary clone would be wasted.
     (folder / ".venv").symlink_to(ROOT / ".venv")
     (folder / ".git/info/exclude").write_text(".venv\n")
     for name, value in {"user.name": "A Test", "user.email": "test@example.com", "commit.gpgsign": "false"}.items():
         git(folder, "config", name, value)
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "what is tried")
-    # As `ops/test long` leaves it.
+    # The stamp that `ops/test long` leaves.
     (folder / ".build").mkdir()
     (folder / ".build/tested-long").write_text(git(folder, "rev-parse", "HEAD^{tree}"))
     return folder
@@ -84,11 +84,11 @@ def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
     assert 'version = "9.8.7"' in (clone / "Sources/pollerd/PollerdCommand.swift").read_text()
     assert 'version: "9.8.7"' in (clone / "Sources/pollerctl/Pollerctl.swift").read_text()
     assert "newTag: 9.8.7" in (clone / "ops/kubernetes/overlays/production/kustomization.yaml").read_text()
-    # The suite runs beside it from now on.
+    # Test fixtures keep the scripts of the release.
     kept = git(clone, "show", "HEAD:Tests/PollerRedisTests/Fixtures/scripts-9.8.7.txt")
     assert re.match(r"-- release 9\.8\.7, form \d+\n", kept) and "LIBRARY .. '_commit'" in kept
     assert not git(clone, "status", "--porcelain")
-    # Nothing has changed since, and what is released stays.
+    # Without a change since the release, neither the same nor a new version is released.
     assert "already" in release(clone, VERSION, "--do", "--tag-only").stderr
     assert "of nothing that has changed" in release(clone, "9.9.0").stderr
 

@@ -1,4 +1,4 @@
-"""Configuration as code: read again on SIGHUP and when a file changes, all of it or nothing, and told before."""
+"""Tests configuration reloads: on SIGHUP and on file changes, all or nothing, with a preview by `pollerd diff`."""
 
 import os
 import re
@@ -19,7 +19,7 @@ HOOK = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 
 
 class House:
-    """A cluster that runs by one file, and by a folder of secrets as Kubernetes mounts one."""
+    """A cluster configured by one file and by a folder of secrets like a Kubernetes mount."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -38,7 +38,7 @@ class House:
             target.write_bytes(source.read_bytes())
 
     def keep(self, **secrets: str) -> None:
-        """Writes secrets as kubelet does: into a new folder, to which a link is moved at once."""
+        """Writes secrets as the kubelet does: into a new folder to which a link is switched atomically."""
         self.secrets |= secrets
         self.versions += 1
         data = self.mount / f"..{self.versions}"
@@ -73,7 +73,7 @@ class House:
         )
 
     def write(self, **change) -> None:
-        """Exchanges the file for another, as an editor or a ConfigMap does."""
+        """Replaces the file atomically, as an editor or a ConfigMap does."""
         new = self.folder / "new.yaml"
         new.write_text(self.text(**change))
         os.replace(new, self.file)
@@ -112,7 +112,7 @@ def reloads(role, result: str) -> float:
 
 
 class Following:
-    """Waits until every process has read what the block has changed."""
+    """Waits until every process has reloaded the change made in the block."""
 
     def __init__(self, house: House, result: str = "changed", roles=None):
         self.roles, self.result = roles or house.roles, result
@@ -151,7 +151,7 @@ def test_an_upstream_moves_while_it_is_polled(house: House):
         lambda: house.cluster.api.get("/v1/watches/moving?account=bank&kind=http")["status"] == "settled", 15, "moved"
     )
     assert status and seen(house.branch, "moving")
-    # The API knows the new place, too: a URL there names a watch, one at the old place does not.
+    # The API uses the new address too: it accepts a URL at the new address and rejects one at the old.
     for bank, code in ((house.branch, 201), (house.bank, 422)):
         answer = house.cluster.api.request("POST", "/v1/watches", json={"url": f"{bank.url}/payments/by-url"})
         assert answer.status_code == code, answer.text
@@ -167,7 +167,7 @@ def test_a_secret_is_exchanged_by_a_link_as_kubernetes_does(house: House):
 
 
 def test_a_stripe_key_is_rolled(house: House):
-    """A key that the sandbox refuses, then one that it takes: the payment goes on by itself."""
+    """The sandbox refuses one key and accepts the next, and the payment continues automatically."""
     def polls(result: str) -> float:
         text = house.cluster.workers[0].admin("/metrics").text
         found = re.search(rf'^poller_polls_total{{result="{result}"}} (\S+)$', text, re.MULTILINE)
@@ -178,7 +178,7 @@ def test_a_stripe_key_is_rolled(house: House):
     source = house.cluster.sandbox.create_source()
     with Following(house, "refused"):
         house.cluster.api.enqueue(source, account="acme", policy="interactive").raise_for_status()
-    # A live key would go to a place without TLS: refused as a start does, and the one before is used on.
+    # A live key would be sent without TLS. The reload is refused, as a start would be, and the old key stays in use.
     assert all("the live key of account acme would go to" in role.stderr() for role in house.roles)
     with Following(house):
         house.keep(acme=Sandbox.KEY)
@@ -212,7 +212,7 @@ def test_a_mistake_changes_nothing(house: House):
     wait_until(lambda: len(seen(house.branch, "steady")) > count, 15, "polled where it was")
     assert len(seen(house.bank, "steady")) == strayed and endpoints(house)["audit"] == "disabled"
     assert [reloads(role, "refused") for role in house.roles].count(0) == 0
-    # A file that is no YAML at all, or that is gone, is no other configuration either.
+    # A file that is invalid YAML or missing is refused too.
     with Following(house, "refused"):
         house.file.write_text("accounts: {acme: [\n")
     with Following(house, "refused"):
@@ -224,7 +224,7 @@ def test_a_mistake_changes_nothing(house: House):
 
 def test_sighup_reads_at_once_and_names_what_waits_for_a_restart(house: House):
     with Following(house, "same"):
-        # No file has changed: nothing else could have made them read.
+        # No file has changed, so only the signal can have caused the reload.
         for role in house.roles:
             role.signal(signal.SIGHUP)
     with Following(house):
@@ -253,7 +253,7 @@ def test_a_certificate_goes_with_the_rest(house: House):
     with connect(address, context) as now:
         second = now.getpeercert()["serialNumber"]
     assert second != old
-    # One that cannot be used keeps all else from changing, too: what is asked for is one change.
+    # An unusable certificate also rejects every other change of the same reload.
     house.shown[1].write_text("no key\n")
     with Following(house, "refused", [notifier]):
         house.write(bank=house.bank)
@@ -279,7 +279,7 @@ def test_keys_of_a_file_change_while_it_runs(house: House, tmp_path: Path):
         with Following(house, "same", [api]):
             keys.write_text("second-key-0123456789abcdef name=second\n")
         assert let_in("second-key-0123456789abcdef") and not let_in("first-key-0123456789abcdef")
-        # An empty file would open the API to everybody: it is refused, and the keys stay.
+        # An empty key file would open the API to every caller, so it is refused and the old keys stay.
         with Following(house, "refused", [api]):
             keys.write_text("# none\n")
         assert let_in("second-key-0123456789abcdef") and not let_in("first-key-0123456789abcdef")
@@ -298,7 +298,7 @@ def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
         assert not re.search("second-token|third-token|sk_test", done.stdout + done.stderr)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
-    # Written otherwise and the same: a default that is named, a secret in another place.
+    # Written differently with the same meaning: an explicit default and a secret from another file.
     new.write_text(house.text(bank=house.branch, more="lane_rate: 20\n"))
     assert diff()[:2] == (0, [])
     new.write_text(
@@ -319,7 +319,7 @@ def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
         "- upstreams.bank.rate",
         f"~ upstreams.bank.url: {house.branch.url}/payments/{{id}} is {house.bank.url}/payments/{{id}}",
     ], "and the lease is the variable's, which the file cannot change"
-    # Of an address nothing that may be a key is shown, and of a receiver's its host alone.
+    # The output hides the query of an upstream's URL, and shows only the host of a receiver's.
     old = tmp_path / "old.yaml"
     for path, letter, name in ((old, "a", "example"), (new, "b", "test")):
         hook = re.sub(r"url: [^,]+", f"url: https://hooks.{name}/canary-{letter}", house.hook("audit"))

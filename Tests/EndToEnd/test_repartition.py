@@ -1,4 +1,4 @@
-"""A store is given more partitions while it is worked on, whatever is killed meanwhile."""
+"""Tests adding partitions to a store in use while processes are killed."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 
-# How many watches are moved where it is measured how long that takes, and how many of them have ended.
+# The number of watches to move when the duration is measured, and how many of them are closed.
 MOVED = int(os.environ.get("POLLER_MOVED", "2000"))
 ENDED = int(os.environ.get("POLLER_ENDED", "500"))
 KILLED = frozenset({"worker killed", "worker frozen", "notifier frozen", "api killed", "redis killed"})
@@ -77,13 +77,13 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
     api = PollerAPI(wait_until(lambda: cluster.apis[0].address("api"), 10, "an API"))
     assert {source: story(api, source) for source in sources} == before
     assert api.get("/v1/watches?metadata.order=A-" + sources[0])["data"][0]["source"] == sources[0]
-    # Places and names that were told before are still good.
+    # Cursors and IDs from before are still valid.
     assert told_after(api, place) == rest
     for delivery in deliveries:
         assert api.get(f"/v1/deliveries/{delivery['id']}")["source"] == delivery["source"]
     others = api.get(f"{of_one}&limit=100&cursor={begun['next']}")["data"]
     assert [each["source"] for each in begun["data"] + others] == names
-    # And what is open goes on.
+    # Open watches continue.
     for source in open_ones:
         cluster.sandbox.set_status(source, "failed")
     wait_until(
@@ -95,7 +95,7 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
 
 
 def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
-    # None is polled, so that all there is to do is to move them.
+    # Without workers nothing is polled, so moving the watches is the only work.
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1", "POLLER_INCIDENT_HOLD": "1h"}, workers=0, listen=False)
     for first in range(0, MOVED, 1000):
         watches = [

@@ -1,4 +1,4 @@
-"""Requests that are repeated under their name: while servers are killed in the middle of them, and by another server."""
+"""Tests requests repeated with the same idempotency key, on a server killed during them and on another server."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from test_access_keys import becomes, first_key
 
-# A server is killed while requests are under way, which a busy machine makes rare.
+# The kill has to hit requests in flight, which is rare on a busy machine.
 pytestmark = pytest.mark.alone
 
-# What a client names: how it is asked for, and how many of it there must be in the end.
+# The resources that the requests create: path and body.
 WISHES = {
     "key": ("/v1/keys", {"role": "viewer"}),
     "endpoint": ("/v1/endpoints", {"url": "https://shop.example.com/hook"}),
@@ -28,19 +28,19 @@ def post(url: str, key: str, kind: str, number: int) -> requests.Response:
 
 
 def store(cluster: Cluster) -> redis.Redis:
-    # What is kept is no text.
+    # Stored responses are binary.
     return redis.Redis.from_url(cluster.redis.url, socket_timeout=5)
 
 
 def records(cluster: Cluster) -> dict[str, bytes]:
-    """Every named request in Redis: `c …` while somebody carries it out, `k …` once it was answered."""
+    """Returns every named request in Redis: `c …` while it is being processed, `k …` once it was answered."""
     with store(cluster) as client:
         keys = list(client.scan_iter(b"poller:R{*", count=1000))
         return {key: client.get(key) or b"" for key in keys}
 
 
 def end_leases(cluster: Cluster) -> int:
-    """Lets the claims of who is gone end now, as fifteen seconds do; how many there were."""
+    """Expires the claims of dead servers, which would otherwise take fifteen seconds, and returns their number."""
     ended = 0
     with store(cluster) as client:
         for key, value in records(cluster).items():
@@ -59,7 +59,7 @@ def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_
         becomes(url, admin, 200)
     told: dict[tuple[str, int], requests.Response] = {}
     names, interrupted = [], 0
-    # Killed while forty requests are under way; again when all of them happened to be answered, or none begun.
+    # Kill the server during forty requests. Try again if none was in progress at the kill.
     for _ in range(6):
         fresh = [(kind, len(names) + number) for number in range(20) for kind in WISHES]
         names += fresh
@@ -85,7 +85,7 @@ def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_
         dying = cluster.apis[0].address("api")
     assert interrupted, "no request was in the middle"
 
-    # At the other server: what was interrupted is blocked for a while, and no longer.
+    # The other server refuses the interrupted requests until the claims expire.
     first = {name: post(living, admin, *name) for name in names}
     blocked = {name for name, answer in first.items() if answer.status_code == 409}
     assert len(blocked) == interrupted
@@ -101,7 +101,7 @@ def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_
         for earlier in (told.get(name), first[name] if first[name].ok else None):
             assert earlier is None or earlier.content == second[name].content
 
-    # One of each, and what was told is what there is.
+    # Each resource exists once, and the responses match the stored resources.
     api = PollerAPI(living, admin)
     made = {kind: {second[name].json()["id"] for name in names if name[0] == kind} for kind in WISHES}
     assert len(made["key"]) == len(made["endpoint"]) == len(names) // 2

@@ -1,4 +1,4 @@
-"""Redis is lost with its disk, and an older copy of its files takes its place, under processes that go on."""
+"""Tests a Redis that loses its disk and restarts from an older copy, while the other processes continue."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ EACH = 20
 
 
 def told(cluster: Cluster, sources: list[str], status: str) -> dict[str, set[str]]:
-    """The ids under which the shop was told that status, by source; waits until it was told of all."""
+    """Waits until this status of all sources was delivered to the shop, and returns the event IDs by source."""
     found: dict[str, set[str]] = {}
 
     def all_there() -> bool:
@@ -41,7 +41,7 @@ def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same
         cluster.wait_status(source, "pending")
     shutil.copytree(files, copy)
 
-    # What happens from here on is not in the copy.
+    # The copy does not contain anything from here on.
     new = cluster.sandbox.create_sources(EACH)
     for source in new:
         cluster.enqueue(source, notify=[cluster.webhook.url])
@@ -55,7 +55,7 @@ def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same
     shutil.copytree(copy, files)
     cluster.redis.start()
 
-    # Nobody was restarted. What the copy knows is looked at again, and told under the ids of before.
+    # No process restarts. Watches in the copy are polled again, and their events get the same IDs as before.
     for source in late:
         cluster.wait_status(source, "failed", 60)
     for source in waiting:
@@ -63,8 +63,8 @@ def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same
     told(cluster, waiting, "failed")
     for source in early:
         assert cluster.api.watch(source)["status"] == "failed"
-    # What it does not know the shop enqueues again, as it may at any time: that is another history, which
-    # begins with what is true now.
+    # The shop may enqueue the sources missing in the copy again at any time.
+    # Each starts a new history with the current status.
     for source in new:
         assert requests.get(f"{cluster.api.url}/v1/watches/{source}", timeout=10).status_code == 404
         cluster.enqueue(source, notify=[cluster.webhook.url])
@@ -78,7 +78,7 @@ def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same
 
 
 def doctor_of(cluster: Cluster) -> dict:
-    """What the doctor says of the partitions."""
+    """Returns the doctor's check of the partitions."""
     checks = cluster.api.get("/v1/doctor")["checks"]
     return next(check for check in checks if check["name"] == "partitions")
 
@@ -89,7 +89,7 @@ def test_an_empty_store_under_running_processes_gets_their_layout_and_another_on
         made = client.hgetall("poller:layout")
         assert made["partitions"] == "48"
         client.flushall()
-        # It asks, and makes nothing: that would be a store of 16.
+        # The doctor only reads. Creating a layout here would make a store with 16 partitions.
         cluster.api.get("/v1/doctor")
         wait_until(lambda: client.hgetall("poller:layout") == made, 15, "the layout is written back")
         source = cluster.sandbox.create_sources(1)[0]
@@ -97,7 +97,7 @@ def test_an_empty_store_under_running_processes_gets_their_layout_and_another_on
         cluster.wait_status(source, "pending")
         assert doctor_of(cluster)["status"] == "ok"
 
-        # As a copy from before a repartition has it.
+        # The layout of a copy from before a repartition.
         client.hset("poller:layout", mapping={"partitions": "16"})
         wait_until(lambda: doctor_of(cluster)["status"] == "failed", 15, "the doctor names it")
         for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:

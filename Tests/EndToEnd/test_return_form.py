@@ -1,4 +1,4 @@
-"""What a customer types on the page they come back to, and what a service hands in for them."""
+"""Tests the form on the return page, and the API that submits the customer's answer."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this mach
 
 
 def code_source(cluster: Cluster, **fields) -> dict:
-    """A source whose customer looks up two small deposits."""
+    """Returns a source whose customer has to confirm two small deposits."""
     form = {
         "currency": "usd", "flow": "code_verification", "owner[name]": "Jenny Rosen",
         "ach_debit[routing_number]": "110000000", "ach_debit[account_number]": "000123456789",
@@ -48,11 +48,11 @@ def test_two_deposits_are_told_on_the_page(
     assert words[0] in page.text and words[1] in page.text
     if folder := os.environ.get("POLLER_PICTURES"):
         page.picture(Path(folder) / f"asked-{language}-{width}.png")
-    # A sum as it is written where that is spoken.
+    # The example amount is formatted for the page's language.
     example = page.evaluate("document.querySelector('#form input').placeholder")
     assert example == {"en": "0.32", "de": "0,32"}[language]
     fill_in(page, "0.11", "0.12")
-    # A page that is just being left has no text.
+    # The text is empty while the browser leaves a page.
     wait_until(lambda: words[2] in (page.text or ""), 10, "a wrong answer is told at once")
     page.wait_state("action")
     assert words[3] in page.text and page.evaluate("document.querySelectorAll('#form input').length") == 2
@@ -60,7 +60,7 @@ def test_two_deposits_are_told_on_the_page(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if folder := os.environ.get("POLLER_PICTURES"):
         page.picture(Path(folder) / f"wrong-{language}-{width}.png")
-    # Nobody has to wait for the watch's own time: it is looked at now.
+    # The source is polled at once instead of at its next due time.
     wait_until(
         lambda: calm.api.watch(source["id"])["next_step"].get("attempts_left") == 4, 5, "the watch knows it, too"
     )
@@ -70,7 +70,7 @@ def test_two_deposits_are_told_on_the_page(
 
 
 def try_again(page: Browser, words: str) -> bool:
-    """Types the right amounts, as long as the page says that it is too soon."""
+    """Types the correct amounts again while the page says that it is too early. Returns whether they were accepted."""
     if words in (page.text or "") or "authorised" == page.evaluate("document.body.dataset.state"):
         return True
     if page.evaluate("!document.querySelector('#form button')?.disabled"):
@@ -104,6 +104,6 @@ def test_a_code_is_handed_in_by_a_service_too(calm: Cluster):
 
     wait_until(right, 10, "the code is taken", pause_s=0.5)
     calm.wait_status(source["id"], "chargeable")
-    # Another payment's customer cannot hand anything in.
+    # The customer of another payment cannot submit an answer.
     answer = requests.post(f"{calm.api.url}/r/{source['id']}/verify", data={"value": "SM11AA"}, timeout=5)
     assert answer.status_code == 404 and source["id"] not in answer.text

@@ -1,4 +1,4 @@
-"""What a customer sees who comes back from the bank, in a real browser."""
+"""Tests the return page in a real browser, as customers see it after the bank's page."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def page(browser: Browser, calm: Cluster, request):
     browser.complaints.clear()
     browser.requests.clear()
     yield browser
-    # Whatever the test was about: no page may break its own policy or lead anybody elsewhere.
+    # For every test: the page obeys its content security policy and loads nothing from other hosts.
     assert not browser.complaints, browser.complaints
     hosts = {url.split("/")[2] for url in browser.requests if url.startswith("http")}
     assert hosts <= {calm.api.url.split("/")[2], calm.sandbox.url.split("/")[2]}
@@ -39,7 +39,7 @@ def page(browser: Browser, calm: Cluster, request):
 
 
 def create(cluster: Cluster, type: str = "ideal", form: dict | None = None, **fields) -> dict:
-    """A source whose customer comes back to us, watched with its secret."""
+    """Creates a source that redirects to our return page, and watches it with its client secret."""
     form = {
         "type": type, "amount": 1099, "currency": "eur",
         "redirect[return_url]": f"{cluster.api.url}/r",
@@ -54,7 +54,7 @@ def create(cluster: Cluster, type: str = "ideal", form: dict | None = None, **fi
 
 
 def landing(cluster: Cluster, source: dict, status: str = "succeeded") -> str:
-    """The address Stripe sends the customer to."""
+    """Returns the URL to which Stripe redirects the customer."""
     return (
         f"{cluster.api.url}/r?source={source['id']}&client_secret={source['client_secret']}"
         f"&livemode=false&redirect_status={status}"
@@ -65,13 +65,13 @@ def test_the_way_there_and_back_ends_on_the_truth(page: Browser, calm: Cluster):
     source = create(calm, charge=True)
     page.open(source["redirect"]["url"])
     wait_until(lambda: "form" in (page.evaluate("document.body?.innerHTML") or ""), 10, "the bank's page")
-    # The customer presses the bank's button; the bank sends the browser back by itself.
+    # The customer presses the bank's button, and the bank redirects the browser.
     page.evaluate("document.querySelector('form[action*=authorize]').submit()")
     wait_until(lambda: page.address.startswith(calm.api.url), 15, "back at our page")
     page.wait_state("confirmed")
     assert "Payment confirmed" in page.text and "Test mode" in page.text
     assert page.address == f"{calm.api.url}/r/{source['id']}"
-    # Neither the address nor a script has the secret.
+    # Neither the page's HTML nor its scripts can read the secret.
     assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
     assert page.cookies_by_script() == ""
     assert page.evaluate("document.referrer") == ""
@@ -94,7 +94,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     source = create(calm)
     page.open(landing(calm, source))
     page.wait_state("confirming")
-    # The bank has heard nothing of them: they have left off there, and may go on.
+    # The payment was not started at the bank, so the customer can continue there.
     page.wait_state("action", timeout_s=15)
     assert "Complete your payment" in page.text
     assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
@@ -107,14 +107,13 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     calm.sandbox.set_status(source["id"], "canceled")
     page.wait_state("expired")
     assert "You have not been charged" in page.text and "#links" not in page.text
-    # There is nowhere to go any more: the way on leads back.
+    # The payment has expired, so the link to the bank redirects to the page.
     page.open(f"{calm.api.url}/r/{source['id']}/continue")
     page.wait_state("expired")
 
 
 @pytest.mark.parametrize("kind", ["source", "payment_intent"])
 def test_the_page_works_though_the_shop_has_given_no_secret(calm: Cluster, kind: str):
-    # Port 9 (discard): nobody listens; what would have been told is in the list of events.
     if kind == "source":
         form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": f"{calm.api.url}/r"}
         made = calm.sandbox._stripe("POST", "/v1/sources", form)
@@ -132,7 +131,7 @@ def test_the_page_works_though_the_shop_has_given_no_secret(calm: Cluster, kind:
         way = f"{calm.api.url}/r?{names[0]}={made['id']}&{names[1]}={shown}"
         return requests.get(way, allow_redirects=False, timeout=5)
 
-    # Nothing has become easier for who does not know it.
+    # A wrong secret is refused.
     for wrong in ("", "x", secret[:-1], secret + "x", secret.split("_")[-1], "redacted"):
         assert come(wrong).status_code == 404, wrong
     assert requests.get(f"{calm.api.url}/r/{made['id']}", timeout=5).status_code == 404
@@ -142,7 +141,7 @@ def test_the_page_works_though_the_shop_has_given_no_secret(calm: Cluster, kind:
         if kind == "source":
             led = customer.get(f"{calm.api.url}/r/{made['id']}/continue", allow_redirects=False, timeout=5)
             assert led.status_code == 303 and led.headers["Location"] == made["redirect"]["url"]
-    # What was learned is told to nobody.
+    # The secret from the return URL is in no event, watch or log.
     told = json.dumps(calm.api.events(made["id"])) + json.dumps(calm.api.watch(made["id"]))
     logs = "".join(path.read_text() for path in calm.logs.iterdir() if not path.name.startswith("sandbox"))
     tail = secret.split("_")[-1]
@@ -174,7 +173,7 @@ def test_a_voucher_is_shown_to_be_copied(page: Browser, calm: Cluster, width: in
     assert "Pague a sua referência" in page.text and "123456789" in page.text
     assert "10,99\xa0€" in page.text and "A77" in page.text and "Multibanco" in page.text
     assert page.evaluate("document.documentElement.lang") == "pt"
-    # Nothing is wider than the screen.
+    # The content fits the width of the screen.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.press("button[data-copy]", 1)
     wait_until(lambda: "Copiado" in page.text, 5, "the button says so")
@@ -212,7 +211,7 @@ def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Clus
     page.wait_state("confirming")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
-    # The shop charges it itself, and its bank does not answer.
+    # The shop charges the source itself, and the bank's answer is pending.
     calm.sandbox.charge(source["id"])
     page.wait_state("processing")
     assert "Please don't pay again" in page.text and "arrived" not in page.text
@@ -239,7 +238,7 @@ def test_a_wrong_secret_shows_nothing(page: Browser, calm: Cluster):
     assert "Nothing to show here" in page.text
     page.open(f"{calm.api.url}/r/{source['id']}")
     page.wait_state("unknown")
-    # Another payment's cookie opens nothing, and neither does the wrong mode.
+    # The cookie of another payment does not open the page, and neither does a wrong mode.
     other = create(calm)
     page.open(landing(calm, other))
     page.wait_state("confirming")
@@ -277,7 +276,7 @@ def test_a_setup_intent_s_customer_comes_back_too(page: Browser, calm: Cluster, 
     answer = calm.api.enqueue(intent["id"], policy="interactive", client_secret=intent["client_secret"])
     assert answer.json()["kind"] == "setup_intent", answer.text
     calm.wait_status(intent["id"], "requires_action")
-    # The bank's page itself sends the customer back, with the names Stripe uses for these.
+    # The bank's page redirects with Stripe's parameter names for setup intents.
     away = requests.post(
         f"{calm.sandbox.url}/redirect/{intent['id']}/{button}", allow_redirects=False, timeout=10
     ).headers["Location"]

@@ -1,4 +1,4 @@
-"""What the programs say when something is wrong: where, why, and what to do, once."""
+"""Tests that messages name the problem, its place, its cause and the remedy, and are not repeated."""
 
 import json
 import time
@@ -21,7 +21,7 @@ def test_an_account_that_nobody_configured_is_refused(calm: Cluster):
     typed = run("pollerctl", "enqueue", "src_typo", "--account", "typo", env=env)
     assert typed.returncode == 64
     assert "--account names typo, which is not configured (configured: default)" in typed.stderr
-    # Stripe's own names of connected accounts go by the platform's key.
+    # Stripe's IDs of connected accounts use the platform's key.
     assert run("pollerctl", "enqueue", "src_1", "--account", "acct_1", env=env).returncode == 0
 
 
@@ -48,7 +48,7 @@ def test_a_key_that_is_refused_is_told_with_its_own_setting(chaos, tmp_path: Pat
 
 
 def stripe_key_of(cluster: Cluster) -> dict:
-    """What the doctor says of it; it has no failure of another sort."""
+    """Returns the doctor's check of the Stripe key, and asserts that no other check failed."""
     report = cluster.api.get("/v1/doctor")
     (check,) = [one for one in report["checks"] if one["name"] == "stripe api key"]
     assert [one for one in report["checks"] if one["status"] == "failed"] in ([], [check]), report
@@ -56,7 +56,7 @@ def stripe_key_of(cluster: Cluster) -> dict:
 
 
 def test_an_api_without_a_key_of_stripe_is_no_failure(chaos):
-    """The workers may have it alone, as the least that each role needs."""
+    """Only the workers may have the key, so that each role has the least it needs."""
     cluster: Cluster = chaos(listen=False, env={"STRIPE_API_KEY": ""})
     check = stripe_key_of(cluster)
     assert check["status"] == "warning" and "the workers may have it alone" in check["message"], check
@@ -95,7 +95,7 @@ def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
         failed = [line for line in done.stdout.splitlines() if "redis" in line or "cluster" in line]
         assert len(failed) == 1, done.stdout
         assert "cannot be reached: Connection refused" in failed[0] and "redis://" in failed[0]
-        # Long enough for every loop to have met it more than once.
+        # Long enough for every loop to fail more than once.
         time.sleep(12)
         errors = [line for line in log(role) if line["level"] in ("warning", "error", "critical")]
         assert len(errors) <= 12, errors

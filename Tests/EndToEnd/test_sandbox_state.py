@@ -1,4 +1,4 @@
-"""`stripe-sandbox --state`: what it knows survives a kill, whatever the moment, and what is broken is left alone."""
+"""Tests `stripe-sandbox --state`: the state survives a kill at any moment, and a damaged file is left untouched."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 
 NAME = "stripe-sandbox.json"
-# A pause of the keeper, and what a busy machine adds.
+# A pause between two writes, plus time for a busy machine.
 KEPT_S = 5
 
 
 class Kept:
-    """A sandbox with a state, on one port through all of its lives."""
+    """A sandbox with stored state that keeps its port across restarts."""
 
     def __init__(self, folder: Path, *options: str):
         self.file = folder / NAME
@@ -36,7 +36,7 @@ class Kept:
         return self.client
 
     def knows(self, *ids: str) -> bool:
-        """Whether all of them are in the file."""
+        """Returns whether the file contains all of these IDs."""
         text = self.file.read_text() if self.file.exists() else ""
         return all(id in text for id in ids)
 
@@ -68,13 +68,13 @@ def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
     form = {"source": paid, "amount": 1099, "currency": "eur"}
     once = {"headers": {"Idempotency-Key": "order-7"}, "auth": (stripe.KEY, ""), "data": form}
     charge = stripe._call("POST", "/v1/charges", **once)["id"]
-    # Something that is still to happen: the bank answers this one three seconds later.
+    # A future event: the bank answers this charge three seconds later.
     debit = stripe._stripe("POST", "/v1/sources", {
         "type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000", "owner[name]": "Ada",
     })["id"]
     late = stripe._stripe("POST", "/v1/charges", {"source": debit, "amount": 500, "currency": "eur"})
     assert late["status"] == "pending"
-    # What a customer keeps, by the old way and the new.
+    # A customer's saved card and saved payment method.
     customer = stripe._stripe("POST", "/v1/customers", {"source": "tok_visa", "address[city]": "Ulm"})["id"]
     method = stripe._stripe("POST", "/v1/payment_methods/pm_card_visa/attach", {"customer": customer})["id"]
     before = {path: stripe._stripe("GET", path) for path in (
@@ -85,9 +85,9 @@ def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
     it.process.kill9()
     it.start()
     assert {path: stripe._stripe("GET", path) for path in before} == before
-    # The same key is the same charge, or a poller that asks again after the kill would pay twice.
+    # The idempotency key still returns the same charge. Otherwise a poller's retry after the kill would pay twice.
     assert stripe._call("POST", "/v1/charges", **once)["id"] == charge
-    # New ids are new, and what was to happen happens.
+    # New IDs do not repeat old ones, and the scheduled answer still happens.
     assert stripe.create_source() not in (waiting, paid, debit)
     wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 10, "the bank answers")
 
@@ -103,14 +103,14 @@ def test_kills_at_any_moment_leave_a_whole_file_and_lose_the_last_moment_alone(k
         json.loads(it.file.read_text())
         it.start()
         found = [id for id in made if it.knows(id)]
-        # What is lost is the end of what was made, never a piece of the middle.
+        # Only the newest objects can be lost, never one in the middle.
         assert found == made[:len(found)]
         for id in found[-3:]:
             assert stripe.source(id)["id"] == id
         made = found
     stripe.create_source()
     last = stripe.create_source()
-    # A stop that is no kill loses nothing at all.
+    # A stop by a signal that can be handled loses nothing.
     assert it.process.terminate() == 0
     assert it.knows(last)
     assert stat.S_IMODE(os.stat(it.file).st_mode) == 0o600
@@ -133,7 +133,7 @@ def test_looking_writes_nothing_and_changes_are_gathered(kept):
     while time.monotonic() < end:
         stripe.create_source()
         seen.add(it.written())
-    # A pause of a fifth of a second at least between two writings, whatever comes.
+    # At least a fifth of a second passes between two writes.
     assert 2 <= len(seen) <= 12, len(seen)
 
 
@@ -163,7 +163,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path):
 
 
 def test_of_what_it_is_started_with_the_last_word_counts(kept):
-    """The webhook of the command line is one, however often it starts; a clock of another pace goes on from where it was."""
+    """A restart updates the command line's webhook instead of adding one. With a new time scale the clock continues."""
     secret = "whsec_0123456789abcdef0123456789abcdef"
     it = kept("--webhook", "http://127.0.0.1:1/before", "--webhook-secret", secret, "--time-scale", "3600")
     stripe = it.start()
@@ -176,7 +176,7 @@ def test_of_what_it_is_started_with_the_last_word_counts(kept):
     hooks = stripe._stripe("GET", "/v1/webhook_endpoints")["data"]
     assert [hook["url"] for hook in hooks] == ["http://127.0.0.1:1/after"]
     now = stripe._call("GET", "/_sandbox/clock")["now_ms"]
-    # Not back, and no longer an hour a second.
+    # The clock did not go back, and it no longer advances an hour per second.
     assert now >= first
     time.sleep(1)
     assert 900 <= stripe._call("GET", "/_sandbox/clock")["now_ms"] - now < 5000

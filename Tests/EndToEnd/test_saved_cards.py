@@ -1,4 +1,4 @@
-"""What a source that is paid with again, or a charge of the shop's own, does to what is told."""
+"""Tests which payment events are published for saved cards that pay again, and for the shop's own charges."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ from harness.cluster import Cluster, program
 from harness.shop import Sale, check_words, with_webhooks
 from harness.waiting import wait_until
 
-# A card that a customer keeps; no redirect is given back to.
+# A card that the customer saves. It has no redirect.
 CARD = {
     "redirect[return_url]": None, "card[exp_month]": 12, "card[exp_year]": 2034, "card[cvc]": 123,
     "card[number]": "4242424242424242",
@@ -43,7 +43,7 @@ def test_a_second_order_on_a_saved_card_is_charged_with_nothing_else_to_tell_it_
     assert set(charges) == {"A77", "A78"} and len(sale.charges()) == 2
     for name in charges:
         wait_until(lambda name=name: order(shop, name)["payment"]["state"] == "paid", 15, f"{name} is paid")
-    # The same order once more is not charged again.
+    # The same order is not charged again.
     shop.enqueue(sale.id, client_secret=sale.source["client_secret"], charge=SUM, order="A78")
     sale.closed(run=3)
     assert len(sale.charges()) == 2
@@ -55,7 +55,7 @@ def test_a_charge_whose_answer_was_lost_and_that_was_refunded_is_told_as_refunde
         shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
         sale = saved_card(shop, charge={"metadata": {"order": "lost"}})
         charge = wait_until(lambda: first_charge(shop, sale), 15, "a charge")
-        # The next try comes a moment after the failure, and finds nothing to look through till the refund.
+        # Reads of charges fail until the refund is made, so that the next attempt finds a refunded charge.
         shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=503)
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
         shop.sandbox.clear_fault(shut)
@@ -69,7 +69,7 @@ def test_a_charge_whose_answer_was_lost_and_that_was_refunded_is_told_as_refunde
 
 
 def first_charge(shop: Cluster, sale: Sale) -> str | None:
-    """The charge of a source, as soon as Stripe has told of it."""
+    """Returns the charge of a source once Stripe has an event about it."""
     listed = shop.sandbox._stripe("GET", "/v1/events?limit=50")["data"]
     found = [
         event["data"]["object"]["id"] for event in listed

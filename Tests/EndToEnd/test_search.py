@@ -1,4 +1,4 @@
-"""Somebody types what they know of a payment, and finds it."""
+"""Tests searching payments by any detail that a person knows."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from test_command_line import run
 
 @pytest.fixture
 def shop(chaos) -> Cluster:
-    """A shop with three payments, of which one has failed."""
+    """Starts a shop with three payments, of which one has failed."""
     cluster: Cluster = chaos(workers=1, notifiers=0, listen=False)
     paid, failed, other = cluster.sandbox.create_sources(3)
     cluster.enqueue(paid, notify=[], order="A77", metadata={"customer": "Jane Doe"})
@@ -31,7 +31,7 @@ def shop(chaos) -> Cluster:
 
 
 def found(cluster: Cluster, *words: str, **env: str) -> set[str]:
-    """What `pollerctl list` finds, by what the payment is called here."""
+    """Returns the names of the payments that `pollerctl list` finds."""
     done = run("pollerctl", "list", *words, "--json", env={"POLLER_URL": cluster.api.url} | env)
     assert done.returncode == 0, done.stderr
     names = {source: name for name, source in cluster.payments.items()}
@@ -56,7 +56,7 @@ def test_a_payment_is_found_by_whatever_is_known_of_it(shop: Cluster):
         (["created>1h"], set()), (["A7"], {"paid", "failed"}), (["order=A7"], set()), (["A8"], set()), (["error=any"], set()), (["account=nobody"], set()),
     ]:
         assert found(shop, *words) == wanted, words
-    # The charge that Stripe's own pages show.
+    # The charge ID that Stripe's Dashboard shows.
     [charge] = [event["charge"]["id"] for event in shop.api.events(paid) if event.get("charge")][:1] or [None]
     if charge:
         assert found(shop, charge) == {"paid"}
@@ -83,7 +83,7 @@ def test_what_is_searched_is_the_operators_and_older_watches_are_put_into_the_in
     own.wait_ready()
     url = own.address("api")
     look = {"POLLER_URL": url}
-    # Asked for by its name it is looked for among the records at worst; as a word in the index alone.
+    # A search by field also reads the records. A search by word uses only the index.
     assert found(shop, "metadata.invoice=2026-0815") == {"other"}
     assert found(shop, "2026-0815", **look) == set()
     env = shop.env | {"POLLER_SEARCH": "order,invoice"}

@@ -1,4 +1,4 @@
-"""Where keys may go, who may come in without one, and where secrets may be kept."""
+"""Tests where keys are sent, that public listeners need consent, and where secrets may be stored."""
 
 import os
 import re
@@ -45,7 +45,7 @@ def kept(folder: Path, text: str, mode: int = 0o600) -> str:
     return str(path)
 
 
-# Where keys may go.
+# Where keys are sent.
 
 
 @pytest.mark.parametrize("base", [SANDBOX, "http://localhost:12111", "http://proxy.example"])
@@ -67,7 +67,7 @@ def test_nor_does_that_of_a_further_account(tmp_path: Path):
     refused = run("pollerd", "check-config", env=env | {"POLLER_STRIPE_API_BASE": SANDBOX})
     assert refused.returncode == 78 and "acme" in refused.stderr
     assert run("pollerd", "check-config", env=env).returncode == 0
-    # What stands in for Stripe is found by itself here.
+    # The sandbox of `--embedded` needs no configured address, and the key is refused all the same.
     binds = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     refused = run("pollerd", "all", "--embedded", env=env | binds)
     assert refused.returncode == 78 and "acme" in refused.stderr, refused.stderr
@@ -84,7 +84,7 @@ def test_pollerctl_sends_no_live_key_either():
     assert done.returncode == 64 and "https" in done.stderr and "canary" not in done.stderr
 
 
-# Who may come in.
+# Listeners on public addresses.
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9090", "[::]:9090", "10.1.2.3:9090", "poller.example:9090"])
@@ -109,7 +109,7 @@ def test_a_public_sandbox_must_be_asked_for(tmp_path: Path):
         process.end()
 
 
-# Where secrets may be kept.
+# Where secrets may be stored.
 
 
 @pytest.mark.parametrize("variable", SECRETS)
@@ -155,7 +155,7 @@ def test_a_file_without_a_secret_says_what_is_wrong(tmp_path: Path, wrong: str, 
     done = check(STRIPE_API_KEY_FILE=str(path))
     assert done.returncode == 78 and f"{path} " in done.stderr and said in done.stderr, done.stderr
     assert "STRIPE_API_KEY_FILE" in done.stderr
-    # The same for secrets of the configuration file's own sections, and for pollerctl.
+    # The same for secrets in the configuration file's sections, and for pollerctl.
     config = kept(tmp_path, f"accounts:\n  acme: {{stripe_api_key: {{file: {path}}}}}\n")
     done = check("--config", config)
     assert done.returncode == 78 and "accounts.acme.stripe_api_key" in done.stderr and said in done.stderr, done.stderr
@@ -214,18 +214,18 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     assert done.returncode == 0, done.stderr
     done = run("pollerctl", "wait", source, "--until", "pending", "--timeout", "20s", env=ctl)
     assert done.returncode == 0, done.stderr
-    # Signed with the secret that the sink knows.
+    # The webhook is signed with the secret that the sink knows.
     wait_until(lambda: cluster.webhook.receipts.of(source), 20, "the webhook is there")
     assert not cluster.webhook.receipts.problems
-    # World-readable on purpose.
+    # The file is world-readable on purpose.
     assert "others can see a secret" in cluster.workers[0].stderr()
 
 
 def test_every_secret_of_the_table_may_stand_in_a_file(tmp_path: Path):
-    """What the table calls a secret takes a file, by variable and by flag, and is not shown."""
+    """Every secret option accepts a file, by variable and by flag, and its value is not shown."""
     blocks = [block for block in described() if re.fullmatch(r"\w+", block[0])]
     secrets = {block[0]: block[2] for block in blocks if "or a file with it" in block[2]}
-    # Whatever its name says is a secret is one, so that a new row is not forgotten.
+    # Options are secret by their name, so that a new row of the table is not forgotten.
     named = {b[0] for b in blocks if re.search(r"(api_key|secret|master_key|password|token|headers|smtp_url|redis_url)$", b[0])}
     assert named == set(secrets)
     for key, names in secrets.items():

@@ -1,4 +1,4 @@
-"""What a copy of Redis, its files, logs, metrics, the list of processes and the API tell of secrets: nothing."""
+"""Tests that Redis, its files, logs, metrics, the process list and the API reveal no secret."""
 
 import json
 import os
@@ -26,7 +26,7 @@ STRIPE_KEY = "sk_test_canarystripekey"
 
 
 class Monitor:
-    """Every command that Redis is sent, with its values: what a replica, or who listens, sees."""
+    """Records every command sent to Redis with its values, as a replica or an eavesdropper sees them."""
 
     def __init__(self, cluster: Cluster):
         self.text = bytearray()
@@ -42,7 +42,7 @@ class Monitor:
             try:
                 self.text += self._monitor.connection.read_response(disconnect_on_error=False).encode() + b"\n"
             except Exception:
-                # Nothing came for a while, or the end.
+                # A read timed out, or the connection was closed.
                 time.sleep(0.01)
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Monitor:
 
 
 def values(cluster: Cluster) -> bytes:
-    """Every value in Redis as it is, whatever it is kept in."""
+    """Returns every value in Redis, of every type."""
     client = redis.Redis.from_url(cluster.redis.url)
     keys = list(client.scan_iter(count=1000))
     kinds, reads = client.pipeline(transaction=False), client.pipeline(transaction=False)
@@ -98,7 +98,7 @@ def arguments(cluster: Cluster) -> bytes:
 
 
 def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], dict[str, bytes]]:
-    """One payment with everything that is secret about it; the secrets, and the places where they must not be."""
+    """Makes one payment with all its secrets. Returns the secrets, and the places that must not contain them."""
     key_file = tmp_path / "master"
     env = {
         "STRIPE_API_KEY": STRIPE_KEY, "STRIPE_WEBHOOK_SECRET": STRIPE_WEBHOOK, "POLLER_LOG_LEVEL": "trace",
@@ -121,7 +121,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     body = {"url": sink.url, "headers": {"authorization": HEADER}}
     endpoint = api.request("POST", "/v1/endpoints", json=body, headers={"Idempotency-Key": "k"}).json()
     rotated = api.request("POST", f"/v1/endpoints/{endpoint['id']}/rotate", json={}).json()
-    # Told again to who asks again under the same name, and kept for that.
+    # The response with the key is stored, because a repeat of the named request gets it again.
     wish, name = {"role": "viewer"}, {"Idempotency-Key": "canary-name-of-a-request"}
     made = [api.request("POST", "/v1/keys", json=wish, headers=name) for _ in range(2)]
     assert made[0].content == made[1].content and made[1].headers["Idempotent-Replayed"] == "true"
@@ -139,7 +139,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     cluster.wait_status(source, "chargeable")
     wait_until(lambda: len(sink.receipts.ids()) >= 3 and len(own.receipts.ids()) >= 3, 20, "both are told")
     assert not sink.receipts.problems and not own.receipts.problems
-    # Who has the secret sees the page, so it is there to be opened.
+    # The page opens only if the stored client secret can be decrypted.
     for payment, secret in ((source, learned), (other, HANDED_IN)):
         page = requests.get(
             f"{api.url}/r", params={"source": payment, "client_secret": secret}, allow_redirects=False, timeout=20
@@ -178,7 +178,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
 
 
 def found(planted: dict[str, str], places: dict[str, bytes]) -> set[tuple[str, str]]:
-    """Where the part of each secret stands that is no prefix."""
+    """Returns the places that contain a secret, which is searched without its prefix."""
     hits = set()
     for name, secret in planted.items():
         core = secret.removeprefix("whsec_").removeprefix("src_client_secret_").removeprefix("Bearer ").encode()
@@ -201,7 +201,7 @@ def test_without_one_the_same_search_finds_what_is_kept_in_the_clear(chaos, tmp_
     assert {place for _, place in hits} <= {"values", "files", "commands", "slow log"}
 
 
-# Keys that come, go and are wrong.
+# Master keys that are added, replaced, missing and wrong.
 
 
 def rekey(cluster: Cluster, master: str | None, *options: str) -> subprocess.Popen:
@@ -219,10 +219,10 @@ def rekeyed(cluster: Cluster, master: str | None, *options: str, status: int = 0
 
 
 def in_the_clear(cluster: Cluster) -> int:
-    """How many client secrets stand in Redis as they were handed in."""
+    """Returns the number of client secrets stored unencrypted."""
     with cluster.redis.client() as client:
         reads = client.pipeline(transaction=False)
-        # In the record of the watch, or among its long values.
+        # In the watch's record, or among its long values.
         for key in client.scan_iter("poller:[wo]{*", count=1000):
             reads.hget(key, "p")
         return sum("canary" in (secret or "") for secret in reads.execute())
@@ -262,12 +262,12 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert halfway - {count}, "it was killed in the middle"
     assert "everything is sealed" in rekeyed(cluster, MASTER)
     assert b"canary" not in values(cluster)
-    # Incidents are items, too: the missing worker is reported after a minute.
+    # The count includes incidents, which are items too. The missing worker is reported after a minute.
     looked = re.search(r"watches: (\d+) looked at, 0 sealed anew", rekeyed(cluster, MASTER))
     assert looked and int(looked[1]) >= count
     assert check(api)["status"] == "ok"
 
-    # Another key takes its place. Who runs on with the old one alone is told of, and keeps no secret more.
+    # A second key replaces the first. A process with only the old key is reported and stores no new secret.
     assert "still seals by" in rekeyed(cluster, f"{SECOND},{MASTER}", status=1)
     late = {"source": "src_late", "client_secret": "src_client_secret_canarylate"}
     for path, body in (("/v1/watches", late), ("/v1/endpoints", {"url": "https://shop.example/hook"})):
@@ -285,7 +285,7 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     wait_until(lambda: not role.running, 20, "the API has gone")
     assert "everything is sealed" in rekeyed(cluster, f"{SECOND},{MASTER}")
 
-    # Who has the old one alone, another or none does not start.
+    # A process with another key or none does not start.
     for name, wrong in (("none", {}), ("other", {"POLLER_MASTER_KEY": secrets.token_hex(32)})):
         with cluster.redis.client() as client:
             before = client.hgetall("poller:secrets")
@@ -311,7 +311,7 @@ def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
     cursor = cluster.api.get("/v1/events")["next"]
 
     def listens(token: str) -> bool:
-        # In a header: in a URL a token is for one connection.
+        # A token in a header, because in a URL it is valid for one connection.
         headers = {"Authorization": f"Bearer {token}"}
         answer = requests.get(
             f"{cluster.gateway()}/v1/sources/src_1/events", headers=headers, stream=True, timeout=20
@@ -322,7 +322,7 @@ def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
     assert listens(token)
     assert "roots: new from" in rekeyed(cluster, MASTER, "--roots")
     assert "a short while ago" in rekeyed(cluster, MASTER, "--roots", status=78)
-    # Announced, and by now known to everybody: both before it makes anything and after.
+    # Every process knows the announced root, so tokens are accepted before and after new ones are made with it.
     for _ in range(8):
         assert listens(token)
         fresh = cluster.api.request("POST", "/v1/stream_tokens", json=body).json()["token"]

@@ -1,4 +1,4 @@
-"""Before a deadline passes a payment is captured or cancelled, once, where its watch was told to."""
+"""Tests that a payment is captured or cancelled once before a deadline, if its watch is configured for it."""
 
 import pytest
 from test_charging import closed, types, words
@@ -14,7 +14,7 @@ DAY_S = 86400
 
 
 def intent(cluster: Cluster, held: bool = True, **form) -> str:
-    """A payment intent whose money is held, or one that waits for its payer."""
+    """Creates a payment intent whose money is held, or one that waits for its payer."""
     form = {"amount": 2000, "currency": "eur", "payment_method_types[]": "card"} | form
     if held:
         form |= {"capture_method": "manual", "payment_method": "pm_card_visa", "confirm": "true"}
@@ -24,7 +24,7 @@ def intent(cluster: Cluster, held: bool = True, **form) -> str:
 
 
 def posts(cluster: Cluster, source: str, family: str = "payment_intents") -> list[str]:
-    """What was done to an intent since it was made, in order."""
+    """Returns the operations on an intent since its creation, in order."""
     listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path=/v1/{family}/{source}/*")["data"]
     return [request["path"].rpartition("/")[2] for request in listed if request["method"] == "POST"]
 
@@ -40,7 +40,7 @@ def watch(cluster: Cluster, source: str, **fields) -> dict:
 
 
 def looked_at(cluster: Cluster, source: str) -> None:
-    """Waits for a look that began after now."""
+    """Waits for a poll that starts after this call."""
     before = len(cluster.sandbox.polls(source))
     cluster.api.request("POST", f"/v1/watches/{source}/poll")
     wait_until(lambda: len(cluster.sandbox.polls(source)) > before + 1, 20, "looked at again")
@@ -63,7 +63,7 @@ def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
     assert types(calm, source) == ["payment_intent.requires_payment_method", "payment_intent.canceled"]
     assert posts(calm, source) == ["cancel"]
     assert counted(calm) == acts + 1
-    # The last look before it was after the deadline.
+    # The last poll before the cancellation was after the deadline.
     looks = calm.sandbox.polls(source)
     assert looks[-2]["at_ms"] - looks[0]["at_ms"] >= 2900
 
@@ -72,7 +72,7 @@ def test_what_was_paid_at_the_last_moment_stays_paid(calm: Cluster):
     source = intent(calm, held=False)
     watch(calm, source, abandoned="cancel", timeout="4s", policy="patient")
     calm.wait_status(source, "requires_payment_method")
-    # Nobody looks before the end: the look there finds that it was paid.
+    # The next poll is at the deadline, and it finds the payment.
     form = {"payment_method": "pm_card_visa"}
     calm.sandbox._stripe("POST", f"/v1/payment_intents/{source}/confirm", form)
     end = closed(calm, source)
@@ -116,7 +116,7 @@ def test_a_hold_lasts_as_long_as_its_method_says(chaos, tmp_path):
     cluster.sandbox._call("POST", f"/_sandbox/payment_intents/{source}/status", json={"status": "requires_capture"})
     watch(cluster, source, authorisation="cancel")
     cluster.wait_status(source, "requires_capture")
-    # A card's would be over: this one lasts four weeks, which only its method says.
+    # A card's hold would have ended, but this one lasts four weeks, which only its payment method shows.
     passed = 0.0
     for day in (6.5, 8, 24):
         advance(cluster, (day - passed) * DAY_S)
@@ -142,14 +142,14 @@ def test_a_hold_is_captured_or_let_go_before_it_ends_also_after_a_downtime(chaos
     let_go, left, standing = intent(cluster), intent(cluster), intent(cluster)
     watch(cluster, let_go, authorisation="cancel")
     watch(cluster, left, authorisation="leave")
-    # Its own deadline is long over by then: a hold that is to be captured is waited for.
+    # This watch's own deadline passes earlier. A hold to be captured keeps the watch open.
     watch(cluster, standing, timeout="1h")
     everybody = (let_go, left, standing)
     for source in everybody:
         cluster.wait_status(source, "requires_capture")
     why = cluster.api.request("GET", f"/v1/watches/{let_go}/explain").json()["reasons"]
     assert any("it is released at " in reason for reason in why), why
-    # A hold of the sandbox lasts a week.
+    # In the sandbox a card's hold lasts a week.
     clock.set(6 * DAY_S)
     advance(cluster, 6 * DAY_S)
     for source in everybody:
@@ -181,7 +181,7 @@ def test_workers_killed_between_act_and_commit_act_once(chaos, tmp_path):
     for source in held:
         watch(cluster, source, authorisation="capture")
         cluster.wait_status(source, "requires_capture")
-    # Each act takes effect at once and its answer comes late: that is where the workers die.
+    # Each operation takes effect at once and its answer is delayed, so workers die in between.
     slow = cluster.sandbox.fault("delay", match="/v1/payment_intents", method="POST", delay_ms=900)
     for source in lost:
         watch(cluster, source, abandoned="cancel", timeout="5s")
@@ -205,7 +205,7 @@ def test_workers_killed_between_act_and_commit_act_once(chaos, tmp_path):
     for source, word in [(source, "paid") for source in held] + [(source, "expired") for source in lost]:
         assert words(cluster, source).count(f"payment.{word}") == 1, words(cluster, source)
         assert words(cluster, source)[-1] == f"payment.{word}"
-        # What was captured or cancelled cannot be so again.
+        # A repeated capture or cancellation would fail, and the amount shows that the first took effect.
         intended = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{source}")
         assert intended["amount_received"] == (2000 if word == "paid" else 0)
     assert not cluster.fsck().returncode, cluster.fsck().stdout

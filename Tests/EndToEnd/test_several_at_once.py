@@ -1,4 +1,4 @@
-"""Commands for several payments at once, and what is done with each."""
+"""Tests commands for several payments at once, and the result for each."""
 
 import json
 

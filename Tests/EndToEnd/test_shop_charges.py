@@ -1,6 +1,7 @@
-"""What the shop's own backend charges, captures and lets go, and what is told of it.
+"""Tests the events of a payment that the shop's own backend charges, captures and releases.
 
-Half of the shops charge a source themselves, as both guides do at first: they know its id, and we are told nothing else.
+Half of the shops charge a source themselves, as both guides do at first. The shop knows the source's ID and does not
+report the charge to Poller.
 """
 
 import pytest
@@ -19,13 +20,13 @@ TRANSFER = {"redirect[return_url]": None, "amount": None, "currency": "usd"}
 
 @pytest.fixture(scope="module")
 def shop():
-    """Webhooks are the only hint: nothing sweeps."""
+    """Starts a cluster without an event sweep, so webhooks are the only hints."""
     with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 
 def charge(sale: Sale, **fields) -> dict:
-    """As a shop does it: by the source, and by its customer where it has one."""
+    """Charges as a shop does: the source, and its customer if it has one."""
     source = sale.cluster.sandbox._stripe("GET", f"/v1/sources/{sale.id}")
     form = {"source": sale.id, "amount": 1099, "currency": source["currency"] or "eur"} | fields
     if source.get("customer"):
@@ -60,7 +61,7 @@ def test_a_source_that_the_shop_had_charged_is_paid(shop: Cluster, is_kept: bool
 
     sale = Sale(shop, "card", form=CARD, is_kept=is_kept, before=before)
     assert sale.closed() and (is_kept or is_word(sale, "paid"))
-    # Of a customer's card only a charge that names the order is its payment.
+    # A saved card may pay several orders, so only a charge that names the order counts.
     again = shop.enqueue(sale.id, client_secret=sale.source["client_secret"], order=f"A-{sale.id}")
     sale.closed(run=again["run"])
     assert is_word(sale, "paid")

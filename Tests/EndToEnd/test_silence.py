@@ -1,4 +1,4 @@
-"""A command that waits says for what: a store that is down, a server that has gone."""
+"""Tests that a waiting command reports the cause: an unavailable store, or a stopped server."""
 
 import json
 import os
@@ -24,7 +24,7 @@ EVENTS = {"data": [], "has_more": False, "next": "c1", "gap": False}
 
 
 class Server(ThreadingHTTPServer):
-    """Answers what it is told to; a long poll of events it never answers."""
+    """Returns prepared responses, and never answers a long poll of events."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -49,7 +49,7 @@ class Answer(BaseHTTPRequestHandler):
     def do_GET(self):
         if "wait=" in self.path:
             self.server.polled.set()
-            # Until the test stops us.
+            # Waits until the test stops the server.
             time.sleep(1)
             self.close_connection = True
         else:

@@ -1,4 +1,4 @@
-"""`pollerd simulate`: plans without touching anything, and the plan is what really happens."""
+"""Tests `pollerd simulate`: it contacts no server, and its plan matches a real run."""
 
 import binascii
 import json
@@ -13,7 +13,7 @@ import pytest
 from harness.cluster import Cluster, program
 from harness.waiting import wait_until
 
-# A life short enough to be lived through, and long enough for three looks of the standard policy.
+# Short enough to wait for, and long enough for three polls of the standard policy.
 LIFE_S = 6
 SOURCES = 40
 
@@ -21,7 +21,7 @@ SOURCES = 40
 def simulate(*arguments: str, status: int = 0, **env: str) -> subprocess.CompletedProcess:
     done = subprocess.run(
         [program("pollerd"), "simulate", *arguments],
-        # No server of any kind is there, and none is needed.
+        # No server is running, and none is needed.
         env={"PATH": os.environ["PATH"], "POLLER_REDIS_URL": "redis://127.0.0.1:1/0"} | env,
         capture_output=True, text=True, timeout=120,
     )
@@ -36,7 +36,7 @@ def runs(*arguments: str, **env: str) -> list[dict]:
 def test_a_table_for_people_and_json_for_programs():
     arguments = ("--lives", "1h", "--sources", "10,100000", "--sample", "300")
     lines = simulate(*arguments).stdout.splitlines()
-    # Six rows of what an account is to expect, and six of the cluster for it.
+    # Six rows for the account and six for its cluster.
     assert lines[0].startswith("LIFE") and lines[7] == "" and len(lines) == 15
     assert lines[8].split()[:4] == ["LIFE", "WHO", "TELLS", "PAYMENTS/s"]
     found = runs(*arguments)
@@ -47,7 +47,7 @@ def test_a_table_for_people_and_json_for_programs():
     assert swept["polls_per_source"] < alone["polls_per_source"]
     assert swept["known_p50_s"] < alone["known_p50_s"] / 10
     assert few["sweeps_per_source"] == 0
-    # What the configuration says is what is planned.
+    # The plan follows the configuration.
     slow = runs(*arguments, POLLER_STRIPE_SWEEP="30s")
     assert slow[4]["known_p50_s"] > swept["known_p50_s"] * 4
     assert [run["hints"] for run in runs(*arguments, POLLER_STRIPE_SWEEP="off")] == ["polling"] * 2
@@ -63,7 +63,7 @@ def test_what_cannot_be_planned_is_refused(arguments):
 
 
 def cluster(*arguments: str, **env: str) -> dict:
-    """The cluster of one plan."""
+    """Returns the cluster part of one plan."""
     few = ("--lives", "1h", "--sample", "100", *arguments)
     return runs(*few, **({"POLLER_STRIPE_SWEEP": "off", "POLLER_SEARCH": "order,customer"} | env))[0]["cluster"]
 
@@ -72,12 +72,12 @@ def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic()
     plain = cluster("--payments", "10")
     assert abs(plain["payments_per_s"] - 10) < 0.01 and abs(plain["deliveries_per_s"] - 50) < 0.1
     assert plain["gateway"]["processes"] == 0 and plain["worker"]["processes"] >= 2
-    # A retention that is shorter, names that are none, receivers that are none.
+    # Shorter retention, fewer indexed fields and no recipients reduce the plan.
     assert cluster("--payments", "10", POLLER_CLOSED_RETENTION="10d")["redis_bytes"] < plain["redis_bytes"] * 0.6
     fewer = cluster("--payments", "10", "--deliveries", "0", POLLER_SEARCH="order")
     assert fewer["deliveries_per_s"] == 0 and fewer["bytes"]["closed"] < plain["bytes"]["closed"]
     assert fewer["bytes"]["closed"] < cluster("--payments", "10", "--deliveries", "0")["bytes"]["closed"]
-    # Ten accounts have ten lanes for the same payments: none of them is full.
+    # Ten accounts spread the same payments over ten lanes, and none of them is full.
     assert cluster("--payments", "10", "--accounts", "10")["polls_per_s"] > plain["polls_per_s"]
     crowd = cluster("--payments", "10", "--listeners", "200000", "--heard", "3")
     assert crowd["gateway"]["processes"] == 9 and abs(crowd["frames_per_s"] - 150) < 1
@@ -86,7 +86,7 @@ def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic()
 def test_what_no_number_of_processes_can_do_is_called_impossible():
     traffic = ("--payments", "500", "--accounts", "100")
     plan = cluster(*traffic)
-    # 2,500 events a second, of which each notifier hears all.
+    # There are 2,500 events a second, and each notifier reads them all.
     assert plan["notifier"].pop("cores") > 2
     assert plan["notifier"] == {"processes": None, "problem": "not possible with processes of one core"}
     assert set(plan["api"]) == {"cores", "processes"} and plan["api"]["processes"] >= 2
@@ -96,7 +96,7 @@ def test_what_no_number_of_processes_can_do_is_called_impossible():
 
 
 def test_partitions_are_enough_for_the_fullest_of_the_masters():
-    """By another hand: CRC16 of a partition's number, in equal shares of the slots."""
+    """Checks the plan independently, with the CRC16 of each partition's number and equal shares of the slots."""
     for payments in ("30", "100"):
         plan = cluster("--payments", payments, "--accounts", "10")
         masters, partitions = plan["masters"], plan["partitions"]
@@ -121,14 +121,14 @@ def test_every_cost_is_told_with_the_command_that_measured_it():
 
 
 def test_the_plan_is_what_really_happens(chaos):
-    # A source tells in whole seconds when it was made: a second more, or the last look comes too early.
+    # A source's creation time is in whole seconds. One second more keeps the last poll from coming too early.
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_SOURCE_EXPIRY": f"ideal={LIFE_S + 1}s/6h"}
     cluster: Cluster = chaos(workers=1, notifiers=0, listen=False, env=env)
     sources = cluster.sandbox.create_sources(SOURCES)
     begun = time.monotonic()
     batch = [{"source": source, "policy": "standard"} for source in sources]
     assert cluster.api.request("POST", "/v1/watches/batch", json=batch).ok
-    # Spread evenly over their life, they come to their end.
+    # The sources end at evenly spread times of their life.
     for number, source in enumerate(sources):
         moment = begun + LIFE_S * (number + 0.5) / SOURCES
         wait_until(lambda: time.monotonic() >= moment, LIFE_S, "the moment comes", pause_s=0.005)

@@ -1,4 +1,4 @@
-"""Event streams of the real gateway, as a browser and a service use them."""
+"""Tests event streams of the real gateway, as browsers and services use them."""
 
 import requests
 from harness.cluster import Cluster
@@ -6,7 +6,7 @@ from harness.stream_client import EventStream
 from harness.waiting import wait_until
 
 
-# A payment from its beginning to its end.
+# The events of a payment from beginning to end.
 WHOLE = ["source.pending", "payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
 
 

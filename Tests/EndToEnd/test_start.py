@@ -1,4 +1,4 @@
-"""The start of a process: how much it does before it is ready, and what it says of itself."""
+"""Tests the start of a process: its work before it is ready, and its log."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ BINDS = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "AD
 
 
 def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_path: Path):
-    """Services are named, not printed: what is in them are tables, keys and secrets of the cluster."""
+    """Services are logged by name only, because their contents include tables, keys and secrets of the cluster."""
     env = {
         "POLLER_REDIS_URL": calm.redis.url,
         "POLLER_NAMESPACE": "start",
@@ -70,7 +70,7 @@ def test_a_redis_that_never_was_there_is_told_once_with_its_cause(tmp_path: Path
     role = Role("alone", [program("pollerd"), "worker"], tmp_path, BINDS | {"POLLER_REDIS_URL": "redis://127.0.0.1:1/0"})
     role.start()
     try:
-        # Its own patience says that it waits, after five seconds; by then all else has been said.
+        # The process logs that it waits after five seconds. Every other message has been logged by then.
         wait_until(lambda: "waiting for Redis" in role.stderr(), 15, "it says that it waits")
         lines = [json.loads(line) for line in role.stderr().splitlines()]
         failed = [line for line in lines if line["message"] == "connecting to Redis failed"]

@@ -1,4 +1,4 @@
-"""What pages and mails say is read as it is meant: each part of them, in each language."""
+"""Tests the checker of pages and emails: it reads each part correctly, in each language."""
 
 from email.message import EmailMessage
 
@@ -32,7 +32,7 @@ def seen(ms: int, word: str = "paid", received: int = 0) -> dict:
     [
         ({}, 3100, 0),
         ({}, 2000, 1),
-        # Three parts of one page, and one of them is of another payment.
+        # In each of the following pages one part is wrong.
         ({"state": "failed"}, 3100, 1),
         ({"title": "Zahlung autorisiert"}, 3100, 1),
         ({"payment": PAGE["payment"] | {"state": "authorised"}}, 3100, 1),
@@ -78,7 +78,7 @@ def test_each_language_is_read_as_it_is_meant():
     assert claims_of("Zahlung fehlgeschlagen", "de") == {"failed"}
     assert claims_of("€10.99 of €20.00 received", "en") == {"partially_paid"}
     assert claims_of("Remboursement de 10,99\u00a0€", "fr") == {"refunded", "partially_refunded"}
-    # What is right in one language is nothing in another.
+    # A text in another language is not recognised.
     with pytest.raises(AssertionError, match="nobody has judged"):
         claims_of("Zahlung fehlgeschlagen", "nl")
     assert denies("Dziękujemy. Nic nie pobrano.", "pl") and not denies("Dziękujemy.", "pl")

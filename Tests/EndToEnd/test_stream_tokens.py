@@ -1,4 +1,4 @@
-"""Short-lived tokens: made over the API, used at the gateway as a browser uses them."""
+"""Tests short-lived stream tokens: the API creates them, and the gateway accepts them as a browser sends them."""
 
 import base64
 import hashlib
@@ -16,13 +16,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 KEY = "key_0123456789abcdef0123"
 ORIGIN = "https://shop.example"
-# What everybody may know, and an attacker tries as a secret.
+# A public key, which an attacker tries as the HMAC secret.
 PUBLIC_KEY = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"
 
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory):
-    """A cluster that lets in holders of a key, and pages of one shop."""
+    """Starts a cluster that admits callers with a key, and pages of one shop."""
     keys: Path = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text(KEY + "\n")
     env = {"POLLER_API_KEYS_FILE": str(keys), "POLLER_ALLOW_ORIGINS": ORIGIN}
@@ -38,7 +38,7 @@ def make(cluster: Cluster, **scope) -> str:
 
 
 def browser(cluster: Cluster, token: str | None = None, origin: str = ORIGIN):
-    """A page's WebSocket: it sends its origin, and can add nothing but subprotocols."""
+    """Opens a WebSocket as a page does: it sends its origin and can add only subprotocols."""
     offered = ["poller.v1.json"] + ([f"poller.token.{token}"] if token else [])
     return websockets.sync.client.connect(
         cluster.gateway().replace("http://", "ws://") + "/v1/stream",
@@ -54,7 +54,7 @@ def until(socket, op: str) -> dict:
 
 
 def refusal(cluster: Cluster, token: str) -> int:
-    """The code with which the gateway ends a connection that shows this token."""
+    """Returns the code with which the gateway closes a connection that presents this token."""
     with browser(cluster) as socket:
         socket.send(json.dumps({"op": "auth", "token": token}))
         try:
@@ -69,7 +69,7 @@ def encode(data: bytes) -> str:
 
 
 def forged(token: str, header: dict, secret: str | None) -> str:
-    """The claims of a good token under another header and signature."""
+    """Returns the claims of a valid token with another header and signature."""
     text = f"{encode(json.dumps(header).encode())}.{token.split('.')[1]}"
     if secret is None:
         return text + "."
@@ -137,14 +137,14 @@ def test_a_payer_hears_by_the_payment_s_own_secret_though_the_shop_has_given_non
         with pytest.raises(ConnectionClosed) as over:
             while True:
                 told.append(until(socket, "event")["event"])
-    # Nothing more can come with this secret.
+    # The connection is closed, because no further event can follow for this secret.
     assert over.value.rcvd.code == 4200
     assert [event["type"] for event in told if not event["type"].startswith("charge.")] == end
     assert told[-1]["payment"]["state"] == "paid"
     for event in told:
         assert "account" not in event and "metadata" not in event and event["source"] == made["id"]
     assert made["client_secret"] not in json.dumps(told)
-    # A stream of events takes a token of the shop's, and tells the same.
+    # The event stream accepts a token of the shop and sends the same events.
     token = make(closed, sources=[made["id"]])
     way = f"{closed.gateway()}/v1/sources/{made['id']}/events?after_seq={told[0]['seq'] - 1}"
     with requests.get(way, headers={"Authorization": f"Bearer {token}"}, timeout=10, stream=True) as stream:
@@ -162,7 +162,7 @@ def test_a_page_of_another_origin_is_turned_away(closed: Cluster):
 
 
 def test_the_gateways_own_address_is_an_allowed_origin(closed: Cluster):
-    """What Python's websocket-client sends unless it is configured otherwise."""
+    """Python's websocket-client sends this origin unless it is configured otherwise."""
     with browser(closed, make(closed), origin=closed.gateway()) as socket:
         assert until(socket, "hello")
     with pytest.raises(InvalidStatus):
@@ -211,7 +211,7 @@ def test_only_holders_of_keys_make_tokens_and_only_short_ones(closed: Cluster):
 
 
 def test_a_token_in_a_url_begins_one_stream_at_one_of_two_gateways(closed: Cluster):
-    """What a proxy has logged is good for nothing; the browser that comes back goes on."""
+    """A logged token cannot be used again, and a reconnecting browser continues."""
     second = closed.role("notifier9", "notifier").start().wait_ready()
     gateways = [closed.gateway(), second.address("gateway")]
     [source] = closed.sandbox.create_sources(1)

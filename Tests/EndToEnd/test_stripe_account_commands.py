@@ -1,4 +1,4 @@
-"""`pollerctl source` and `pollerctl stripe doctor`: what sources say of themselves, and the account as a whole, from the command line."""
+"""Tests `pollerctl source` and `pollerctl stripe doctor`: the details of sources and checks of a whole account."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_a_source_says_what_takes_the_place_of_its_type(lab, type, replacement, 
 
 
 def checkup(lab, *arguments: str, status: int = 0, **env: str) -> dict[str, list[dict]]:
-    """The doctor's findings by name."""
+    """Returns the doctor's findings by name."""
     found: dict[str, list[dict]] = {}
     for check in read(lab, "stripe", "doctor", *arguments, status=status, **env)["checks"]:
         found.setdefault(check["name"], []).append(check)
@@ -121,7 +121,7 @@ def test_webhook_endpoints_are_looked_through(lab):
     lab.v1.webhook_endpoints.update(made.id, {"disabled": True})
     disabled = [check for check in checkup(lab, status=1)["webhooks"] if check["status"] == "failed"]
     assert "disabled" in disabled[0]["message"] and disabled[0]["action"]
-    # An address of another shape is ours when it is named.
+    # An address with another path belongs to the cluster if `--url` names it.
     endpoint(lab, url="https://other.example.com/hooks")
     named = checkup(lab, "--url", "https://other.example.com/hooks")["webhooks"]
     assert named[0]["status"] == "ok"

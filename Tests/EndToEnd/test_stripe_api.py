@@ -1,4 +1,4 @@
-"""What the API does beside its objects, with Stripe's official client: keys, accounts, idempotency, limits, errors."""
+"""Tests the sandbox's API with Stripe's official client: keys, accounts, idempotency, limits and errors."""
 
 import threading
 
@@ -18,7 +18,7 @@ CARD = {"type": "card"}
 
 
 def code_of(raised) -> str:
-    """The error's code; the SDK's own attribute is empty for some of its classes."""
+    """Returns the error's code. The SDK's own attribute is empty for some of its classes."""
     return raised.value.json_body["error"]["code"]
 
 
@@ -37,10 +37,10 @@ def test_a_key_replays_the_first_answer_and_refuses_other_parameters(lab):
     with pytest.raises(stripe.IdempotencyError) as other:
         lab.v1.sources.create(CARD | {"usage": "single_use"}, options)
     assert other.value.http_status == 400
-    # Another operation is other parameters too.
+    # Another operation counts as different parameters too.
     with pytest.raises(stripe.IdempotencyError):
         lab.v1.customers.create({}, options)
-    # And another account has keys of its own.
+    # Another account has separate idempotency keys.
     elsewhere = lab.v1.sources.create(CARD, options | {"stripe_account": "acct_1"})
     assert elsewhere.id != first.id
 
@@ -175,7 +175,7 @@ def test_too_many_requests_are_told_why(lab, limits, limit, reason):
     source = lab.source()
     limits(**{limit: 0.01})
     assert lab.again(source).id
-    # Any id of the same operation counts.
+    # The limit counts every ID of the same operation.
     with pytest.raises(stripe.RateLimitError) as limited:
         lab.v1.sources.retrieve("src_another")
     assert (limited.value.http_status, code_of(limited)) == (429, "rate_limit")
@@ -184,7 +184,7 @@ def test_too_many_requests_are_told_why(lab, limits, limit, reason):
     if limit == "endpoint_rate":
         assert lab.v1.events.list() is not None
         assert lab.v1.sources.create(CARD).id
-    # Another account has a limit of its own.
+    # Another account has a separate limit.
     with pytest.raises(stripe.InvalidRequestError):
         lab.v1.sources.retrieve(source.id, {}, {"stripe_account": f"acct_{limit}"})
 
@@ -242,7 +242,7 @@ def test_a_sandbox_can_be_as_slow_as_stripes():
                 lab.again(source)
 
 
-# Errors and odds.
+# Errors and other details.
 
 
 def test_errors_are_the_exceptions_of_the_sdk(lab):

@@ -1,4 +1,4 @@
-"""`pollerctl source` and `pollerctl intent`: each step of Stripe's guides, from the command line."""
+"""Tests `pollerctl source` and `pollerctl intent`: each step of Stripe's guides on the command line."""
 
 import json
 import os
@@ -12,7 +12,7 @@ R = ("--return-url", "https://shop.example/r")
 A = ("--amount", "1099")
 EUR = ("--currency", "eur")
 
-# Every helper of Stripe's SDKs with the options it needs, and what its customer does next.
+# Each payment method with the options it needs, and its customer's next action.
 METHODS = {
     "bancontact": ((*A, "--name", "Jenny Rosen", *R), "redirect"),
     "card": (("--number", "4242424242424242", "--exp-month", "12", "--exp-year", "2034",
@@ -129,7 +129,7 @@ def test_a_source_is_created_watched_charged_and_followed_by_one_command(calm: C
     types = [json.loads(line)["type"] for line in out.splitlines()]
     assert types[-2:] == ["charge.succeeded", "source.consumed"], types
     assert done.returncode == 0
-    # By hand it is the same charge: the key is the same, and it is not taken twice.
+    # The manual command uses the same key, so the source is not charged twice.
     refused = ctl(calm, "source", "charge", source, status=1)
     assert "consumed, not chargeable" in refused.stderr
 

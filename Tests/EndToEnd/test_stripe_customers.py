@@ -1,4 +1,4 @@
-"""Customers, the cards and sources they keep, and Stripe's test tokens, with Stripe's official client."""
+"""Tests customers, their saved cards and sources, and Stripe's test tokens, with Stripe's official client."""
 
 import pytest
 import stripe

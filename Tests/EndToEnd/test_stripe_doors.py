@@ -1,4 +1,4 @@
-"""The ways in which a change at Stripe reaches us: thin events, organisations, late lists, refused webhooks, wrong ids."""
+"""Tests how changes at Stripe arrive: thin events, organisations, late lists, refused webhooks and wrong IDs."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from test_command_line import run
 from test_stripe_hints import metric
 
 SECRET = "whsec_doors"
-# Charges what nobody has said anything about: the sources that webhooks bring.
+# Charges sources that were not enqueued but arrive by webhook.
 CONFIG = """
 accounts:
   default:
@@ -51,7 +51,7 @@ def status_is(cluster: Cluster, source: str, status: str) -> bool:
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory):
-    """A cluster that watches and charges what webhooks bring, and knows nothing but by them."""
+    """Starts a cluster that watches and charges sources from webhooks, and has no other hints."""
     path = tmp_path_factory.mktemp("doors") / "poller.yaml"
     path.write_text(CONFIG)
     env = {
@@ -125,7 +125,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
         fault = cluster.sandbox._call("POST", "/_sandbox/webhooks/faults", json=fault)["id"]
         cluster.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
         cluster.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{fault}")
-        # Later and visible at once: the sweep has read it, and so is past the dispute, before that is listed.
+        # This event is newer and listed at once, so the sweep's cursor has passed the dispute before it is listed.
         cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": other, "amount": 1})
 
         def told(source: str) -> list[str]:
@@ -208,7 +208,7 @@ def test_refused_webhooks_are_reported_with_their_cause_until_one_is_accepted(do
     assert "none was refused" in doctor()
     wait_until(lambda: not incidents(), 30, "operators are told that it is over")
 
-    # Of a secret that does not fit one is a stranger, and three are a mistake.
+    # One wrong signature may come from a stranger. Three indicate a wrong secret.
     for number in range(3):
         assert post(api, event(**ping, id=f"evt_{number}"), secret="whsec_other").status_code == 400
         time.sleep(1.1)

@@ -1,4 +1,4 @@
-"""Events and webhooks with Stripe's official client: lists, deliveries, and everything that goes wrong with them."""
+"""Tests events and webhooks with Stripe's official client: lists, deliveries, and their failures."""
 
 import json
 import time
@@ -17,8 +17,8 @@ def lab():
 
 @pytest.fixture
 def hook(lab):
-    """The hook of the command line, with nothing left in it."""
-    # An event is pending until its endpoint took it: afterwards nothing more can arrive.
+    """Returns the command line's webhook receiver, emptied."""
+    # An event is pending until its endpoint accepted it, so no delivery can follow after this.
     eventually(lambda: not lab.v1.events.list({"delivery_success": False, "created": {"gt": 0}}).data)
     lab.hook.empty()
     return lab.hook
@@ -106,7 +106,7 @@ def test_a_refused_webhook_is_tried_again_with_a_signature_of_its_own(lab, hook)
 
 
 def test_retries_follow_a_schedule_that_can_be_compressed():
-    """Ten minutes, twenty, forty: skipped, not waited for; then Stripe gives up and the event stays pending."""
+    """Retries after ten, twenty and forty minutes of advanced time. Then Stripe stops and the event stays pending."""
     with StripeLab("--webhook-tries", "4", "--webhook-retry-delay", "600", webhook=True) as lab:
         lab.hook.refusals = 4
         source = lab.source()
@@ -130,7 +130,7 @@ def test_retries_follow_a_schedule_that_can_be_compressed():
         lost = lab.v1.events.list({"delivery_success": False}).data
         assert [(one.id, one.pending_webhooks) for one in lost] == [(event.id, 1)]
         assert lab.v1.events.list({"delivery_success": True}).data == []
-        # The button of the Dashboard.
+        # Like the button in Stripe's Dashboard.
         assert lab.control("webhooks/resend", {"event": event.id}) == {"deliveries": 1}
         lab.hook.take("source.failed", source.id)
         eventually(lambda: lab.v1.events.list({"delivery_success": True}).data)
@@ -141,7 +141,7 @@ def test_deliveries_are_lost_on_demand():
         lab.control("webhooks/faults", {"mode": "drop", "match": "source.*", "times": 1})
         lost, seen = failed_sources(lab, 2)
         assert lab.hook.next()["data"]["object"]["id"] == seen
-        # The lost one happened all the same: the list knows it, and that nobody took it.
+        # The event of the lost webhook is in the list, as undelivered.
         missed = lab.v1.events.list({"delivery_success": False}).data
         assert lost in [event.data.object.id for event in missed]
 
@@ -265,7 +265,7 @@ def test_bad_webhook_controls_are_refused(lab):
 
 
 def test_a_skip_brings_what_is_due_nearer_without_anybody_asking():
-    """Nobody reads the source: the webhook alone says that its time was up."""
+    """No request reads the source, so only the webhook reveals that its time is up."""
     with StripeLab(webhook=True) as lab:
         source = lab.source()
         lab.advance(3599)

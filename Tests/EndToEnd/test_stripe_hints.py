@@ -1,4 +1,4 @@
-"""Webhooks and the event sweep: what Stripe tells us makes us look, early and once, and is never believed."""
+"""Tests webhooks and the event sweep as hints: each causes one early poll, and its content is not trusted."""
 
 import hashlib
 import hmac
@@ -13,13 +13,13 @@ from harness.cluster import Cluster
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# A patient watch looks at once and then after half a minute: whatever is known before was told.
+# A patient watch is polled at once and then after half a minute. An earlier change is known from a hint.
 PATIENT_S = 27
 
 
 @pytest.fixture(scope="module")
 def posted():
-    """A cluster whose second API takes the sandbox's webhooks; nothing sweeps."""
+    """Starts a cluster without a sweep, whose second API receives the sandbox's webhooks."""
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_STRIPE_ENQUEUE_UNKNOWN": "true"}
     with Cluster(workers=1, listen=False, env=env) as cluster:
         port = free_port()
@@ -32,7 +32,7 @@ def posted():
 
 
 def waiting(cluster: Cluster, count: int = 1) -> list[str]:
-    """Sources that have been looked at once and are not due for half a minute."""
+    """Returns sources that have been polled once and are not due for half a minute."""
     sources = [cluster.sandbox.create_source() for _ in range(count)]
     for source in sources:
         cluster.enqueue(source, policy="patient", notify=[])
@@ -41,7 +41,7 @@ def waiting(cluster: Cluster, count: int = 1) -> list[str]:
     return sources
 
 
-# A payment from its beginning to its end.
+# The events of a payment from beginning to end.
 WHOLE = ["source.pending", "payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
 
 
@@ -52,7 +52,7 @@ def types(cluster: Cluster, source: str) -> list[str]:
 
 
 def metric(role, name: str, **labels: str) -> float:
-    """The sum of a metric over the series that have these labels."""
+    """Returns the sum of a metric over the series with these labels."""
     total = 0.0
     for line in role.admin("/metrics").text.splitlines():
         head, _, value = line.rpartition(" ")
@@ -90,7 +90,7 @@ def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: C
     posted.wait_status(source, "chargeable", timeout_s=10)
     assert time.monotonic() - begun < PATIENT_S
     assert outcome(posted, "accepted") >= 1
-    # A charge has no event of its source's: it is told of by its own.
+    # A charge has no event of its source, only its own.
     posted.sandbox.charge(source)
     posted.wait_status(source, "consumed", timeout_s=10)
     assert types(posted, source) == WHOLE
@@ -101,7 +101,7 @@ def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
         return outcome(posted, "accepted") + outcome(posted, "duplicate")
 
     before = taken()
-    # The same event again, and two events about one change: Stripe does both.
+    # Stripe may send the same event again, or two events about one change.
     faults(posted, "duplicate", match="source.chargeable", times=2)
     faults(posted, "twin", match="charge.succeeded", times=2)
     sources = waiting(posted, 2)
@@ -111,7 +111,7 @@ def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
         posted.sandbox.charge(source)
         posted.wait_status(source, "consumed", timeout_s=10)
         assert types(posted, source) == WHOLE
-    # Two that come in the same instant may both make us look; that is all they can do.
+    # Two hints at the same instant may cause two polls, and nothing else.
     wait_until(lambda: taken() >= before + 8, 10, "every one of them is taken")
 
 
@@ -124,7 +124,7 @@ def test_webhooks_that_come_in_the_wrong_order_change_nothing_that_is_known(post
     posted.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
     for source in sources:
         posted.wait_status(source, "consumed", timeout_s=10)
-        # The newest came first and was looked into; source.chargeable is late, and past.
+        # The newest event arrived first and triggered the poll. The late source.chargeable adds no event.
         assert types(posted, source) == ["source.pending", "payment.paid", "source.consumed"]
 
 
@@ -136,7 +136,7 @@ def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
         lambda: posted.api.request("GET", f"/v1/watches/{source}").status_code == 200, 10, "it is watched"
     )
     posted.wait_status(source, "chargeable", timeout_s=10)
-    # A watch that somebody ended stays ended, whatever comes.
+    # A watch that was cancelled stays closed, even if more webhooks arrive.
     posted.api.request("DELETE", f"/v1/watches/{source}")
     posted.sandbox.charge(source)
     wait_until(lambda: outcome(posted, "accepted") >= 2, 10, "the charge is told")
@@ -175,14 +175,14 @@ def test_a_hint_without_news_looks_and_tells_nothing(posted: Cluster):
 def test_a_webhook_is_never_believed(posted: Cluster):
     (source,) = waiting(posted)
     due = posted.api.watch(source)["next_poll_at"]
-    # Forged, and another mode's: neither makes us look.
+    # A forged event and one of another mode cause no poll.
     assert post(posted, event(source), secret="whsec_wrong").status_code == 400
     live = post(posted, event(source, livemode=True))
     assert live.status_code == 200 and live.json()["result"] == "ignored"
     unknown = post(posted, event(source), path="/acct_nobody")
     assert unknown.status_code == 404 and "STRIPE_WEBHOOK_SECRET" in unknown.json()["detail"]
     assert posted.api.watch(source)["next_poll_at"] == due
-    # Properly signed and wrong: it makes us look, and what we see is true.
+    # A signed event with false content causes a poll, and the poll finds the true status.
     lie = post(posted, event(source, id="evt_lie"))
     assert lie.json() == {"result": "accepted", "hinted": 1, "enqueued": 0}
     wait_until(lambda: len(posted.sandbox.polls(source)) >= 2, 10, "looked at")
@@ -192,7 +192,7 @@ def test_a_webhook_is_never_believed(posted: Cluster):
 
 def test_what_is_no_event_is_refused(posted: Cluster):
     assert post(posted, {"object": "event"}).status_code == 400
-    # What is announced as larger than any event is refused before it comes.
+    # A request that announces more than the size limit is refused before its body is read.
     url = urlsplit(posted.hook)
     head = f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nStripe-Signature: t=1,v1=0\r\nContent-Length: 5000000\r\n\r\n"
     with socket.create_connection((url.hostname, url.port), timeout=20) as client:
@@ -202,10 +202,10 @@ def test_what_is_no_event_is_refused(posted: Cluster):
 
 @pytest.fixture(scope="module")
 def swept():
-    """A cluster that sweeps every second and expects webhooks, which never come."""
+    """Starts a cluster that sweeps every second and expects webhooks that never arrive."""
     env = {"POLLER_STRIPE_SWEEP": "1s", "STRIPE_WEBHOOK_SECRET": "whsec_never"}
     with Cluster(workers=1, notifiers=0, listen=False, env=env) as cluster:
-        # An account without a past is swept from its first sweep on.
+        # The sweep of an account without events starts with its first read.
         wait_until(lambda: swept_cursor(cluster), 10, "the first sweep")
         (source,) = waiting(cluster)
         cluster.sandbox.authorise(source)
@@ -228,16 +228,16 @@ def test_the_sweep_tells_of_every_object_of_the_account(swept: Cluster):
 
 def test_polls_make_room_for_a_healthy_sweep_unless_a_customer_waits(swept: Cluster):
     def pause(policy: str) -> float:
-        """Seconds from the first look, which found it pending, to the next."""
+        """Returns the seconds from the first poll, which found it pending, to the next."""
         source = swept.sandbox.create_source()
         swept.enqueue(source, policy=policy, notify=[])
         watch = swept.wait_status(source, "pending")
-        # The wait is the store's own reckoning; nothing has to pass for it to be read.
+        # The store has computed both times, so the test does not have to wait.
         seconds = [watch[name][-13:-1].split(":") for name in ("last_polled_at", "next_poll_at")]
         last, following = (int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in seconds)
         return (following - last) % 86_400
 
-    # The first wait of 1.5 s, eight times longer; a customer's is a second as ever.
+    # The first interval of 1.5 s becomes eight times longer. While a customer waits it stays at one second.
     assert 8 * 1.5 * 0.9 - 0.1 <= pause("standard") <= 8 * 1.5 * 1.1 + 1
     assert pause("interactive") <= 2
 
@@ -257,7 +257,7 @@ def test_webhooks_that_never_came_are_counted_and_so_are_the_reads(swept: Cluste
     unseen = "poller:unseen{default}"
     with swept.redis.client() as client:
         found = wait_until(lambda: client.zrange(unseen, 0, -1), 10, "events without a webhook")
-        # What was seen without a webhook is missed after five minutes: they pass.
+        # A webhook counts as missed after five minutes. The test shifts the recorded times.
         for id in found:
             client.zincrby(unseen, -301_000, id)
     wait_until(
@@ -276,7 +276,7 @@ def test_webhooks_that_never_came_are_counted_and_so_are_the_reads(swept: Cluste
 def test_after_a_downtime_the_cursor_leads_through_what_was_missed(swept: Cluster):
     (worker,) = swept.workers
     sources = waiting(swept, 5)
-    # Right after a sweep: one that dies in the middle of its turn would be waited for a minute.
+    # Kill the worker right after a sweep, because a sweep that dies halfway blocks the next one for a minute.
     last = swept_field(swept, "d")
     wait_until(lambda: swept_field(swept, "d") != last, 10, "a sweep ends", pause_s=0.002)
     worker.kill9()

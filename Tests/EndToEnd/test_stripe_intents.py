@@ -1,4 +1,4 @@
-"""PaymentIntents and SetupIntents in all their statuses, with Stripe's official client."""
+"""Tests PaymentIntents and SetupIntents in all their statuses, with Stripe's official client."""
 
 import pytest
 import stripe
@@ -129,7 +129,7 @@ def test_a_reserved_amount_is_captured_in_part_or_released(lab):
     done = lab.v1.payment_intents.capture(made.id, {"amount_to_capture": 1000})
     assert (done.status, done.amount_received, done.amount_capturable) == ("succeeded", 1000, 0)
     charge = lab.v1.charges.retrieve(done.latest_charge)
-    # Since 2025-03-31.basil neither what a capture leaves nor a hold that is let go is a refund.
+    # Since 2025-03-31.basil neither an uncaptured rest nor a released hold counts as a refund.
     assert (charge.amount_captured, charge.amount_refunded) == (1000, 0)
     other = intent(lab, **options)
     canceled = lab.v1.payment_intents.cancel(other.id, {"cancellation_reason": "abandoned"})

@@ -1,4 +1,4 @@
-"""PaymentMethods, and the way to them from cards and Sources, with Stripe's official client."""
+"""Tests PaymentMethods and their creation from cards and Sources, with Stripe's official client."""
 
 import pytest
 import stripe
@@ -18,7 +18,7 @@ def lab():
 
 
 def kept(lab, token: str = "tok_visa", **more):
-    """A customer, and a card that they keep."""
+    """Returns a customer and their saved card."""
     customer = lab.v1.customers.create({"email": "a@example.com"})
     method = lab.v1.payment_methods.create({"type": "card", "card": {"token": token}} | more)
     return customer, lab.v1.payment_methods.attach(method.id, {"customer": customer.id})
@@ -194,7 +194,7 @@ def test_a_setup_saves_its_method_and_lets_it_be_charged_without_the_customer(la
     lab.hook.take("payment_method.attached", done.payment_method.id)
     later = SUM | {"customer": customer.id, "payment_method": done.payment_method.id, "confirm": True}
     assert lab.v1.payment_intents.create(later | {"off_session": True}).status == "succeeded"
-    # A customer who is there is asked again.
+    # On-session, the customer has to authenticate again.
     assert lab.v1.payment_intents.create(later | {"return_url": RETURN_URL}).status == "requires_action"
 
 
@@ -207,7 +207,7 @@ def test_a_card_that_always_asks_is_declined_without_its_customer(lab):
     assert declined.value.code == "authentication_required"
     assert declined.value.error.payment_method["id"] == method.id
     after = lab.v1.payment_intents.retrieve(declined.value.error.payment_intent["id"])
-    # Nothing was sent to the bank.
+    # No request was sent to the bank.
     assert (after.status, after.latest_charge) == ("requires_payment_method", None)
     assert after.last_payment_error.payment_method.customer == customer.id
     ready = lab.v1.payment_methods.attach("pm_card_authenticationRequiredSetupForOffSession", {"customer": customer.id})
@@ -247,7 +247,7 @@ def test_a_platforms_method_is_cloned_for_a_connected_account(lab):
 
 
 def test_saved_sources_move_to_payment_intents(lab):
-    """The rehearsal of the guide: what customers keep is found, charged and detached through the new API."""
+    """Runs the guide's migration: saved cards and sources are listed, charged and detached by the new API."""
     customer = lab.v1.customers.create({"email": "old@example.com"})
     source = lab.v1.sources.create({"type": "card", "owner": {"name": "Zoë", "address": ADDRESS}, "metadata": {"a": "b"}})
     lab.v1.customers.payment_sources.create(customer.id, {"source": source.id})

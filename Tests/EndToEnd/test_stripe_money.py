@@ -1,5 +1,7 @@
-"""Money that moves after success, with Stripe's official client: late answers of banks, refunds, disputes, debits sent
-back, authorisations that lapse, and the balance that all of it adds up to."""
+"""Tests money that moves after success, with Stripe's official client.
+
+Covers late answers of banks, refunds, disputes, returned debits, expired authorisations and the resulting balance.
+"""
 
 import pytest
 import stripe
@@ -16,7 +18,7 @@ def lab():
 
 
 def paid(lab, number: str = "4242424242424242", amount: int = 1099, **more):
-    """A charge of a test card."""
+    """Returns a charge of a test card."""
     return lab.charge(lab.v1.sources.create({"type": "card", "card": {"number": number}}), amount, "eur", **more)
 
 
@@ -32,7 +34,7 @@ def dispute(lab, charge, **wanted):
 
 
 def balance(lab, *things) -> list[tuple[str, int]]:
-    """The lines of the balance about these objects, oldest first."""
+    """Returns the balance transactions of these objects, oldest first."""
     lines = [line for thing in things for line in lab.v1.balance_transactions.list({"source": thing.id}).data[::-1]]
     return [(line.type, line.amount) for line in lines]
 
@@ -108,7 +110,7 @@ def test_a_refund_that_fails_gives_the_money_back_to_the_shop(lab):
     assert after.failure_balance_transaction and lab.again(charge).amount_refunded == 0
     assert balance(lab, refund) == [("refund", -500), ("refund_failure", 500)]
     assert lab.events(refund) == ["refund.created", "refund.updated", "charge.refund.updated", "refund.failed"]
-    # What could not be sent can be tried again.
+    # A failed refund can be retried.
     lab.control(f"refunds/{refund.id}/status", {"status": "succeeded"})
     assert lab.again(charge).amount_refunded == 500 and lab.again(refund).status == "succeeded"
 
@@ -182,7 +184,7 @@ def test_an_inquiry_takes_nothing_until_it_is_escalated(lab):
     assert balance(lab, question) == [("adjustment", -1099)]
     assert lab.events(question) == [
         "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.updated"]
-    # A refund answers an inquiry.
+    # A refund closes an inquiry.
     other = paid(lab)
     asked = dispute(lab, other, status="warning_needs_response")
     lab.v1.refunds.create({"charge": other.id})

@@ -1,4 +1,4 @@
-"""A platform that collects for others, with Stripe's official client; and what the sandbox tells whoever checks."""
+"""Tests a platform that charges for connected accounts, and the sandbox's event log for checkers."""
 
 import pytest
 import stripe
@@ -27,7 +27,7 @@ def test_what_a_platform_shares_is_kept_with_charge_and_intent(lab):
     for wrong in ({"application_fee_amount": 5}, shares | {"application_fee_amount": 5000}, {"on_behalf_of": "me"}):
         with pytest.raises(stripe.InvalidRequestError):
             lab.charge(lab.v1.sources.create({"type": "card"}), **wrong)
-    # A connected account's own charge: the fee is the platform's.
+    # A charge of the connected account itself, with the platform's fee.
     card = lab.client.v1.sources.create({"type": "card"}, {"stripe_account": "acct_9"})
     own = lab.v1.charges.create({"amount": 1099, "currency": "eur", "source": card.id, "application_fee_amount": 5},
                                 {"stripe_account": "acct_9"})

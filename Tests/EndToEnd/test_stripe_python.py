@@ -1,6 +1,6 @@
-"""The built `stripe-sandbox` as a program: the whole way of a payment, and its end.
+"""Tests the built `stripe-sandbox` as a program: a complete payment, and its exit.
 
-Its siblings `test_stripe_*.py` go through every flow with Stripe's official Python client.
+The files `test_stripe_*.py` next to it cover every flow with Stripe's official Python client.
 """
 
 import os
@@ -32,7 +32,7 @@ def test_authorised_source_is_charged_once(lab):
     options = {"idempotency_key": f"order-{source.id}"}
     charge = lab.v1.charges.create(params, options)
     assert charge.status == "succeeded" and charge.source.status == "consumed"
-    # The poller, the webhook and the returning customer race, and charge once.
+    # The poller, the webhook and the returning customer may race, but only one charge is made.
     assert lab.v1.charges.create(params, options).id == charge.id
     with pytest.raises(stripe.InvalidRequestError):
         lab.v1.charges.create(params)
@@ -59,7 +59,7 @@ def test_every_kind_of_object_was_held_against_its_schema(lab):
         lab.v1.charges.retrieve("ch_none")
     kinds = {"source", "charge", "refund", "payment_intent", "setup_intent", "webhook_endpoint", "event", "error"}
     assert kinds <= set(lab.schemas.seen)
-    # The judge can say no.
+    # The schema check rejects wrong objects.
     with pytest.raises(AssertionError):
         lab.schemas.check(source.to_dict() | {"status": 7})
     with pytest.raises(AssertionError):
@@ -87,7 +87,7 @@ def test_a_held_request_does_not_hold_the_exit():
         try:
             requests.get(f"{base}/v1/sources/src_1", timeout=10)
         except requests.ConnectionError:
-            pass  # the sandbox went away, as asked
+            pass  # the sandbox exited, as requested
 
     thread = threading.Thread(target=poll, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Money that is sent instead of pulled, and codes a customer has to confirm, with Stripe's official client."""
+"""Tests receivers, to which customers send money, and codes that customers confirm, with Stripe's official client."""
 
 import pytest
 import stripe
@@ -59,7 +59,7 @@ def test_a_part_is_returned_when_time_is_up(lab):
     assert lab.again(source).status == "pending"
     lab.advance(6)
     assert lab.again(source).status == "canceled" and amounts(lab.again(source)) == (500, 0, 500)
-    # And money that comes even later, too.
+    # Money that arrives even later is returned too.
     lab.pay(source, 599)
     assert lab.again(source).status == "canceled" and amounts(lab.again(source)) == (1099, 0, 1099)
     assert lab.events(source) == ["source.canceled", "source.refund_attributes_required"]
@@ -120,7 +120,7 @@ def test_a_refund_waits_until_the_customer_says_where_to(lab):
     assert lab.again(source).receiver.refund_attributes_status == "available"
     lab.until(refund, "succeeded")
     assert amounts(lab.again(source)) == (1099, 599, 500)
-    # Another one knows already.
+    # A second refund needs no new data.
     assert lab.v1.refunds.create({"charge": charge.id}).status == "succeeded"
 
 

@@ -1,4 +1,4 @@
-"""The search of charges, intents and customers, with Stripe's official client."""
+"""Tests the search of charges, intents and customers, with Stripe's official client."""
 
 import pytest
 import stripe

@@ -1,6 +1,6 @@
-"""Every source type through its flow with Stripe's official client: create, act, poll, charge, refund, expire.
+"""Tests each source type with Stripe's official client: create, act, poll, charge, refund and expire.
 
-Each answer is held against Stripe's OpenAPI schemas on the way (see harness/stripe_lab.py).
+Each response is checked against Stripe's OpenAPI schemas (see harness/stripe_lab.py).
 """
 
 import pytest
@@ -89,7 +89,7 @@ def test_wechat_shows_a_code(lab):
 
 
 def test_alipay_and_wechat_die_at_the_end_of_the_chinese_day(lab):
-    """Whatever the hour, a chargeable one is gone after 23:45 in China or six hours, whichever is first."""
+    """A chargeable source ends at 23:45 in China or after six hours, whichever is first, at any time of day."""
     source = lab.source("alipay")
     lab.press(source, "authorize")
     now = lab.control("clock", method="GET")["now_ms"] // 1000

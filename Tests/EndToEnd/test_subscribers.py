@@ -1,7 +1,7 @@
-"""The subscribers in ops/examples for Node and Go, run where their runtime is installed.
+"""Tests the Node and Go subscribers in ops/examples, if their runtime is installed.
 
-The package `redis` 5 comes from npm, which the tests cannot reach: a stand-in of the few calls that the example makes
-speaks to the real Redis in its place. Only the example is tested; the package has its own tests.
+The npm package `redis` 5 is not available to the tests. A substitute implements the few calls that the example makes
+and talks to the real Redis. Only the example is tested, because the package has its own tests.
 """
 
 import json
@@ -15,7 +15,7 @@ from harness.process import Process
 from harness.waiting import wait_until
 from test_examples import EXAMPLES, lines, settle, start
 
-# `createClient` of redis 5 as far as the example goes: connect, subscribe, destroy, and the events ready and error.
+# The part of redis 5's `createClient` that the example uses: connect, subscribe, destroy, and two events.
 REDIS_5 = """
 import net from "node:net";
 import { EventEmitter } from "node:events";
@@ -92,7 +92,7 @@ def node() -> str:
 
 
 def with_package(folder: Path, source: str | None) -> Path:
-    """The example in a separate folder, with a package `redis`."""
+    """Copies the example into a separate folder with a package `redis`."""
     script = folder / "subscribe.mjs"
     shutil.copy(EXAMPLES / "subscribe.mjs", script)
     if source is not None:
@@ -115,7 +115,7 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
             calm.enqueue(name, notify=[])
             calm.wait_status(name, "pending")
         wait_until(lambda: len(lines(example)) == 2, 15, "the first event of each")
-        # Events recorded while it is down come from the history.
+        # Events recorded during the disconnect come from the history.
         redis.client_kill_filter(_type="pubsub", skipme=True)
         settle(calm, source, "chargeable", "consumed")
         settle(calm, other, "failed")

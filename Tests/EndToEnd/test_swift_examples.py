@@ -1,4 +1,4 @@
-"""The programs of the guide to PollerClient: they are the compiled files, and work as described."""
+"""Tests the programs of the PollerClient guide: the guide shows the compiled files, and they work as described."""
 
 import re
 import subprocess
@@ -71,7 +71,7 @@ def test_an_endpoint_is_registered_once_under_its_name(calm: Cluster):
     first, second = (run(calm, *arguments) for _ in range(2))
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     made = re.search(r"registered (ep_\S+); its secret is whsec_", first.stdout)[1]
-    # The same key and body get the same answer.
+    # The same key and body get the same response.
     assert made in second.stdout
     assert calm.api.get(f"/v1/endpoints/{made}")["name"] == "Swift shop"
     calm.api.request("DELETE", f"/v1/endpoints/{made}")

@@ -1,4 +1,4 @@
-"""What a person sees of many payments: who, how much, for which order; and no line wider than the terminal."""
+"""Tests how pollerctl shows many payments: account, amount and order, with no line wider than the terminal."""
 
 import fcntl
 import json
@@ -17,7 +17,7 @@ from test_command_line import run
 
 
 def on_a_terminal(cluster: Cluster, columns: int, *arguments: str, with_errors: bool = False) -> list[str]:
-    """The lines that a terminal of so many columns shows, perhaps with those of the error output."""
+    """Returns the lines that a terminal of this width shows, optionally with those of standard error."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environ = os.environ | {"POLLER_URL": cluster.api.url, "NO_COLOR": "1"}
@@ -29,7 +29,7 @@ def on_a_terminal(cluster: Cluster, columns: int, *arguments: str, with_errors: 
             while part := os.read(ours, 65_536):
                 shown += part
         except OSError:
-            pass  # Linux says so when the other side is closed.
+            pass  # Linux reports the closed other side as an error.
         finally:
             os.close(ours)
     assert process.returncode == 0
@@ -50,7 +50,7 @@ def test_a_list_has_account_sum_method_order_and_age(calm: Cluster, source: str)
         assert name in header
     row = next(row for row in rows if row.startswith(source))
     assert re.search(r"default +€10.99 +ideal +A-4711 +\d+ (ms|s|min)$", row), row
-    # The places that scripts know stay as they were.
+    # The columns that scripts rely on have not changed.
     done = run("pollerctl", "list", "--limit", "500", env={"POLLER_URL": calm.api.url})
     cells = next(line for line in done.stdout.splitlines() if line.startswith(source)).split("\t")
     assert cells[1:3] == ["open", "pending"] and cells[6] == "awaiting_customer"
@@ -61,7 +61,7 @@ def test_a_list_has_account_sum_method_order_and_age(calm: Cluster, source: str)
 def test_a_list_is_never_wider_than_the_terminal(calm: Cluster, source: str, columns: int):
     lines = on_a_terminal(calm, columns, "list", "--limit", "500")
     assert max(map(len, lines)) <= columns, "\n".join(lines)
-    # What tells payments apart stays.
+    # The columns that distinguish payments remain.
     for name in ("SOURCE", "STATE", "PAYMENT", "AMOUNT"):
         assert name in lines[0]
 
@@ -77,7 +77,7 @@ def test_a_row_that_fits_nowhere_is_a_few_lines(calm: Cluster, source: str):
 def test_people_are_told_how_far_away_times_are_and_programs_the_times(calm: Cluster, source: str):
     header, *rows = on_a_terminal(calm, 250, "list", "--limit", "500")
     row = next(row for row in rows if row.startswith(source))
-    # Due in a moment, or being looked at right now and due at no time.
+    # The source is due soon, or it is being polled and has no due time.
     assert re.search(r"(in \d+ (ms|s|min)|now|  -) +awaiting_customer", row), row
     assert not re.search(r"\d{4}-\d\d-\d\dT", "\n".join(rows))
     shown = "\n".join(on_a_terminal(calm, 120, "get", source))
@@ -89,7 +89,7 @@ def test_people_are_told_how_far_away_times_are_and_programs_the_times(calm: Clu
     assert re.search(r"^created +\d{4}-\d\d-\d\dT\S+Z$", piped, re.M), piped
 
 
-# What there is to see, each as people see it at a window beside another one.
+# Every command with output, as shown in a narrow window.
 SHOWN = [
     "list", "get SOURCE", "explain SOURCE", "events SOURCE", "timeline SOURCE", "delivery list", "endpoint list",
     "lane list", "lane get default/sources", "worker list", "stats", "doctor", "audit", "key list", "quarantine list",
@@ -114,7 +114,7 @@ def test_every_answer_is_json_when_that_is_asked_for(calm: Cluster, source: str,
 
 
 def test_top_keeps_to_its_window(calm: Cluster, source: str):
-    """What is drawn in a window of 60 by 20 is what the window has room for, and q ends it."""
+    """The output fits a window of 60 by 20, and q quits."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
     environ = os.environ | {"POLLER_URL": calm.api.url, "NO_COLOR": "1", "TERM": "xterm"}
@@ -138,12 +138,12 @@ def test_deliveries_fit_too_and_keep_their_ids(chaos):
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=["http://127.0.0.1:1/refuses-every-connection"])
     shown = ["delivery", "list", "--source", source]
-    # It fails with a sentence that is longer than what is left of the line.
+    # The delivery fails with an error message that is longer than the rest of the line.
     wait_until(lambda: any(line.endswith("…") for line in on_a_terminal(cluster, 100, *shown)), 20, "a failure")
     header, *rows = on_a_terminal(cluster, 100, *shown)
     assert "ERROR" in header and max(map(len, rows)) <= 100, rows
     assert all(source in row for row in rows), rows
-    # People see the address; programs still get the ID.
+    # On a terminal the address is shown, and programs still get the ID.
     assert all("  http://127.0.0.1:1" in row for row in rows), rows
     wide = on_a_terminal(cluster, 250, *shown)
     assert "  http://127.0.0.1:1/refuses-every-connection  " in wide[1], wide

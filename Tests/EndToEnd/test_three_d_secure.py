@@ -1,4 +1,4 @@
-"""Cards whose bank wants the customer to confirm it: asked by another source, and charged once."""
+"""Tests cards whose bank requires 3-D Secure: another source authenticates the customer, and one charge is made."""
 
 import pytest
 import requests
@@ -7,7 +7,7 @@ from test_charging import charges_of, closed, create, types, words
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
-# The first says that it needs 3-D Secure, the second is declined when it is charged without.
+# The first card reports that it requires 3-D Secure. The second is declined when it is charged without.
 REQUIRED, ASKS_ANEW = "4000000000003063", "4000002760003184"
 PUBLIC = "https://pay.shop.example"
 
@@ -29,7 +29,7 @@ def watch(cluster: Cluster, source: str, order: str | None = None, **fields) -> 
 
 
 def secure_of(cluster: Cluster, source: str) -> str:
-    """The source that was made of a card, as its failed charge names it."""
+    """Returns the 3-D Secure source made from a card, as the failed charge names it."""
     failed = [event for event in cluster.api.events(source) if event["type"] == "charge.failed"]
     return failed[-1]["object"]["three_d_secure"]
 
@@ -58,10 +58,10 @@ def test_the_customer_is_led_to_the_bank_and_charged_once(cluster: Cluster, numb
     assert step["type"] == "follow_link" and step["url"].startswith(f"{PUBLIC}/r/{secure}/continue?grant=")
     news = [event for event in cluster.api.events(source) if event["type"] == "next_step.changed"]
     assert [event["next_step"] for event in news] == [step]
-    # What was made is watched as another try, with the shop's own words.
+    # The new source is watched as another attempt, with the shop's metadata.
     other = cluster.wait_status(secure, "pending")
     assert (other["metadata"], other.get("order")) == ({"cart": "7"}, order)
-    # The address leads on without a cookie, and only as it is.
+    # The URL works without a cookie, and only unchanged.
     way = step["url"].replace(PUBLIC, cluster.api.url)
     for wrong in (way[:-2], way.split("?")[0], way.replace("grant=", "grant=x")):
         assert requests.get(wrong, allow_redirects=False, timeout=5).status_code == 404
@@ -107,7 +107,7 @@ def test_without_a_public_address_the_shop_is_told_what_to_do(calm: Cluster):
 def test_workers_killed_on_the_way_make_one_source_and_charge_it_once(chaos):
     cluster: Cluster = chaos(workers=2, notifiers=1, listen=False, env={"POLLER_PUBLIC_URL": PUBLIC})
     cards = {card(cluster, number): f"S-{n}" for n, number in enumerate([REQUIRED, ASKS_ANEW] * 4)}
-    # Each source is made at once and its answer comes late: that is where the workers die.
+    # Each source is created at once and its answer is delayed, so workers die in between.
     slow = [
         cluster.sandbox.fault("delay", match=path, method="POST", delay_ms=700) for path in ("/v1/sources", "/v1/charges")
     ]

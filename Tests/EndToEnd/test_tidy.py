@@ -1,7 +1,7 @@
-"""The house rules that a machine can check, for every target; the rules are in `house`.
+"""Tests the house rules that a machine can check, for every target. The rules are in `house`.
 
-`test_the_house_keeps` holds each rule against the tree as it is, and `test_a_breach_is_noticed` against
-the tree with a change that breaks it: no rule passes because it sees nothing.
+`test_the_house_keeps` checks each rule against the tree. `test_a_breach_is_noticed` checks it against the tree with a
+change that breaks the rule, so a rule that detects nothing fails.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ TREE = read_tree()
 
 @cache
 def findings(name: str) -> frozenset[str]:
-    """What a rule finds in the tree as it is."""
+    """Returns the findings of a rule in the unchanged tree."""
     [rule] = [each for each in RULES if each.name == name]
     return frozenset(rule.find(TREE))
 

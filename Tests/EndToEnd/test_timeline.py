@@ -1,4 +1,4 @@
-"""What became of a payment is told in one story, by whom and in which order, to whoever may know it."""
+"""Tests the timeline of a payment: its entries, their order and authors, and the access to it."""
 
 import json
 import subprocess
@@ -114,7 +114,7 @@ def test_what_the_upstream_told_and_what_the_customer_did_are_in_it(chaos):
     hint = next(entry for entry in entries if entry["kind"] == "hint")
     assert hint["text"] == "The upstream event “source.chargeable” triggered a poll."
     assert hint["detail"] == "found in the upstream's event list"
-    # Three loads within a minute are one visit.
+    # Three page loads within a minute are one visit.
     assert [entry["text"] for entry in entries if entry["kind"] == "visit"] == ["The customer opened the return page."]
 
 

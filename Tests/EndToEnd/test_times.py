@@ -1,4 +1,4 @@
-"""Every time that the API takes, at the edges of the calendar: an answer or a clear refusal, never a 500."""
+"""Tests every time parameter of the API at the edges of the calendar: a result or a clear refusal, never a 500."""
 
 import json
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from harness.cluster import Cluster
 
 EDGES = [f"{year}-{day}T00:00:00.000Z" for year in ("0000", "0001", "1969", "1970", "9999") for day in ("01-01", "12-31")]
 EDGES += ["-0001-01-01T00:00:00.000Z", "-001-01-01T00:00:00.000Z", "0000-03-01T00:00:00.000Z", "10000-01-01T00:00:00.000Z"]
-# In the language of searches a time stands behind a field and a comparison.
+# In the search language a time follows a field and a comparison.
 SEARCHES = [f"{field}{sign}" for field in ("created", "closed") for sign in (":", ":>", ":<", ":>=", ":<=", ">", "<")]
 
 
 def takes_time(schema: dict) -> bool:
-    """Whether a schema is the API's time, or a text that may be one."""
+    """Returns whether a schema is the API's time, or a string that may be one."""
     if schema.get("$ref", "").endswith("/Time"):
         return True
     if "T[0-9]{2}:" in schema.get("pattern", ""):
@@ -22,7 +22,7 @@ def takes_time(schema: dict) -> bool:
 
 
 def time_fields(description: dict, schema: dict) -> Iterator[str]:
-    """The names of a body's fields that take a time."""
+    """Yields the names of a body's fields that accept a time."""
     if "$ref" in schema:
         schema = description["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     for name, field in schema.get("properties", {}).items():
@@ -32,7 +32,7 @@ def time_fields(description: dict, schema: dict) -> Iterator[str]:
 
 @pytest.fixture
 def known(calm: Cluster) -> dict[str, str]:
-    """Names of things that exist, for the parameters of paths."""
+    """Returns IDs of existing objects for path parameters."""
     endpoint = calm.api.request("POST", "/v1/endpoints", json={"url": "http://127.0.0.1:9/"})
     assert endpoint.ok, endpoint.text
     return {"id": endpoint.json()["id"], "endpoint": endpoint.json()["id"]}
@@ -66,7 +66,7 @@ def test_no_time_at_the_edge_of_the_calendar_is_an_error_of_ours(calm: Cluster, 
                 asked.add((name, field))
                 for edge in EDGES:
                     check(calm, method, target, json={field: edge, "dry_run": True})
-    # Or the description has changed so that this test finds nothing in it.
+    # Guards against a changed description in which this test finds no time parameter.
     assert {("listChanges", "since"), ("listChanges", "until"), ("events", "from")} <= asked, asked
     assert calm.api_process.admin("/readyz").status_code == 200
 

@@ -1,4 +1,4 @@
-"""Listeners that speak TLS: renewed while they run, and the admin's for who has a certificate."""
+"""Tests listeners with TLS: certificates renewed at runtime, and client certificates for the admin listener."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def openssl(*arguments: object) -> None:
 
 
 def authority(folder: Path, name: str) -> Path:
-    """A root that signs others; its certificate, beside its key."""
+    """Creates a root authority and returns its certificate, which is next to its key."""
     path = folder / f"{name}.pem"
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
             "-subj", f"/CN={name}", "-keyout", path.with_suffix(".key"), "-out", path)
@@ -27,7 +27,7 @@ def authority(folder: Path, name: str) -> Path:
 
 
 def signed(root: Path, name: str) -> tuple[Path, Path]:
-    """A certificate that a root has signed for this machine, and its key."""
+    """Returns a certificate for this machine signed by a root, and its key."""
     certificate, key = root.parent / f"{name}.pem", root.parent / f"{name}.key"
     request, more = root.parent / f"{name}.csr", root.parent / f"{name}.ext"
     more.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
@@ -40,7 +40,7 @@ def signed(root: Path, name: str) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A cluster whose listeners have certificates, with the roots and files they came from."""
+    """Starts a cluster whose listeners have certificates, with their roots and files."""
     folder: Path = tmp_path_factory.mktemp("tls")
     root, clients = authority(folder, "root"), authority(folder, "clients")
     first = signed(root, "first")
@@ -69,7 +69,7 @@ def connect(address: str, context: ssl.SSLContext) -> ssl.SSLSocket:
 
 
 def ask(connection: ssl.SSLSocket, path: str) -> bytes:
-    """The answer; of a stream what has come with its head."""
+    """Returns the response. For a stream, returns the data that arrived with its head."""
     connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
     answer = b""
     while part := connection.recv(65_536):
@@ -88,7 +88,7 @@ def name_of(address: str, root: Path, own: tuple[Path, Path] | None = None) -> s
 
 
 def replace(cluster: Cluster, certificate: Path, key: Path) -> None:
-    """As renewers do: each file at once, one after the other."""
+    """Replaces the files as renewal tools do: each atomically, one after the other."""
     for source, target in zip((certificate, key), cluster.shown):
         fresh = target.with_suffix(".new")
         fresh.write_bytes(source.read_bytes())
@@ -110,14 +110,14 @@ def test_api_and_gateway_speak_tls_and_a_renewed_certificate_cuts_nobody(house: 
         wait_until(lambda: name_of(api, house.root) == "second", 15, "the API shows the new one")
         wait_until(lambda: name_of(gateway, house.root) == "second", 15, "so does the gateway")
         assert time.monotonic() - began < 15
-        # Those that were there are still served, under the certificate they know.
+        # Open connections are still served under the old certificate.
         assert b"200 OK" in ask(kept, "/v1/watches")
         stream.settimeout(20)
         assert stream.recv(4096), "the stream goes on"
 
 
 def plainly(address: str) -> bytes:
-    """What a client hears that does not speak TLS."""
+    """Returns the answer to a client that does not use TLS."""
     host, port = address.removeprefix("https://").rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(b"GET /v1/watches HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -131,7 +131,7 @@ def test_a_certificate_that_is_not_usable_is_told_once_and_the_old_one_stays(hou
     api = house.api_process.address("api")
     before = name_of(api, house.root)
     other = signed(house.root, "third")
-    # The key of another certificate, as in the moment between two files of a renewal.
+    # The key belongs to another certificate, as between the two writes of a renewal.
     replace(house, house.shown[0], other[1])
 
     def complaints() -> list[str]:
@@ -152,7 +152,7 @@ def test_the_admin_listener_lets_in_who_has_a_certificate(house: Cluster):
     with connect(admin, trusting(house.root, own)) as connection:
         assert b"200 OK" in ask(connection, "/livez")
     for stranger in (None, signed(house.root, "not-a-client")):
-        # TLS 1.3 tells a client that it is refused behind its own handshake.
+        # In TLS 1.3 the client sees the rejection only after its own handshake has finished.
         with pytest.raises((ssl.SSLError, ConnectionError)):
             with connect(admin, trusting(house.root, stranger)) as connection:
                 if not ask(connection, "/livez"):

@@ -1,4 +1,4 @@
-"""One payment as one trace: from the caller over enqueue and change to the webhook, and nothing where it is off."""
+"""Tests tracing: one payment is one trace from the caller to the webhook, and without tracing there are no spans."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from harness.otlp_collector import OTLPCollector, caller
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# Between the answer of the sandbox and the receipt of the webhook, on a busy machine; an exporter's timeout is 10 s.
+# The time from the sandbox's answer to the webhook on a busy machine. An exporter's timeout is 10 s.
 PROMPT_S = 5
 
 
@@ -26,7 +26,7 @@ def collector() -> Iterator[OTLPCollector]:
 
 
 def enqueue(cluster: Cluster, header: str | None, **fields) -> str:
-    """Watches a new source in the trace that a header tells."""
+    """Watches a new source in the trace of a `traceparent` header."""
     source = cluster.sandbox.create_source()
     headers = {"traceparent": header} if header else {}
     fields = {"source": source, "policy": "interactive", "notify": [cluster.webhook.url]} | fields
@@ -44,7 +44,7 @@ def receipts(cluster: Cluster, source: str, count: int, timeout_s: float = 20) -
 
 
 def settle(cluster: Cluster, source: str) -> list:
-    """The customer pays; gives the webhooks of the watch."""
+    """Makes the customer pay, and returns the webhooks of the watch."""
     cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
     cluster.wait_status(source, "chargeable")
@@ -52,7 +52,7 @@ def settle(cluster: Cluster, source: str) -> list:
 
 
 def stored(cluster: Cluster, source: str) -> str | None:
-    """The trace of a watch, as its record has it."""
+    """Returns the trace stored in the record of a watch."""
     with cluster.redis.client() as client:
         for key in client.scan_iter("poller:w{*}*"):
             s, trace = client.hmget(key, "s", "T")
@@ -78,7 +78,7 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
     assert entry.attributes["http.route"] == "/v1/watches" and entry.attributes["http.response.status_code"] == 201
     assert entry.resource["service.name"] == "pollerd-api" and entry.resource["service.version"]
 
-    # Two turns had news; what they have recorded together is one change.
+    # Two polls found changes. The events that one poll recorded together form one change.
     changes = collector.wait(2, "change", poller_source=source)
     polls = {(poll.trace, poll.id): poll for poll in collector.wait(2, "poll", poller_source=source)}
     assert len(changes) == len(polls) == 2
@@ -103,14 +103,14 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
         assert delivery.attributes["http.response.status_code"] == 200
         assert delivery.attributes["poller.event.id"] == receipt.event
         assert delivery.parent in {change.id for change in changes}
-        # What is recorded names the change; what each channel tells is what is recorded.
+        # The recorded event names the change, and each channel sends the recorded event.
         assert events[receipt.event]["traceparent"] == f"00-{trace}-{delivery.parent}-01"
     for channel in (cluster.stream, cluster.pubsub):
         wait_until(lambda: len(channel.receipts.among([source]).all()) >= len(events), 10, "all told")
         for receipt in channel.receipts.among([source]).all():
             assert receipt.body["traceparent"] == events[receipt.event]["traceparent"]
 
-    # The last word of a span of `poller_spans_exported_total` is the collector's.
+    # `poller_spans_exported_total` counts the spans that the collector has confirmed.
     assert cluster.notifiers[0].metric("poller_spans_exported_total") >= len(told)
     assert cluster.notifiers[0].metric("poller_spans_dropped_total") == 0
     observed = [line for worker in cluster.workers for line in lines(worker, "change observed")]
@@ -136,7 +136,7 @@ def test_attempts_and_looks_that_fail_are_spans_that_failed(chaos, collector: OT
     cluster.sandbox.fault("status", f"/v1/sources/{source}", status=500)
     failed = collector.wait(1, "poll", poller_source=source, poller_result="unavailable")[0]
     assert failed.error and failed.links[0][0] == trace
-    # What is wrong with a request is its caller's mistake.
+    # An invalid request is the caller's error, so the span has no error.
     assert cluster.api.request("POST", "/v1/watches", json={"sorce": "x"}, headers={"traceparent": header}).status_code == 400
     wrong = wait_until(
         lambda: [s for s in collector.spans("enqueue") if s.attributes["http.response.status_code"] == 400],
@@ -150,13 +150,13 @@ def test_what_the_caller_does_not_record_is_passed_on_and_not_recorded(chaos, co
     trace, _, header = caller(flags="00")
     told = settle(cluster, enqueue(cluster, header))
     assert {tuple(receipt.headers["traceparent"].split("-")[1::2]) for receipt in told} == {(trace, "00")}
-    # Nothing given: a trace of its own, from the look to the webhook, and none kept with the watch.
+    # Without a header, a new trace goes from the poll to the webhook and is not stored with the watch.
     bare = enqueue(cluster, None)
     assert stored(cluster, bare) is None
     told = settle(cluster, bare)
     sent = {span.id: span for span in collector.wait(len(told), "delivery", poller_source=bare)}
     assert {receipt.headers["traceparent"].split("-")[2] for receipt in told} == set(sent)
-    # Workers and notifiers send each for themselves: what was told may be heard of before the look.
+    # Workers and notifiers export separately, so a delivery's span may arrive before the poll's.
     wait_until(
         lambda: {span.trace for span in sent.values()}
         <= {poll.trace for poll in collector.wait(1, "poll", poller_source=bare)},
@@ -195,7 +195,7 @@ def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
             wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is told")
             lost = notifier.metric("poller_spans_dropped_total")
             assert lost > 0
-            # A second batch is lost, and says nothing.
+            # A second lost batch is not logged.
             settle(cluster, enqueue(cluster, caller()[2]))
             wait_until(lambda: notifier.metric("poller_spans_dropped_total") > lost, 20, "more is lost")
             assert len(lines(notifier, "traces are not exported")) == 1
@@ -217,11 +217,11 @@ def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
                 return found[:4] if len(found) >= 4 else None
 
             first, *_, fourth = wait_until(tries, 20, "it is asked again, a few times")
-            # A second each, as it asks for; between batches that are given up there are five, which makes fifteen.
+            # Retries are one second apart, as requested. Five seconds between dropped batches would add up to fifteen.
             assert 2.9 < fourth - first < 12
         began = time.monotonic()
         assert notifier.terminate() == 0
-        # The drain itself, and three seconds for a last try.
+        # The drain, plus three seconds for a last attempt.
         assert time.monotonic() - began < 9
     finally:
         if collector:

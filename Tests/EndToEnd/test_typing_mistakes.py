@@ -1,4 +1,4 @@
-"""What somebody types wrongly is told at once, with what was meant, and never waited for in vain."""
+"""Tests that typing mistakes are reported at once with a suggestion, and that no command waits for an unknown value."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_what_was_meant_is_said_before_anything_is_sent(arguments, meant):
 
 
 def test_words_that_may_be_right_are_not_refused():
-    """Another release, or a bank of our own, may say what this one does not know."""
+    """Values unknown to this release may belong to another release or to the operator's own upstream."""
     for arguments in (
         ("wait", "a-payment", "--kind", "http", "--until", "chargable"),
         ("endpoint", "add", "https://a.example/h", "--types", "http.chargable"),
@@ -169,14 +169,14 @@ def test_who_is_no_poller_is_told_as_such(calm: Cluster, shared_cluster: Cluster
 
 
 def test_no_sentence_of_the_server_names_a_route_that_has_no_command_here():
-    """What refusals say to programs is said in commands to people: each route has its command."""
+    """Error messages for programs name routes. For people each of these routes has a command."""
     known = (ROOT / "Sources/pollerctl/Failure.swift").read_text()
     routes = set()
     for file in sorted((ROOT / "Sources/PollerAPI").rglob("*.swift")):
         lines = [line.strip() for line in file.read_text().splitlines()]
         told_in = [line[line.index('"'):] for line in lines if '"' in line and not line.startswith("//")]
         routes |= set(re.findall(r"(?:GET|POST|PATCH|DELETE) [/…][\w/…]*", "\n".join(told_in)))
-    # Of pages and descriptions, which no command asks for.
+    # Routes of pages and descriptions have no command.
     routes -= {"GET /openapi", "GET /"}
     assert len(routes) > 4
     assert not [route for route in routes if f'"{route}"' not in known], "no command for these"

@@ -1,11 +1,11 @@
-"""Mails of payments at an upstream of one's own: the money, the order and the shop, and nothing of its JSON."""
+"""Tests emails about payments at the operator's own upstream: amount, order and shop, and none of its JSON."""
 
 import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 from test_configured import Bank
 
-# Words of the upstream's own, which no payer may read.
+# The upstream's own status values, which payers must not see.
 STATES = {"open": "AWAITING_X7", "settled": "SETTLED_X7", "rejected": "REJECTED_X7"}
 
 
@@ -18,7 +18,7 @@ def bank():
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory, bank: Bank):
-    """A cluster that watches payments at a bank, of a shop with a name."""
+    """Starts a cluster that watches payments at a bank for a shop with a name."""
     file = tmp_path_factory.mktemp("config") / "poller.yaml"
     file.write_text(f"""
 upstreams:
@@ -37,7 +37,7 @@ upstreams:
 
 
 def mailed(shop: Cluster, bank: Bank, number: int, end: str, **fields):
-    """The one mail about a payment that ends so."""
+    """Returns the only email about a payment that ends with this state."""
     name, recipient = f"till-pay-{number}", f"payer{number}@example.com"
     bank.states[name] = STATES["open"]
     watch = {"url": f"{bank.url}/till/{name}", "policy": "interactive", "notify": [f"mailto:{recipient}"]}

@@ -1,4 +1,4 @@
-"""Where the return page leads when all is said: to the shop, its app, or nowhere that could harm."""
+"""Tests the link at the end of the return page: to the shop, its app, or nowhere if the URL is unsafe."""
 
 import pytest
 from harness.browser import Browser, chromium
@@ -12,7 +12,7 @@ SHOP = "https://shop.example/"
 
 @pytest.fixture(scope="module")
 def branded(tmp_path_factory):
-    """A cluster of a shop with a page of its own."""
+    """Starts a cluster of a shop with its own page."""
     file = tmp_path_factory.mktemp("config") / "poller.yaml"
     file.write_text(f"accounts:\n  default:\n    branding: {{name: Acme, url: '{SHOP}'}}\n")
     with Cluster(workers=1, listen=False, env={"POLLER_CONFIG_FILE": str(file)}) as cluster:
@@ -20,13 +20,13 @@ def branded(tmp_path_factory):
 
 
 def shown(page: Browser, cluster: Cluster, order: str | None = None, **metadata) -> list:
-    """The way back that the page of a payment offers once it has failed, and what it says of it."""
+    """Returns the URL and text of the return link on the page of a failed payment."""
     source = create(cluster, metadata=metadata, **({"order": order} if order else {}))
     page.open(landing(cluster, source))
     page.wait_state("confirming")
     cluster.sandbox.set_status(source["id"], "failed")
     page.wait_state("failed")
-    # What the server draws, and not only what the script has changed.
+    # Load the page again to check the server's HTML, not only the script's changes.
     page.open(f"{cluster.api.url}/r/{source['id']}")
     page.wait_state("failed")
     return page.evaluate(
@@ -54,5 +54,5 @@ def test_what_is_no_way_back_is_not_offered(page: Browser, calm: Cluster, evil: 
 def test_the_payment_s_own_way_goes_before_the_shop_s(page: Browser, branded: Cluster, calm: Cluster):
     assert shown(page, branded) == [SHOP, "Back to Acme"]
     assert shown(page, branded, return_url="acme-shop://A77") == ["acme-shop://A77", "Back to Acme"]
-    # The pages of another cluster than the fixture's were asked for, and of nobody else.
+    # The pages came from another cluster. The host check of the `page` fixture would fail on them.
     page.requests.clear()

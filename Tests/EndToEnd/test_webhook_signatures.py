@@ -1,4 +1,4 @@
-"""With what webhooks are signed: a secret for each account, or a key whose public half the receiver gets."""
+"""Tests webhook signatures: by a secret per account, or by a key whose public half the receiver gets."""
 
 import base64
 import json
@@ -32,18 +32,18 @@ def test_each_account_has_a_secret_of_its_own_for_inline_webhooks(chaos, tmp_pat
     assert cluster.api.enqueue(source, account="acme", policy="interactive", notify=[sink.url]).status_code == 201
     wait_until(lambda: sink.receipts.ids(), 20, "it is told, and verifies")
     assert not sink.receipts.problems
-    # A new cluster has never signed for acme with the secret of all.
+    # A new cluster never signs for acme with the secret shared by all accounts.
     [signature] = sink.receipts.all()[0].headers["webhook-signature"].split(" ")
     assert signature.startswith("v1,")
     sink.close()
 
 
-# Signatures that a receiver can check and not make.
+# Signatures that a receiver can verify and not create.
 
 
 def verifies(key: str, message: bytes, signature: str, folder: Path) -> bool:
-    """Whether OpenSSL, which shares no code with us, takes a signature for that of a `whpk_` key."""
-    # The head of an Ed25519 key in DER (RFC 8410 §4).
+    """Returns whether OpenSSL, which shares no code with Poller, accepts a signature of a `whpk_` key."""
+    # The DER prefix of an Ed25519 public key (RFC 8410 §4).
     der = bytes.fromhex("302a300506032b6570032100") + base64.b64decode(key.removeprefix("whpk_"))
     (folder / "key").write_bytes(der)
     (folder / "message").write_bytes(message)
@@ -65,7 +65,7 @@ def test_an_endpoint_may_be_signed_for_with_a_key_whose_public_half_it_gets(calm
             self.end_headers()
 
         def log_message(self, *_arguments) -> None:
-            """Says nothing."""
+            """Suppresses the log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Every script of ops/ in the hands of somebody without rights: it works, or says what somebody else has to do."""
+"""Tests every script of ops/ for a user without rights: it works, or says what an administrator has to do."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from harness.plain_user import UID, PlainUser
 from harness.redis_server import free_port
 
 BIN_DIR = str(Path(program("pollerd")).resolve().parent)
-# What a system without our packages has all the same.
+# Commands that a system has without our packages.
 SYSTEM = (
     "awk basename bash cat chmod cmp cp cut date dirname env find getent git grep head id ls mkdir mktemp mv python3 rm sed sh "
     "sort tail touch tr uname xargs"
@@ -26,7 +26,7 @@ def user(tmp_path_factory) -> PlainUser:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory) -> Path:
-    """A path without our packages: nothing is installed, apt-get is there, sudo is not."""
+    """Returns a PATH without our packages: nothing is installed, apt-get exists, and sudo does not."""
     folder = tmp_path_factory.mktemp("bare")
     for name in SYSTEM:
         (folder / name).symlink_to(shutil.which(name, path="/usr/bin:/bin") or shutil.which(name))
@@ -51,7 +51,7 @@ def test_the_demo_runs_from_beginning_to_end(user: PlainUser):
 
 
 def test_everything_runs_embedded(user: PlainUser):
-    """In a home that is all it may write to."""
+    """Runs in a home directory, the only place the user may write to."""
     binds = {f"POLLER_{name}_BIND": f"127.0.0.1:{free_port()}" for name in ("API", "GATEWAY", "ADMIN")}
     script = f"""
     {BIN_DIR}/pollerd all --embedded --data-dir "$HOME/data" > "$HOME/out" 2> "$HOME/err" &
@@ -65,7 +65,7 @@ def test_everything_runs_embedded(user: PlainUser):
     assert (user.home / "data").is_dir() and not processes()
 
 
-# What each needs first where there is nothing: what it says that somebody has to install.
+# The first missing requirement that each script reports.
 NEEDS = {
     "demo": "redis-server", "test": "redis-server", "know": "redis-server", "chaos": "redis-server",
     "bench": "redis-server", "plan": "redis-server", "simulate": "swift", "check": "swift", "dependencies": "swift", "sbom": "swift", "package": "dpkg-deb",
@@ -75,7 +75,7 @@ NEEDS = {
 
 def test_no_script_is_forgotten(user: PlainUser):
     scripts = {path.name for path in (user.checkout / "ops").iterdir() if path.is_file() and os.access(path, os.X_OK)}
-    # The one asks for nothing that others do not, the other runs where an image is made.
+    # `release` has no further requirements, and `rootfs` runs where an image is built.
     assert scripts - {"release", "rootfs"} == NEEDS.keys()
 
 

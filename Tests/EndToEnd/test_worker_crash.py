@@ -1,15 +1,15 @@
-"""Workers that die, stall or leave in the middle of a poll."""
+"""Tests workers that crash, stall or stop in the middle of a poll."""
 
 from harness.cluster import LEASE_S, Cluster, Role
 from harness.waiting import wait_until
 
-# What the requests' times at the sandbox may differ by from the leases' at Redis: scheduling of two
-# cores that run ten processes. The promise itself is lease + 1 s.
+# The tolerated difference between request times at the sandbox and leases in Redis, because ten processes share
+# two cores. The guarantee itself is lease + 1 s.
 MARGIN_MS = 150
 
 
 def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Role]:
-    """A source whose first poll misbehaves, in the hands of the first worker alone."""
+    """Returns a source whose first poll misbehaves, claimed by the first worker while the second is frozen."""
     first, second = cluster.workers
     second.freeze()
     source = cluster.sandbox.create_source()
@@ -47,7 +47,7 @@ def test_a_killed_worker_s_source_is_polled_again_within_lease_plus_one_second(c
 
 def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     cluster = chaos()
-    # Its answer, `pending`, waits in the socket while it sleeps.
+    # The answer, `pending`, waits in the socket while the worker is frozen.
     source, first, second = polled_by_first(cluster, "delay", delay_ms=500)
     first.freeze()
     second.thaw()
@@ -65,7 +65,7 @@ def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     cluster.sandbox.charge(source)
     cluster.wait_status(source, "consumed")
     cluster.verify([source])
-    # It has not given up: it works on.
+    # The worker continues to run.
     assert first.running and first.admin("/readyz").status_code == 200
 
 
@@ -73,7 +73,7 @@ def test_sigterm_lets_a_running_poll_finish_and_ends_with_zero(chaos):
     cluster = chaos()
     source, first, second = polled_by_first(cluster, "delay", delay_ms=1200)
     assert first.terminate(timeout_s=12) == 0
-    # The second one still sleeps: only the leaving worker can have recorded it.
+    # The second worker is still frozen, so the stopping worker has recorded the event.
     assert [event["status"] for event in cluster.api.events(source)] == ["pending"]
     second.thaw()
     settle_and_verify(cluster, source)

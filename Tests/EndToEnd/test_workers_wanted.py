@@ -1,4 +1,4 @@
-"""How many workers a cluster says it could use, beside a real one that has too few places."""
+"""Tests the number of workers that a cluster reports it could use, with a real worker that has too few slots."""
 
 from harness.cluster import Cluster
 from harness.poller_api import PollerAPI
@@ -7,14 +7,14 @@ from test_command_line import run
 
 PLACES = 4
 WATCHES = 60
-# Polls at one a second: longer than a lane may be left alone before somebody is wanted for it.
+# Polls at one per second: longer than a lane may wait before another worker is wanted for it.
 POLLS = 4
 
 
 def test_workers_are_wanted_for_what_lanes_allow_and_not_for_the_queue(chaos):
     env = {"POLLER_WORKER_CONCURRENCY": str(PLACES)}
     cluster: Cluster = chaos(workers=1, notifiers=0, apis=2, listen=False, env=env)
-    # Each poll holds its place for a while.
+    # Each poll occupies its slot for a while.
     cluster.sandbox.fault("delay", "/v1/sources", delay_ms=1000)
 
     def stats() -> dict:
@@ -31,7 +31,7 @@ def test_workers_are_wanted_for_what_lanes_allow_and_not_for_the_queue(chaos):
     other = PollerAPI(cluster.apis[1].address("api"))
     assert other.get("/v1/stats")["workers_wanted"] > 5, "every process tells it"
 
-    # A rate that one worker reaches with a place to spare: the queue grows, and nobody more is wanted.
+    # One worker reaches this rate with a slot to spare. The queue grows, but no further worker is wanted.
     lane = "/v1/lanes/default%2Fsources"
     limit = {"rate": 1, "burst": 1, "concurrency": 20}
     assert cluster.api.request("POST", f"{lane}/limit", json=limit).ok
@@ -40,7 +40,7 @@ def test_workers_are_wanted_for_what_lanes_allow_and_not_for_the_queue(chaos):
 
     def is_served() -> bool:
         now = stats()
-        # A second one for a moment in which a claim is late, never one for each four that wait.
+        # A late claim may briefly want a second worker, but not one for every four waiting items.
         assert now["watches"]["overdue"] > WATCHES / 2 and now["workers_wanted"] <= 2, now
         return cluster.workers[0].metric("poller_polls_total") >= polled + POLLS
 

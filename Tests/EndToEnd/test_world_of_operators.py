@@ -1,4 +1,4 @@
-"""Relays, receivers, addresses and clients as operators meet them, in front of real processes."""
+"""Tests real processes with mail relays, receivers, addresses and clients that operators meet."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ GREYLISTED = "550 You have been greylisted, try again in 5 minutes"
 
 
 class Receiver:
-    """Answers each request with the same bytes, keeps the events, and leaves the connection as those say."""
+    """Answers each request with the same bytes, and keeps or closes the connection as they say. Stores the events."""
 
     def __init__(self, answer: bytes):
         self._answer = answer
@@ -59,7 +59,7 @@ def bank():
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, bank: Bank):
-    """A cluster whose upstream has two addresses, ::1 and 127.0.0.1, of which the first refuses."""
+    """Starts a cluster whose upstream has two addresses, ::1 and 127.0.0.1, of which the first refuses."""
     port = urlsplit(bank.url).port
     file = tmp_path_factory.mktemp("config") / "poller.yaml"
     file.write_text(f"""
@@ -82,7 +82,7 @@ def has_two_addresses() -> bool:
 
 
 def attempts(cluster: Cluster, source: str, **query) -> list[dict]:
-    """Every attempt of every delivery of a watch."""
+    """Returns every attempt of every delivery of a watch."""
     found = cluster.api.request("GET", "/v1/deliveries", params={"source": source, **query}).json()["data"]
     return [
         attempt
@@ -186,7 +186,7 @@ def test_an_address_that_can_never_be_mailed_is_refused_where_it_is_named(world:
 
 
 def raw(url: str, request: str, body: bytes = b"") -> bytes:
-    """What a server answers until it closes the connection."""
+    """Returns a server's response until it closes the connection."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port), timeout=10) as connection:
         connection.sendall(request.encode() + b"\r\n" + body)
