@@ -110,7 +110,7 @@ def test_kills_at_any_moment_leave_a_whole_file_and_lose_the_last_moment_alone(k
         made = found
     stripe.create_source()
     last = stripe.create_source()
-    # A stop by a signal that can be handled loses nothing.
+    # A normal stop loses nothing.
     assert it.process.terminate() == 0
     assert it.knows(last)
     assert stat.S_IMODE(os.stat(it.file).st_mode) == 0o600

@@ -106,7 +106,7 @@ def test_a_refused_webhook_is_tried_again_with_a_signature_of_its_own(lab, hook)
 
 
 def test_retries_follow_a_schedule_that_can_be_compressed():
-    """Retries after ten, twenty and forty minutes of advanced time. Then Stripe stops and the event stays pending."""
+    """Retries follow after 10, 20 and 40 minutes of sandbox time. Then Stripe stops and the event stays pending."""
     with StripeLab("--webhook-tries", "4", "--webhook-retry-delay", "600", webhook=True) as lab:
         lab.hook.refusals = 4
         source = lab.source()

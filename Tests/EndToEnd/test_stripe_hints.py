@@ -90,7 +90,7 @@ def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: C
     posted.wait_status(source, "chargeable", timeout_s=10)
     assert time.monotonic() - begun < PATIENT_S
     assert outcome(posted, "accepted") >= 1
-    # A charge has no event of its source, only its own.
+    # A charge produces a charge event and no source event.
     posted.sandbox.charge(source)
     posted.wait_status(source, "consumed", timeout_s=10)
     assert types(posted, source) == WHOLE

@@ -58,7 +58,7 @@ def test_the_customer_is_led_to_the_bank_and_charged_once(cluster: Cluster, numb
     assert step["type"] == "follow_link" and step["url"].startswith(f"{PUBLIC}/r/{secure}/continue?grant=")
     news = [event for event in cluster.api.events(source) if event["type"] == "next_step.changed"]
     assert [event["next_step"] for event in news] == [step]
-    # The new source is watched as another attempt, with the shop's metadata.
+    # The new source is watched as another attempt, with the shop's metadata and order.
     other = cluster.wait_status(secure, "pending")
     assert (other["metadata"], other.get("order")) == ({"cart": "7"}, order)
     # The URL works without a cookie, and only unchanged.
