@@ -1,4 +1,4 @@
-"""Fixtures: real processes for every test, their logs printed when it fails."""
+"""Fixtures that start real processes for the tests and print their logs on failure."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ pytest.register_assert_rewrite("harness")
 
 from harness.cluster import Cluster  # noqa: E402
 
-# Everything here is on this machine; a proxy of the surroundings has no business in it.
+# All connections stay on this machine, so a proxy from the environment must not be used.
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
 
 
@@ -23,30 +23,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: needs the machine to itself: it counts its processes, or its time is measured")
 
 
-# What a failed test prints of each process; set by the fixtures below.
+# The functions that return the process logs for a failed test; the fixtures below set them.
 _reports = pytest.StashKey[list[Callable[[], str]]]()
 
 
 @pytest.fixture(scope="session")
 def shared_cluster() -> Iterator[Cluster]:
-    """One cluster for all tests that leave it as they found it."""
+    """One cluster for all tests that leave no lasting change in it."""
     with Cluster() as cluster:
         yield cluster
-        # None of the tests may have made a process give up.
+        # No test may have ended a process of the shared cluster.
         ended = [process.name for process in cluster.processes if not process.running]
         assert not ended, f"ended on their own: {ended}\n{cluster.report()}"
 
 
 @pytest.fixture
 def calm(shared_cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
-    """The shared cluster, for tests that crash nothing."""
+    """The shared cluster, for tests that crash no process."""
     request.node.stash[_reports] = [shared_cluster.report]
     return shared_cluster
 
 
 @pytest.fixture
 def chaos(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
-    """Makes clusters of the test's own, to be killed at will."""
+    """Creates clusters for one test, which may kill their processes."""
     made: list[Cluster] = []
     request.node.stash[_reports] = []
 

@@ -1,1 +1,1 @@
-"""What the end-to-end tests and the demo share: real processes, independent peers, a checker."""
+"""Shared parts of the end-to-end tests and the demo: real processes, independent peers, a checker."""

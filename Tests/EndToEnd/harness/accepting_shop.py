@@ -1,4 +1,4 @@
-"""A shop that accepts whatever it is told, and keeps it."""
+"""A webhook receiver that accepts every request and keeps it."""
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -6,13 +6,13 @@ from threading import Thread
 
 
 class Shop:
-    """Keeps every request as it came and accepts it, or answers as `status` says."""
+    """Records each request unchanged and answers it with `status`."""
 
     def __init__(self):
         self.requests: list[tuple[dict, bytes]] = []
-        # What was asked for, in the order in which it came.
+        # The request paths, in order of arrival.
         self.paths: list[str] = []
-        # What it answers, such as 503 while it is down.
+        # The answer's status code, such as 503 to simulate an outage.
         self.status = 204
         shop = self
 
@@ -34,7 +34,7 @@ class Shop:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        # Thousands may be told at once.
+        # Thousands of connections may arrive at once.
         self.server.socket.listen(1024)
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
         self.url = f"{self.origin}/hook"

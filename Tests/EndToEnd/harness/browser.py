@@ -16,12 +16,12 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium() -> str | None:
-    """Where the browser is, if there is one."""
+    """Returns the path of an installed Chromium, or `None`."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Browser:
-    """One headless browser with one page; everything it complains about is kept."""
+    """A headless browser with one page; collects errors, security reports and request URLs."""
 
     def __init__(self, logs: Path):
         self._folder = tempfile.TemporaryDirectory(prefix="poller-browser-")
@@ -89,7 +89,7 @@ class Browser:
                    features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def width(self, width: int) -> None:
-        """As wide as a phone, or as a window."""
+        """Sets the viewport's width in pixels."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=640,
                    deviceScaleFactor=1, mobile=False)
 
@@ -100,12 +100,12 @@ class Browser:
         self._call("Page.navigate", url=url)
 
     def evaluate(self, expression: str):
-        """A value of the page, by the debugger: works with scripts switched off, too."""
+        """Evaluates an expression in the page through the debugger, which works even if page scripts are disabled."""
         return self._call("Runtime.evaluate", expression=expression,
                           returnByValue=True)["result"].get("value")
 
     def press(self, selector: str, number: int = 0) -> None:
-        """Presses a button as somebody does who looks at the page: some things only they may do."""
+        """Clicks a button as a user gesture in a focused window, which some browser APIs require."""
         self._call("Emulation.setFocusEmulationEnabled", enabled=True)
         element = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
         self._call("Runtime.evaluate", expression=f"{element}.click()", userGesture=True)
@@ -118,7 +118,7 @@ class Browser:
 
     @property
     def text(self) -> str:
-        # Between two pages there is no body.
+        # During a navigation the document has no body.
         return self.evaluate("document.body?.innerText ?? ''")
 
     @property

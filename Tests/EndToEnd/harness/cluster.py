@@ -1,4 +1,4 @@
-"""The whole system as real processes, with its peers around it."""
+"""The whole system as real processes, together with its peers."""
 
 import base64
 import os
@@ -22,11 +22,11 @@ from .stream_client import StreamClient
 from .waiting import wait_until
 from .webhook_sink import WebhookSink
 
-# A fixed secret of 32 bytes, so that sinks can verify from the first delivery on.
+# A fixed secret of 32 bytes, so sinks can verify signatures from the first delivery.
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"end-to-end-tests-use-this-secret").decode()
 
-# Short, so that a test sees a lease end without waiting for it long; still one second more than the
-# longest poll, as the configuration demands.
+# Short, so that tests need not wait long for a lease to expire. The configuration requires the lease to exceed the
+# poll timeout by at least one second.
 LEASE_S = 3
 POLL_TIMEOUT_S = 2
 
@@ -34,7 +34,7 @@ LISTENING = r"^pollerd {} listening on (https?://\S+)$"
 
 
 def program(name: str) -> str:
-    """A program under test: from POLLER_BIN_DIR, else from the debug build."""
+    """Returns the path of a program under test, from POLLER_BIN_DIR or the debug build."""
     root = Path(__file__).resolve().parents[3]
     path = Path(os.environ.get("POLLER_BIN_DIR", root / ".build/debug")) / name
     assert path.exists(), f"{path} is missing: run `swift build`, or let `ops/test` do it"
@@ -42,7 +42,7 @@ def program(name: str) -> str:
 
 
 def previous_programs() -> Path | None:
-    """Where a former release's programs are: POLLER_PREVIOUS_BIN_DIR, when it says so."""
+    """Returns the folder of a previous release's programs (POLLER_PREVIOUS_BIN_DIR), or `None`."""
     folder = os.environ.get("POLLER_PREVIOUS_BIN_DIR")
     if not folder:
         return None
@@ -51,10 +51,10 @@ def previous_programs() -> Path | None:
 
 
 class Role(Process):
-    """One `pollerd` process and where it listens."""
+    """A `pollerd` process and the addresses it listens on."""
 
     def address(self, listener: str) -> str:
-        """The URL of `api`, `gateway` or `admin`, of the present start."""
+        """Returns the URL of `api`, `gateway` or `admin` since the latest start."""
         return self.line(LISTENING.format(listener)).group(1)
 
     def wait_ready(self, timeout_s: float = 20) -> "Role":
@@ -65,7 +65,7 @@ class Role(Process):
         return requests.get(self.address("admin") + path, timeout=5)
 
     def metric(self, name: str) -> float:
-        """The sum of a metric over all its labels; 0 while it has not been written."""
+        """Returns the sum of a metric over all its labels, or 0 if it was never written."""
         total = 0.0
         for line in self.admin("/metrics").text.splitlines():
             if line.startswith(name) and line[len(name) : len(name) + 1] in ("{", " "):
@@ -73,7 +73,7 @@ class Role(Process):
         return total
 
 
-# The ways Redis is run, by name.
+# The supported Redis topologies, by name.
 STORES = {
     "standalone": RedisServer,
     "sentinel": RedisSentinel,
@@ -84,9 +84,9 @@ STORES = {
 
 
 class Cluster:
-    """Redis, the sandbox, `pollerd api`, `worker` × n, `notifier`, and every channel's listener.
+    """Redis, the sandbox, `pollerd api`, `worker` × n, `notifier`, and a listener for every channel.
 
-    Everything is a process of its own on a free loopback port; logs are in `logs`.
+    Each part is a process on a free loopback port. Logs are in `logs`.
     """
 
     def __init__(
@@ -112,9 +112,9 @@ class Cluster:
         self._sizes = (workers, notifiers, apis)
         self._store = store
         self._fsync = fsync
-        # Where the programs of a former release are: it makes the store, and every second process is of it.
+        # The programs of a previous release. That release creates the store and runs every second process.
         self.previous = previous
-        # Of a single server alone, such as what fakes its clock.
+        # Options for a single server only, such as the environment that fakes its clock.
         self._redis_options = {"env": redis_env} if redis_env else {}
         self._data = root / "redis"
 
@@ -160,7 +160,7 @@ class Cluster:
             "POLLER_ALLOW_CIDRS": "127.0.0.0/8",
             "POLLER_LEASE": f"{LEASE_S}s",
             "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s",
-            # The limit Stripe imposes is not what these tests are about; it would only slow them.
+            # These tests do not cover Stripe's rate limit, which would only slow them down.
             "POLLER_LANE_RATE": "500",
             "POLLER_LANE_BURST": "100",
             "POLLER_LANE_CONCURRENCY": "200",
@@ -170,13 +170,13 @@ class Cluster:
         workers, notifiers, apis = self._sizes
         self.api_process = self.role("api", "api").start()
         if self.previous:
-            # A store of the newest form is none that the former program would touch.
+            # The previous release must create the store, because it refuses a store in a newer format.
             self.api_process.wait_ready()
         self.apis = [self.api_process]
         self.apis += [self.role(f"api{n}", "api").start() for n in range(2, apis + 1)]
         self.workers = [self.role(f"worker{n}", "worker").start() for n in range(1, workers + 1)]
         self.notifiers = [
-            # A fixed port: a client that lost its connection finds the gateway where it was.
+            # A fixed port, so that a client that lost its connection can reconnect after a restart.
             self.role(
                 f"notifier{n}", "notifier", {"POLLER_GATEWAY_BIND": f"127.0.0.1:{free_port()}"}
             ).start()
@@ -190,38 +190,38 @@ class Cluster:
             self.stream = self._peer(StreamClient(self.gateway()))
 
     def role(self, name: str, role: str, env: dict[str, str] | None = None) -> Role:
-        """Another `pollerd` of this cluster; the caller starts it."""
+        """Adds a `pollerd` process to this cluster. The caller starts it."""
         env = self.env | (env or {})
         made = self._add(Role(name, [program("pollerd"), role], self.logs, env))
-        # The first of each role, and every second one after it.
+        # The previous release runs the first process of each role and every second one after it.
         if self.previous and sum(p.command[1:] == [role] for p in self.processes) % 2:
             self.change_release(made)
         return made
 
     def change_release(self, role: Role) -> None:
-        """Of the other release from its next start on: the former one, or that under test."""
+        """Switches a process to the other release from its next start."""
         former = str(self.previous / "pollerd")
         role.command[0] = program("pollerd") if role.command[0] == former else former
 
     def fsck(self) -> subprocess.CompletedProcess:
-        """`pollerd fsck` on this store; exit status 1 when something is not in its place."""
+        """Runs `pollerd fsck` on this store. It exits with status 1 if it finds an inconsistency."""
         return subprocess.run(
             [program("pollerd"), "fsck"], env=self.env, capture_output=True, text=True, timeout=120
         )
 
     def busy_partitions(self) -> list[str]:
-        """The partitions that have recorded something, the fullest first."""
+        """Returns the partitions with recorded events, the one with the most events first."""
         with self.redis.client() as client:
             total = int(client.hget("poller:layout", "partitions"))
             sizes = {str(p): client.xlen(f"poller:e{{{p}}}") for p in range(total)}
         return sorted((p for p, size in sizes.items() if size), key=lambda p: -sizes[p])
 
     def busy_master(self) -> RedisServer:
-        """In a Redis Cluster, the master of the fullest partition."""
+        """Returns the Redis Cluster master that stores the fullest partition."""
         return self.redis.master_of(self.busy_partitions()[0])
 
     def gateway(self) -> str:
-        """The live gateway's URL; the role that prints it has it."""
+        """Returns the live gateway's URL from the process that printed it."""
         for role in [*self.notifiers, self.api_process]:
             if "pollerd gateway listening" in role.stdout():
                 return role.address("gateway")
@@ -237,18 +237,19 @@ class Cluster:
 
     @property
     def notify(self) -> list[str]:
-        """The endpoints of a watch that is to be told about on every channel.
+        """The endpoints of a watch that is delivered on every channel.
 
-        No mail names its source, so each source has a customer of its own: `enqueue` puts its id for SOURCE.
+        A mail does not contain its source, so each source gets its own recipient: `enqueue` replaces SOURCE with
+        the source's ID.
         """
         return [self.webhook.url, "mailto:customer+SOURCE@example.com"]
 
     def notify_of(self, source: str) -> list[str]:
-        """`notify` for this source."""
+        """Returns `notify` with the ID of this source."""
         return [url.replace("SOURCE", source) for url in self.notify]
 
     def enqueue(self, source: str, **fields) -> dict:
-        """Enqueues a source with all endpoints and an eager policy; must be accepted."""
+        """Enqueues a source with all endpoints and the `interactive` policy; fails unless it is accepted."""
         fields = {"policy": "interactive", "notify": self.notify} | fields
         fields["notify"] = [url.replace("SOURCE", source) for url in fields["notify"]]
         response = self.api.enqueue(source, **fields)
@@ -263,7 +264,7 @@ class Cluster:
         return wait_until(look, timeout_s, f"{source} is {status}")
 
     def wait_delivered(self, sources: list[str], timeout_s: float = 30, mail: bool = True) -> None:
-        """Waits until the endpoints have got the last event each is told of each source."""
+        """Waits until each endpoint has received the last event it subscribes to, for every source."""
         webhook, mailed = set(), set()
         for source in sources:
             events = self.api.events(source)
@@ -277,7 +278,7 @@ class Cluster:
         wait_until(all_there, timeout_s, f"the last events of {len(sources)} sources delivered")
 
     def channels(self) -> dict[str, object]:
-        """Every listener by the name of its channel."""
+        """Returns every listener by the name of its channel."""
         found = {"webhook": self.webhook, "email": self.mail}
         if self._listen:
             found |= {"websocket": self.stream, "redis": self.pubsub}
@@ -286,10 +287,10 @@ class Cluster:
     def verify(
         self, sources: list[str], doubles: tuple[str, ...] = (), gaps: tuple[str, ...] = ()
     ) -> None:
-        """Waits for the deliveries and compares what happened, was recorded and was delivered.
+        """Waits for the deliveries, then compares the sandbox's history, the recorded events and the deliveries.
 
-        Every event once, in order and under the same id on every channel; `doubles` and `gaps`
-        name the channels on which a crash may repeat or lose one.
+        Each event must arrive once, in order, with the same ID on every channel. A crash may repeat an event on the
+        channels in `doubles` and lose one on the channels in `gaps`.
         """
         self.wait_delivered(sources)
         history = self.history({source: self.api.events(source) for source in sources})
@@ -300,15 +301,16 @@ class Cluster:
         history.verdict()
 
     def history(self, recorded: dict[str, list[dict]]) -> HistoryChecker:
-        """A checker of what was recorded against what happened at the sandbox."""
+        """Returns a checker of recorded events against the sandbox's history."""
         return HistoryChecker(self.sandbox.history(), recorded)
 
     def report(self) -> str:
-        """What every process said last, for a failed test."""
+        """Returns the last log lines of every process, for a failed test."""
         return "\n".join(process.tail() for process in self.processes)
 
     def close(self) -> None:
-        # All at once: each may take its time, and longer where its store cannot be reached.
+        # All processes are asked to end at once, because each may need time, especially if its store is
+        # unreachable.
         for process in self.processes:
             process.ask_to_end()
         for peer in reversed(self._peers):

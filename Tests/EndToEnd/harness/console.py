@@ -1,4 +1,4 @@
-"""The console in a real browser: a person with a mouse, a keyboard and a key."""
+"""The console in a real browser, operated like a person does: with mouse, keyboard and access key."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,12 @@ from .browser import Browser
 from .waiting import wait_until
 
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
-# Everything that is in the page's own words and that a person can act on.
+# The visible buttons and button links of the page's main part.
 BUTTONS = "[...document.querySelectorAll('#main button, #main a.button')].filter((one) => one.checkVisibility())"
 
 
 class Console:
-    """One browser that looks at the console of one server."""
+    """A browser that shows the console of one server."""
 
     def __init__(self, url: str, logs: Path, key: str | None = None):
         self.url = url
@@ -30,7 +30,7 @@ class Console:
                            deviceScaleFactor=1, mobile=False)
 
     def js(self, expression: str):
-        """The value of an expression in the page; a promise's when it is one."""
+        """Returns the value of an expression in the page, after a promise has resolved."""
         answer = self.browser._call("Runtime.evaluate", expression=expression, returnByValue=True,
                                     awaitPromise=True, userGesture=True)
         assert "exceptionDetails" not in answer, json.dumps(answer["exceptionDetails"])[:800]
@@ -40,8 +40,8 @@ class Console:
         return wait_until(true, timeout_s, what)
 
     def open(self, fragment: str = "#/") -> "Console":
-        """Goes to a page of the console and waits until it is there."""
-        # Another document, so that no page of before is taken for this one.
+        """Opens a page of the console and waits until it is drawn."""
+        # A blank document in between prevents the previous page from being mistaken for the new one.
         self.browser.open("about:blank")
         self.wait(lambda: self.js("location.href") == "about:blank", "the page before is gone")
         self.browser.open(f"{self.url}/{fragment}")
@@ -58,7 +58,7 @@ class Console:
 
     @property
     def whole(self) -> str:
-        """Everything that can be read, dialogs and notices too."""
+        """All text that the page shows, including dialogs and notices."""
         return self.js("document.body?.innerText ?? ''")
 
     @property
@@ -66,14 +66,14 @@ class Console:
         return self.js("location.hash")
 
     def says(self, text: str, timeout_s: float = 15) -> None:
-        """Waits until a text stands in the page, in a dialog or in a notice."""
+        """Waits until a text appears in the page, a dialog or a notice."""
         try:
             self.wait(lambda: text in self.whole, text, timeout_s)
         except AssertionError as error:
             raise AssertionError(f"the page does not say {text!r}:\n{self.whole}") from error
 
     def click(self, text: str, within: str = "#main", number: int = 0) -> None:
-        """Clicks the button or link with a text; waits until there is one."""
+        """Waits for a button or link with this text, then clicks it."""
         found = (f"[...document.querySelectorAll({json.dumps(within + ' :is(button, a, summary)')})]"
                  f".filter((one) => !one.disabled && one.innerText.trim() === {json.dumps(text)})[{number}]")
         self.wait(lambda: self.js(f"Boolean({found})"), f"there is {text!r} to click")
@@ -87,11 +87,11 @@ class Console:
             self.js(f"{field}.value = {json.dumps(value)}")
 
     def answer(self, text: str) -> None:
-        """Presses the button of the open dialog."""
+        """Clicks a button of the open dialog."""
         self.click(text, within="dialog")
 
     def press(self, *keys: str) -> None:
-        """Presses keys, as the keyboard sends them."""
+        """Sends key presses to the page."""
         codes = {"Enter": 13, "Escape": 27, "Tab": 9}
         for key in keys:
             text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
@@ -103,12 +103,15 @@ class Console:
         return self.js(f"{BUTTONS}.map((one) => one.innerText.trim())")
 
     def serious(self) -> list[str]:
-        """What axe-core finds that is serious or worse, each with where it is: all rules in light, the contrast in dark too."""
+        """Returns axe-core's serious and critical violations with their elements.
+
+        All rules are checked in the light scheme, only the contrast also in the dark one.
+        """
         self.js(AXE + "; undefined")
         found = self._violations("{resultTypes: ['violations']}")
         self.browser.dark(True)
         try:
-            # Nothing but the colours differs.
+            # Only the colours differ between the schemes.
             found += self._violations("{resultTypes: ['violations'], runOnly: ['color-contrast']}")
         finally:
             self.browser.dark(False)
@@ -119,7 +122,7 @@ class Console:
                                   "told.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html)])))"))
 
     def overflow(self) -> int:
-        """How many pixels the page is wider than what shows it."""
+        """Returns the number of pixels by which the page is wider than its viewport."""
         return self.js("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A shop with payments and receivers of all sorts, for the console to show."""
+"""A shop with payments and endpoints in many states, for the console to show."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +12,10 @@ EVIL = "<img src=x onerror='window.hit=1'><script>window.hit=1</script>"
 
 
 class Receivers:
-    """Receivers of webhooks by their path: `/ok` takes everything, `/bad` refuses with a page, `/gone` wants no more."""
+    """Webhook receivers by path.
+
+    `/ok` accepts, `/bad` refuses with an HTML page, `/down` is unavailable, and `/gone` answers 410.
+    """
 
     ANSWERS = {"/ok": 200, "/bad": 400, "/down": 503, "/gone": 410}
 
@@ -31,14 +34,14 @@ class Receivers:
                 self.wfile.write(body)
 
             def do_GET(self) -> None:
-                """A bank that says nothing that can be understood."""
+                """Answers with HTML that is no payment status, as a broken bank does."""
                 self.send_response(200)
                 self.send_header("content-length", str(len(EVIL)))
                 self.end_headers()
                 self.wfile.write(EVIL.encode())
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing."""
+                """Suppresses the request log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -50,7 +53,7 @@ class Receivers:
 
 
 class Shop:
-    """What a shop sells, and who is told of it."""
+    """The shop's payments and endpoints."""
 
     def __init__(self, cluster: Cluster, key: str | None = None, receivers: Receivers | None = None):
         self.cluster = cluster
@@ -73,7 +76,7 @@ class Shop:
         return made["id"]
 
     def watches(self, order: str, amount: int = 1099, **fields) -> str:
-        """A new iDEAL payment of an order, watched and seen once."""
+        """Creates and watches an iDEAL payment for an order, and waits for its first poll."""
         source = self.cluster.sandbox.create_source("ideal", amount)
         fields = {"policy": "interactive", "metadata": {"customer": "Jane Doe"}, "notify": ["mailto:jane@example.com"]} | fields
         self.call("POST", "/v1/watches", source=source, order=order, **fields)
@@ -89,7 +92,7 @@ class Shop:
         return wait_until(look, timeout_s, f"{source} is as it is to be", pause_s=0.1)
 
     def pays(self, order: str, amount: int) -> str:
-        """A payment from its beginning to the money."""
+        """Takes a payment from its creation until it is paid."""
         source = self.watches(order, amount)
         self.cluster.sandbox.authorise(source)
         self.until(source, lambda watch: watch["status"] == "chargeable")
@@ -98,7 +101,7 @@ class Shop:
         return source
 
     def quarantines(self, order: str) -> str:
-        """A payment that the upstream tells nothing of that can be understood, five times."""
+        """Returns a payment that is in quarantine after five unreadable upstream responses."""
         source = self.watches(order, 3300)
         fault = self.cluster.sandbox.fault("html", f"/v1/sources/{source}")
         self._gives_up(source)
@@ -106,7 +109,7 @@ class Shop:
         return source
 
     def _gives_up(self, source: str, query: str = "") -> None:
-        """Has a payment looked at until nobody looks any more."""
+        """Polls a payment repeatedly until it is in quarantine."""
 
         def look() -> bool:
             watch = self.call("GET", f"/v1/watches/{source}{query}")
@@ -117,7 +120,7 @@ class Shop:
         wait_until(look, 60, f"{source} is in quarantine", pause_s=0.3)
 
     def sells(self) -> None:
-        """Some of everything."""
+        """Creates payments and endpoints in every state."""
         self.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
         self.endpoint("gone", "/gone", types=["payment.paid"])
         self.paid = self.pays("PAID-1", 4500)

@@ -1,4 +1,4 @@
-"""docker-compose.yml, what may be laid over it, and ops/Dockerfile, as Docker reads them."""
+"""Parses docker-compose.yml, its Stripe overlay and ops/Dockerfile as Docker does."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ PROGRAMS = ("pollerd", "pollerctl", "stripe-sandbox")
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile's instructions with continued lines joined."""
+    """Returns the Dockerfile's instructions with continued lines joined."""
     text = (ROOT / "ops/Dockerfile").read_text()
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
@@ -27,7 +27,7 @@ def of(name: str) -> list[str]:
 
 
 def expand(value, env: dict[str, str] | None = None) -> str:
-    """`${NAME:-default}` as Compose writes it, and `$$` for a dollar."""
+    """Expands `${NAME:-default}` as Compose does, and `$$` to a dollar sign."""
     text = re.sub(
         r"(?<!\$)\$\{([A-Z_]+)(?::?[-?]([^}]*))?\}",
         lambda found: (env or {}).get(found[1]) or found[2] or "",

@@ -1,14 +1,14 @@
-"""A way to Redis on which commands arrive and answers get lost."""
+"""A proxy before Redis that passes commands on and can lose their answers."""
 
 import socket
 import threading
 
 
 class DeafWay:
-    """Passes bytes on both ways until it is told to lose the answers of some commands.
+    """Forwards bytes in both directions and loses the answers to chosen commands.
 
-    The connection ends where an answer should have been, as it does when a middlebox or a failover cuts
-    it: the command was executed, and whoever sent it cannot know.
+    The connection closes when the answer should arrive, as it does when a middlebox or a failover cuts it. The
+    command was executed, but the client cannot know that.
     """
 
     def __init__(self, host: str, port: int):
@@ -22,7 +22,7 @@ class DeafWay:
         self._start(self._accept)
 
     def lose(self, word: bytes, count: int) -> None:
-        """The answers to the next `count` pieces sent in which a word stands get lost."""
+        """Loses the answers to the next `count` chunks that contain `word`."""
         with self._lock:
             self._word, self._left = word, count
 
@@ -57,7 +57,7 @@ class DeafWay:
                 if is_there and self._is_to_be_lost(piece):
                     deaf.set()
                 elif not is_there and deaf.is_set():
-                    # It has been executed; now the way is gone.
+                    # The command was executed; the connection closes before its answer.
                     break
                 target.sendall(piece)
         except OSError:

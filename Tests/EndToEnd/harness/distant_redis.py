@@ -1,4 +1,4 @@
-"""Redis behind a network of the test's own."""
+"""Redis behind network proxies that a test controls."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from .way import Island, Way
 
 
 class DistantRedis(RedisServer):
-    """One server, which processes reach on a way that may be slow, stalled or cut; the test itself has its own."""
+    """One server that processes reach through a slow, stalled or cut proxy; the test connects directly."""
 
     def __init__(self, logs: Path, data: Path, **options):
         super().__init__(logs, data, **options)
@@ -30,7 +30,7 @@ class DistantRedis(RedisServer):
 
 
 class DividedSentinel(RedisSentinel):
-    """Servers and sentinels with a way before each, which everybody takes, so that a part can be cut off."""
+    """Servers and sentinels, each behind a proxy that every client uses, so that some can be partitioned off."""
 
     def __init__(self, logs: Path, data: Path, **options):
         self.island = Island()
@@ -46,7 +46,7 @@ class DividedSentinel(RedisSentinel):
         return way.port
 
     def cut_off(self, master: RedisServer, company: list[Process]) -> None:
-        """A master and some of who use it, from its replicas, all sentinels and everybody else."""
+        """Separates a master and some of its clients from its replicas, all sentinels and every other client."""
         self.island.cut_off([master, *company])
 
     def join(self) -> None:

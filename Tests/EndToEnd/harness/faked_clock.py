@@ -1,4 +1,4 @@
-"""A clock of a server that a test sets forward and back while the server runs."""
+"""A server's wall clock, which a test sets forward and back while the server runs."""
 
 import mmap
 import struct
@@ -8,7 +8,7 @@ from .preloaded import preloaded
 
 
 class FakedClock:
-    """What the server calls the time; its timers go by the monotonic clock, which stays true."""
+    """Shifts the server's wall clock. Its timers use the monotonic clock, which stays correct."""
 
     def __init__(self, folder: Path):
         self.env = preloaded(Path(__file__).with_suffix(".c"), folder)
@@ -19,5 +19,5 @@ class FakedClock:
         self.env["FAKED_CLOCK_FILE"] = str(file)
 
     def set(self, seconds: int) -> None:
-        """Makes the clock this much fast, or (negative) slow."""
+        """Shifts the clock by `seconds`; a negative number sets it back."""
         self._offset[:8] = struct.pack("q", seconds)

@@ -1,4 +1,4 @@
-"""A disk that has no room left for a server's append-only file while a test says so."""
+"""A simulated full disk, which fails writes to a server's append-only file."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from .preloaded import preloaded
 
 
 class FullDisk:
-    """The disk of a Redis; all that is written beside its append-only file has room."""
+    """The disk of a Redis server. Only writes to the append-only file fail while it is full."""
 
     def __init__(self, folder: Path):
         self._mark = folder / "full"

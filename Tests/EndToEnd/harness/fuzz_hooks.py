@@ -1,6 +1,6 @@
-"""What the fuzzer must know of this API; schemathesis loads it by SCHEMATHESIS_HOOKS.
+"""Hooks that adapt the fuzzer to this API; schemathesis loads them through SCHEMATHESIS_HOOKS.
 
-FUZZ_KNOWN is a JSON object of ids that are there, by the name of the path's parameter.
+FUZZ_KNOWN is a JSON object that maps the name of a path parameter to an ID that exists.
 """
 
 import json
@@ -15,11 +15,11 @@ KNOWN = json.loads(os.environ["FUZZ_KNOWN"])
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Waits are short, and every second request that is right is about something that is there."""
+    """Shortens waits and makes half of the valid requests refer to existing objects."""
     query, path = case.query or {}, case.path_parameters or {}
     if re.fullmatch(r"\d+(ms|s|m|h|d)", str(query.get("wait", ""))):
         query["wait"] = "1ms"
-    # A head of more than 16 KiB never reaches the API: whoever reads HTTP answers it, without a body.
+    # The HTTP server rejects a request head of more than 16 KiB without a body, so the API never receives it.
     for name, value in query.items():
         if isinstance(value, str) and len(quote(value)) > 8000:
             query[name] = value[:2200]
@@ -28,6 +28,6 @@ def before_call(context, case, kwargs):
     for name in KNOWN.keys() & path.keys():
         if len(str(path[name])) % 2:
             path[name] = KNOWN[name]
-            # They are of the default account and of the kind their id tells.
+            # The known IDs belong to the default account, and their prefix determines the kind.
             query.pop("account", None)
             query.pop("kind", None)

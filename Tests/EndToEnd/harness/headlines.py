@@ -1,14 +1,14 @@
-"""What each headline for payers claims about their money, in every language.
+"""The statement about the payer's money in each headline for payers, in every language.
 
-The list is written independently of the keys of the product, so that it detects a headline in the wrong place or
-in the wrong language. `#` stands for an amount or a time.
+The list is written independently of the product's keys, so that it detects a headline in the wrong place or in the
+wrong language. `#` stands for an amount or a time.
 """
 
 import re
 
 LANGUAGES = ("en", "de", "fr", "nl", "es", "it", "pl", "pt", "zh")
 
-# What is claimed, and the headlines that claim it, in the order of LANGUAGES.
+# The payment states that a headline may state, and its texts in the order of LANGUAGES.
 _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("", (
         "Confirming your payment", "Ihre Zahlung wird bestätigt", "Confirmation de votre paiement",
@@ -77,7 +77,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Payment received", "Zahlung eingegangen", "Paiement reçu", "Betaling ontvangen", "Pago recibido",
         "Pagamento ricevuto", "Płatność wpłynęła", "Pagamento recebido", "已收到付款",
     )),
-    # Of a way to pay that is kept for later, which is all that was agreed to.
+    # For a payment method that is saved for later use.
     ("authorised", (
         "Payment method saved", "Zahlungsart gespeichert", "Moyen de paiement enregistré", "Betaalmethode opgeslagen",
         "Medio de pago guardado", "Metodo di pagamento salvato", "Metoda płatności zapisana",
@@ -112,7 +112,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Su banco le pide que confirme", "La sua banca le chiede di confermare", "Bank prosi o potwierdzenie",
         "O seu banco pede a sua confirmação", "您的银行需要您确认付款",
     )),
-    # Of the payer, who went back, as of the shop.
+    # For a payment that the payer abandoned, or that the shop cancelled.
     ("cancelled failed", (
         "Payment cancelled", "Zahlung abgebrochen", "Paiement annulé", "Betaling geannuleerd", "Pago cancelado",
         "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado", "付款已取消",
@@ -138,7 +138,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
         "Zwrócono #", "Reembolso de #", "已退款 #",
     )),
-    # Of a refund that has not succeeded: they say nothing of what became of the payment.
+    # For a refund that has not succeeded; these headlines state nothing about the payment.
     ("", (
         "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",
         "Votre remboursement de # est en cours de traitement", "Uw terugbetaling van # wordt verwerkt",
@@ -198,7 +198,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     )),
 ]
 
-# That nothing was taken.
+# Statements that nothing was charged.
 _DENIALS = {
     "en": r"you have not been charged",
     "de": r"es wurde nichts abgebucht",
@@ -228,18 +228,18 @@ _JUDGED = {language: _judged(language) for language in LANGUAGES}
 
 
 def claims_of(title: str, language: str) -> frozenset[str]:
-    """The words of which a headline claims one; empty when it says nothing of the money."""
+    """Returns the payment states that a headline may state; empty if it states nothing about the money."""
     claims = [claims for pattern, claims in _JUDGED[language] if pattern.match(title)]
     assert claims, f"nobody has judged what {title!r} claims in {language}"
     return frozenset().union(*claims)
 
 
 def denies(text: str, language: str) -> bool:
-    """Whether it says that nothing was taken."""
+    """Returns whether the text states that nothing was charged."""
     return re.search(_DENIALS[language], text, re.IGNORECASE) is not None
 
 
 def sums_in(text: str) -> frozenset[int]:
-    """The sums that are named, in the smallest unit of currencies with two decimals."""
+    """Returns the amounts in a text, in the smallest unit of currencies with two decimals."""
     found = [first or second for first, second in _SUM.findall(text)]
     return frozenset(int(re.sub(r"\D", "", number)) for number in found)

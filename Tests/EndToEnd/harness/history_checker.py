@@ -1,7 +1,7 @@
-"""Compares what really happened with what was recorded and what was delivered.
+"""Compares the upstream's history with the recorded and the delivered events.
 
-Independent of the system under test: it reads the sandbox's history, the recorded events and the
-receipts of each channel, and knows only what Guarantees.md promises.
+Independent of the system under test: it reads the sandbox's history, the recorded events and each channel's
+receipts. It knows only the promises of Guarantees.md.
 """
 
 from bisect import bisect_right
@@ -12,20 +12,21 @@ from .receipts import Receipts
 
 
 def is_beside(event: dict) -> bool:
-    """Whether it tells of the money, the order or the next step, and repeats the status that was told."""
+    """Returns whether an event is about the payment, order or next step, so that it repeats the last status."""
     return event["type"].startswith(("payment.", "refund.", "order.", "mandate.")) or event["type"] == "next_step.changed"
 
 
-# What a customer is written to about whenever it becomes the payment's word.
+# Payment states for which the customer always gets a mail.
 MAILED = {"partially_paid", "expired", "cancelled", "refunded", "partially_refunded"}
-# Steps that need no page of the shop's, and can be done later.
+# Next steps that the customer can do later, without a page of the shop.
 MAILED_STEPS = {"transfer", "pay_voucher", "verify_microdeposits", "await_debit"}
 
 
 def is_mailed(event: dict) -> bool:
-    """Whether a customer is told by mail: of the money, and of what they are to do by themselves.
+    """Returns whether the customer gets a mail: about the money, or about a next step outside the shop.
 
-    An event that knows of no payment is told by its status: what is final, authorised, or to be tried again.
+    An event without a payment is judged by its status: it is mailed if it is final, authorised or needs another
+    attempt.
     """
     if event["type"] == "mandate.notification":
         return True
@@ -34,7 +35,7 @@ def is_mailed(event: dict) -> bool:
         step = (event.get("next_step") or {}).get("type")
         waits = state == "awaiting_customer" or (state == "processing" and step == "await_debit")
         asked = waits and step in MAILED_STEPS
-        # Where money has to go back to an account that nobody knows, nothing else is written.
+        # If a refund needs the customer's account number, only that request is mailed.
         if step == "give_refund_account":
             return event["type"] == "next_step.changed"
         if event["type"].startswith("refund."):
@@ -57,7 +58,7 @@ def is_mailed(event: dict) -> bool:
         return True
     if event["type"].startswith("charge."):
         return event["type"] == "charge.failed" or is_end
-    # The same status again is about something beside it; a refused charge was told as such.
+    # An event that repeats the status is about another detail. A failed charge has its own event.
     if status in ("chargeable", "requires_capture"):
         return status != previous and charge != "failed"
     if status == "requires_payment_method":
@@ -68,29 +69,30 @@ def is_mailed(event: dict) -> bool:
 
 
 def polled_ms(event: dict) -> float:
-    """When the poll began that saw it, by the store's clock."""
+    """Returns the start of the poll that observed an event, in ms by the store's clock."""
     return datetime.fromisoformat(event["observed"]["polled_at"]).timestamp() * 1000
 
 
 class HistoryChecker:
-    """Collects every violation instead of stopping at the first: a chaos run is expensive.
+    """Collects every violation instead of stopping at the first, because a chaos run is expensive.
 
-    happened: each source's statuses as they were at the sandbox, oldest first.
-    recorded: each source's events in the order of their recording.
-    lineages: Redis may have lost acknowledged writes in a failover. Then events may be recorded
-        again from an earlier `seq` on: what counts as the record is the last of each `seq`; what
-        was dropped must have been true all the same. Otherwise everything is strict.
-    seen_within_ms: an event's status must have been the source's at some moment from the start of
-        its poll to so long after; nil where the sandbox's clock was moved.
-    two_masters: for a while two took writes, and nobody waited for replicas: both tell what both have, each in its time.
-    noticed_within_ms: a status that lasted longer than this must be on record by then; a minute later where
-        polls of the source were refused meanwhile (`refused`, its source and instants in ms), which is the
-        longest that a watch backs off.
+      happened: each source's statuses as they were at the sandbox, oldest first.
+      recorded: each source's events in the order of their recording.
+      lineages: Redis may have lost acknowledged writes in a failover. Then events may be recorded
+        again from an earlier `seq`. The last event of each `seq` is the record, but a dropped event
+        must have been true too. Otherwise all checks are strict.
+      seen_within_ms: the source must have had an event's status at some moment between the start of
+        its poll and this much later; `None` if the sandbox's clock was moved.
+      two_masters: for a while two masters accepted writes without waiting for replicas. Both deliver
+        the events that they share, each at its own time.
+      noticed_within_ms: a status that lasted longer than this must be recorded by then. If polls of
+        the source were refused meanwhile, a minute is added, which is the longest backoff of a watch.
+      refused: the times in ms at which polls of a source were refused.
 
     `counts` has the violations by kind: `lost`, `doubled`, `disordered` and `false`.
     """
 
-    # The clocks of the sandbox and of Redis are the machine's, each rounded to a millisecond.
+    # The sandbox and Redis use the machine's clock, each rounded to a millisecond.
     ROUNDING_MS = 5
     BACKED_OFF_MS = 60_000
 
@@ -105,15 +107,15 @@ class HistoryChecker:
         refused: dict[str, list[float]] | None = None,
     ):
         self.violations: list[str] = []
-        # What lasted long and is not on record: its source, and from when to when.
+        # Long-lasting statuses that were not recorded: source, start and end in ms.
         self.late: list[tuple[str, float, float]] = []
         self.counts: Counter = Counter()
-        # Events that a failover lost and that were recorded anew, or otherwise, later.
+        # The number of events that a failover lost and that were recorded again later, possibly with other content.
         self.rewound = 0
-        # Of those, told to somebody before anybody could read them from the store.
+        # Lost events that were delivered before any reader found them in the store.
         self._glimpsed: set[str] = set()
         self._statuses = {s: {c["status"] for c in changes} for s, changes in happened.items()}
-        # From each matched change to its poll.
+        # The time from each matched change to its poll.
         self.noticed_ms: list[float] = []
         self._lineages = lineages
         self._two_masters = two_masters
@@ -133,15 +135,15 @@ class HistoryChecker:
         self.counts[kind] += count
 
     def _present(self, source: str, events: list[dict], changes: list[dict]) -> list[dict]:
-        """What is left after every rewind; an event with a lower `seq` begins the new lineage."""
+        """Returns the events that remain after every rewind; a lower `seq` starts a new lineage."""
         present: list[dict] = []
         statuses = {change["status"] for change in changes}
         for event in events:
             while present and present[-1]["seq"] >= event["seq"]:
                 dropped = present.pop()
-                # The same event read twice, from the outbox and from the log, is no rewind.
+                # An event that was read twice, from the outbox and from the log, is not a rewind.
                 self.rewound += dropped["id"] != event["id"] and dropped["seq"] == event["seq"]
-                # What is beside a status may come before the first of it.
+                # A payment or next-step event may precede the first status.
                 is_first = dropped["status"] is None and is_beside(dropped)
                 if dropped["status"] not in statuses and not is_first:
                     self._say(source, f"{dropped['id']}, {dropped['type']}, says {dropped['status']}, which never was")
@@ -149,9 +151,9 @@ class HistoryChecker:
         return present
 
     def _check_recorded(self, source: str, events: list[dict], changes: list[dict]) -> None:
-        """Gapless seq, each change once, in the order it happened, ending with the last one.
+        """Checks for a gapless `seq` and for each change once, in order, up to the last one.
 
-        A status that lived shorter than the poll interval may be missing; nothing else may.
+        Only a status that lasted less than the poll interval may be missing.
         """
         statuses = [change["status"] for change in changes]
         if not statuses:
@@ -185,7 +187,7 @@ class HistoryChecker:
             if event["type"].startswith("watch."):
                 continue
             found = self._place(event, changes, place)
-            # An intent may have left a status and come back unseen, with another error or next step.
+            # An intent may have left a status and returned between polls, with another error or next step.
             is_back = found is not None and source.startswith(("pi_", "seti_"))
             if event["status"] == previous and not is_back:
                 self._say(source, f"seq {event['seq']} repeats {previous}", "doubled")
@@ -209,7 +211,7 @@ class HistoryChecker:
             self._check_noticed(source, events, changes)
 
     def _moments(self, event: dict, changes: list[dict], place: int) -> str:
-        """When an event was polled, and what happened since the change before it, in seconds from the poll."""
+        """Describes the changes since the previous match, in seconds relative to the event's poll."""
         if self._seen_within_ms is None:
             return ""
         polled = polled_ms(event)
@@ -217,7 +219,7 @@ class HistoryChecker:
         return f"; after its poll: {', '.join(since)}"
 
     def _place(self, event: dict, changes: list[dict], after: int) -> int | None:
-        """The first change behind `after` that the event's poll can have seen."""
+        """Returns the index of the first change after `after` that the event's poll can have observed."""
         begin = end = None
         if self._seen_within_ms is not None:
             begin = polled_ms(event) - self.ROUNDING_MS
@@ -235,9 +237,9 @@ class HistoryChecker:
         return None
 
     def _check_noticed(self, source: str, events: list[dict], changes: list[dict]) -> None:
-        """Whatever has not changed for long must be what the record says."""
+        """Checks that each status that lasted long enough was recorded in time."""
         times = [polled_ms(event) for event in events]
-        # The watch may have been enqueued long after the source was made.
+        # The watch may have been enqueued long after the source was created.
         for change, following in zip(changes, changes[1:]):
             begin = max(change["at_ms"], times[0])
             moment = begin + self._noticed_within_ms
@@ -245,8 +247,8 @@ class HistoryChecker:
                 moment += self.BACKED_OFF_MS
             if moment >= following["at_ms"]:
                 continue
-            # What was known at its beginning, and what polls saw until then: the last of them may have begun in time
-            # and been answered once it was over.
+            # The event known when the status began, and those that polls recorded until `moment`. The last poll may
+            # have begun before `moment` and been answered after it.
             known = events[max(bisect_right(times, begin) - 1, 0) : bisect_right(times, moment)]
             if all(event["status"] != change["status"] for event in known):
                 lasted = following["at_ms"] - change["at_ms"]
@@ -256,11 +258,11 @@ class HistoryChecker:
 
     @property
     def recorded(self) -> dict[str, list[dict]]:
-        """What counts as the record of each source."""
+        """The events that count as the record of each source."""
         return self._recorded
 
     def agrees(self, source: str, listed: list[dict]) -> None:
-        """Checks the watch's own log, as the API lists it, against the record: the same end."""
+        """Checks that the watch's log, as the API lists it, ends with the same events as the record."""
         wanted = [event["id"] for event in self._recorded[source]][-len(listed) :]
         got = [event["id"] for event in listed]
         if not got or got != wanted:
@@ -276,15 +278,14 @@ class HistoryChecker:
         foreign: bool = False,
         among: set[str] | None = None,
     ) -> None:
-        """Checks one channel: every recorded event, in order, and no other.
+        """Checks that a channel delivered every recorded event, in order, and no other.
 
-        `email` is told only what a customer can act on; see `is_mailed`.
+        `email` gets only events that a customer can act on; see `is_mailed`.
 
-        doubles: an event may arrive again with the same id, as after a crash in mid-attempt.
-        gaps: events may be missing, as on pub/sub over a lost connection.
-        foreign: an event may have been told and then lost with its lineage; it must have been
-            true all the same.
-        among: the sources that the channel is told of; all unless given.
+          doubles: an event may arrive again with the same ID, as after a crash in mid-attempt.
+          gaps: events may be missing, as on pub/sub over a lost connection.
+          foreign: an event may have been delivered and then lost with its lineage. It must have been true.
+          among: the sources that are delivered on the channel; all by default.
         """
         arrived = receipts.by_source()
         for problem in receipts.problems:
@@ -299,7 +300,8 @@ class HistoryChecker:
             missing = [event for event in wanted if event not in times]
             unknown = [event for event in times if event not in wanted]
             if foreign:
-                # What a failover lost right after it was told, perhaps nobody could read again.
+                # A failover may have lost an event right after its delivery, before any reader found it in the
+                # store.
                 said = {receipt.event: receipt.status for receipt in receipts_of_source}
                 lost = {e for e in unknown if said[e] in self._statuses[source]}
                 unknown = [event for event in unknown if event not in lost]
@@ -324,9 +326,10 @@ class HistoryChecker:
             self._say(source, f"{name} brought an event of a source nobody enqueued")
 
     def _is_in_order(self, places: list[int]) -> bool:
-        """Whether the recorded events came in their order, whatever came again."""
+        """Returns whether the recorded events arrived in order, not counting repeats."""
         if self._two_masters:
-            # [0, 1, 2, 1, 3] is in order; [0, 2, 1, 3] and [0, 1, 2, 1] are not, whose words before the last were wrong.
+            # With two masters, [0, 1, 2, 1, 3] is in order. [0, 2, 1, 3] and [0, 1, 2, 1] are not: the order of
+            # first arrivals or the last event is wrong.
             rest = sorted(set(places), reverse=True)
             for place in places:
                 if rest and place == rest[-1]:
@@ -334,16 +337,17 @@ class HistoryChecker:
             return not rest and (not places or places[-1] == max(places))
         once = list(dict.fromkeys(places))
         if self._lineages:
-            # An event that was told, lost and recorded anew behind another one comes again: its last time counts.
+            # An event that was delivered, lost and recorded again after another one arrives twice. Its last arrival
+            # counts.
             once = list(dict.fromkeys(reversed(places)))[::-1]
         return once == sorted(once)
 
     def verdict(self) -> None:
-        """Fails with every violation, the first twenty in full."""
+        """Fails with the number of violations and the text of the first twenty."""
         shown = "\n".join(self.violations[:20])
         assert not self.violations, f"{len(self.violations)} violations\n{shown}"
 
 
 def _shown(values: list) -> str:
-    """A list that a person can still read when a run was long."""
+    """Formats a list, shortened to its last 24 values."""
     return str(values) if len(values) <= 24 else f"[… {', '.join(map(repr, values[-24:]))}]"

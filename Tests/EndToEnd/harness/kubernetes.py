@@ -1,4 +1,4 @@
-"""What is applied to a cluster: each overlay of ops/kubernetes as Kustomize renders it."""
+"""The manifests of ops/kubernetes, each overlay as Kustomize renders it."""
 
 import functools
 import re
@@ -13,13 +13,13 @@ from .containers import ROOT
 FOLDER = ROOT / "ops/kubernetes"
 OVERLAYS = ("dev", "production", "cluster")
 ROLES = ("api", "worker", "notifier", "gateway")
-# Where a pod has its secrets, each file named after the variable it stands for.
+# The folder of a pod's secrets; each file is named after the variable it sets.
 SECRETS = "/run/secrets/poller"
 
 
 @functools.cache
 def rendered(overlay: str) -> tuple[dict, ...]:
-    """Every object of an overlay; skips where nothing renders it."""
+    """Returns every object of an overlay; skips the test if neither kubectl nor kustomize is installed."""
     commands = {"kubectl": ["kubectl", "kustomize"], "kustomize": ["kustomize", "build"]}
     for name, command in commands.items():
         if shutil.which(name):
@@ -31,12 +31,12 @@ def rendered(overlay: str) -> tuple[dict, ...]:
 
 
 def of_kind(overlay: str, kind: str) -> dict[str, dict]:
-    """The objects of a kind by name."""
+    """Returns the objects of a kind by name."""
     return {found["metadata"]["name"]: found for found in rendered(overlay) if found["kind"] == kind}
 
 
 def config(overlay: str, name: str = "poller") -> tuple[str, dict[str, str]]:
-    """The name and the data of a ConfigMap that was made with a digest."""
+    """Returns the name and the data of a ConfigMap whose name ends in a digest."""
     (found,) = [
         (full, value["data"])
         for full, value in of_kind(overlay, "ConfigMap").items()
@@ -46,7 +46,7 @@ def config(overlay: str, name: str = "poller") -> tuple[str, dict[str, str]]:
 
 
 def workloads(overlay: str) -> dict[str, dict]:
-    """Everything that has pods."""
+    """Returns every Deployment and StatefulSet by name."""
     return of_kind(overlay, "Deployment") | of_kind(overlay, "StatefulSet")
 
 
@@ -55,14 +55,14 @@ def pod(workload: dict) -> dict:
 
 
 def role(overlay: str, name: str) -> tuple[dict, dict]:
-    """The pod of a role and its container."""
+    """Returns the pod of a role and its container."""
     spec = pod(of_kind(overlay, "Deployment")[f"poller-{name}"])
     (container,) = spec["containers"]
     return spec, container
 
 
 def environment(overlay: str, name: str) -> dict[str, str]:
-    """What the container of a role is told, the ConfigMap included."""
+    """Returns the environment of a role's container, including the ConfigMap's values."""
     _, container = role(overlay, name)
     full, data = config(overlay)
     assert container["envFrom"] == [{"configMapRef": {"name": full}}]
@@ -77,7 +77,7 @@ def environment(overlay: str, name: str) -> dict[str, str]:
 
 
 def secret_files(overlay: str, name: str) -> dict[str, str]:
-    """Which key of the Secret stands in which file, by file."""
+    """Returns the key of the Secret that each file holds, by path."""
     spec, container = role(overlay, name)
     (mount,) = [mount for mount in container["volumeMounts"] if mount["mountPath"] == SECRETS]
     (volume,) = [volume for volume in spec["volumes"] if volume["name"] == mount["name"]]
@@ -85,7 +85,7 @@ def secret_files(overlay: str, name: str) -> dict[str, str]:
 
 
 def configuration_file(overlay: str, name: str) -> str | None:
-    """What stands in the configuration file of a role; none where it has none."""
+    """Returns the text of a role's configuration file, or `None` if it has none."""
     path = environment(overlay, name).get("POLLER_CONFIG_FILE")
     if path is None:
         return None

@@ -1,8 +1,8 @@
-"""What really became of the money: Stripe's own record as a row of words for each payment.
+"""The truth about the money: Stripe's own record as a sequence of payment states for each payment.
 
-Independent of the system under test: it knows Stripe's objects and the thirteen words a payment may
-have (`Sources/Poller/Payment/Payment.swift`), and restates from the documents what makes each true.
-Money alone makes `paid`: a charge that has succeeded and was captured. No status of a source does.
+Independent of the system under test: it knows Stripe's objects and the thirteen payment states
+(`Sources/Poller/Payment/Payment.swift`), and derives from Stripe's documentation what makes each state true. Only
+money makes a payment `paid`: a charge that succeeded and was captured. The status of a source never does.
 """
 
 from collections.abc import Iterable
@@ -12,12 +12,13 @@ from math import inf
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that became so at Stripe.
+    """A fact that became true at Stripe.
 
-    payment: the source or intent it is about.
-    kind: `object`, `charge`, `dispute`, `refund` or `transfer` (a payment into a receiver).
-    facts: the members that were true from then on; of an object those that changed will do.
-    at_ms: when, at the earliest; `within_ms` later at the latest, as events have whole seconds.
+      payment: the source or intent that the fact is about.
+      kind: `object`, `charge`, `dispute`, `refund` or `transfer` (a payment into a receiver source).
+      facts: the members that were true from then on; for an object, the changed ones suffice.
+      at_ms: the earliest time at which it became true.
+      within_ms: the uncertainty of that time, because Stripe's events have whole seconds.
     """
 
     payment: str
@@ -33,9 +34,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Truth:
-    """A word and the sums that belong to it; `received` is gross, `returned` what went back of it.
+    """A payment state and its sums: `received` is gross, `returned` is the part that went back.
 
-    Without a sum nothing was taken yet: what lies in a receiver until then is not judged.
+    Without sums no money was taken yet. Money that waits in a receiver source until then is not judged.
     """
 
     word: str
@@ -45,7 +46,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time and what was true of a payment in it; of several charges each counts."""
+    """A period and the states that were true of a payment in it; with several charges, the state of each counts."""
 
     begin_ms: float
     end_ms: float
@@ -57,16 +58,16 @@ class Span:
 
 @dataclass(frozen=True)
 class Holding:
-    """All that is known of one payment at one moment."""
+    """All facts about one payment at one moment."""
 
     object: dict = field(default_factory=dict)
     charges: dict[str, dict] = field(default_factory=dict)
     disputes: dict[str, dict] = field(default_factory=dict)
     refunds: dict[str, dict] = field(default_factory=dict)
     transferred: int = 0
-    # What each charge had taken at the most: one that fails after it was money was taken back.
+    # The highest amount that each charge had captured. If the charge fails later, the money was taken back.
     taken: dict[str, int] = field(default_factory=dict)
-    # Whether a source belonged to a customer at some time: being taken from one consumes it.
+    # Whether the source was ever attached to a customer; detaching it consumes it.
     was_kept: bool = False
 
     def after(self, entry: Entry) -> "Holding":
@@ -88,7 +89,7 @@ class Holding:
         raise ValueError(f"no such kind of entry: {entry.kind}")
 
     def _after_refund(self, refund: dict) -> "Holding":
-        """A refund that failed leaves its money with the charge, of which nothing else is announced then."""
+        """Returns the money of a failed refund to its charge, because Stripe then sends no event about the charge."""
         refunds = self.refunds | {refund["id"]: refund}
         kept = came_back(refund) - came_back(self.refunds.get(refund["id"], {}))
         charge = self.charges.get(refund["charge"])
@@ -98,16 +99,16 @@ class Holding:
         return replace(self, refunds=refunds, charges=self.charges | {charge["id"]: charge})
 
     def truths(self) -> frozenset[Truth]:
-        """What may be said now without a lie."""
+        """Returns the payment states that may be reported at this moment."""
         charges = list(self.charges.values())
         if self.is_intent:
-            # The newest try is the one that counts.
+            # Only the newest attempt of an intent counts.
             charges = charges[-1:]
         found = {self._of_charge(charge) for charge in charges} - {None}
-        # Refused tries beside one that was not are no news of the payment.
+        # If another attempt did not fail, failed attempts do not change the payment.
         if any(truth.word != "failed" for truth in found):
             found = {truth for truth in found if truth.word != "failed"}
-        # What can be used again is ready for its next order, whatever became of the last.
+        # A reusable source is ready for its next order, regardless of the last one.
         if found and (self.object.get("usage"), self.object.get("status")) == ("reusable", "chargeable"):
             found |= {self._of_object()}
         return frozenset(found or {self._of_object()})
@@ -119,8 +120,9 @@ class Holding:
     def _of_charge(self, charge: dict) -> Truth | None:
         status, taken = charge["status"], self.taken[charge["id"]]
         if taken:
-            # A charge counts a refund from its creation, and nothing has gone back before it has succeeded. Since
-            # 2025-03-31.basil what was authorised beyond what was captured is no refund.
+            # Stripe counts a refund in the charge from its creation, but no money has gone back before the refund
+            # succeeds. Since 2025-03-31.basil, the authorised amount that was not captured does not count as a
+            # refund.
             refunded = max(0, charge.get("amount_refunded", 0) - self._open_refunds(charge["id"]))
             return Truth(*self._of_money(charge, status, taken, min(refunded, taken)))
         if status == "succeeded":
@@ -133,7 +135,7 @@ class Holding:
         return None if is_tried_again else Truth("failed")
 
     def _open_refunds(self, charge: str) -> int:
-        """What refunds are to give back that are pending or wait for the customer."""
+        """Returns the sum of a charge's refunds that are pending or wait for the customer."""
         of_charge = [refund for refund in self.refunds.values() if refund["charge"] == charge]
         return sum(refund["amount"] for refund in of_charge if refund.get("status") in ("pending", "requires_action"))
 
@@ -164,7 +166,8 @@ class Holding:
             case "chargeable":
                 return Truth("partially_paid", came) if part else Truth("authorised")
             case "consumed":
-                # Used up, and nobody has seen a charge: one of a customer by being taken from them, perhaps.
+                # A consumed source without an observed charge: if it was attached to a customer, detaching may have
+                # consumed it.
                 is_detached = self.was_kept and self.object.get("usage") == "reusable"
                 return Truth("unknown" if is_detached else "processing")
             case "failed":
@@ -192,7 +195,7 @@ class Holding:
 
 
 def captured(charge: dict) -> int:
-    """What a charge has taken."""
+    """Returns the amount that a charge has captured."""
     if charge["status"] != "succeeded":
         return 0
     whole = charge.get("amount", 0) if charge.get("captured", True) else 0
@@ -200,12 +203,12 @@ def captured(charge: dict) -> int:
 
 
 def came_back(refund: dict) -> int:
-    """What a refund was to give back and did not."""
+    """Returns the amount of a refund that failed or was cancelled, otherwise 0."""
     return refund["amount"] if refund.get("status") in ("failed", "canceled") else 0
 
 
 class Ledger:
-    """Every payment's spans, and the charges that were made."""
+    """The periods and charges of every payment."""
 
     def __init__(self, entries: Iterable[Entry]):
         self._rows: dict[str, list[Entry]] = {}
@@ -216,7 +219,8 @@ class Ledger:
 
     @staticmethod
     def _walk(rows: list[Entry]) -> list[Span]:
-        # In the order of the latest times: what is known to a second only must not end a span early.
+        # Sorted by the latest possible time, because an event that is precise to a second must not end a period
+        # early.
         rows.sort(key=lambda entry: entry.latest_ms)
         spans, holding = [], Holding()
         for entry, following in zip(rows, [*rows[1:], None]):
@@ -237,18 +241,18 @@ class Ledger:
         return set(self._spans)
 
     def spans(self, payment: str) -> list[Span]:
-        """What was true of it, oldest first; empty when Stripe never had it."""
+        """Returns the periods of a payment, oldest first; empty if Stripe never had it."""
         return self._spans.get(payment, [])
 
     def last(self, payment: str) -> frozenset[Truth]:
-        """What is true of it in the end."""
+        """Returns the states that are true of a payment at the end."""
         return self._spans[payment][-1].truths
 
     def money_by_order(self, order_of=None) -> dict[str, list[str]]:
-        """The charges of each order whose money is still with the shop, wholly or in part.
+        """Returns the charges of each order whose money is wholly or partly still with the shop.
 
-        order_of: the order of a payment and a charge; the `order` in the charge's metadata unless
-            given, else the payment itself.
+          order_of: returns the order of a payment and a charge. By default this is `order` in the
+            charge's metadata, or else the payment.
         """
         order_of = order_of or (lambda payment, charge: charge.get("metadata", {}).get("order", payment))
         found: dict[str, list[str]] = {}
@@ -259,7 +263,7 @@ class Ledger:
         return found
 
 
-# Events whose object is a charge, what became of one, or an object that is paid with.
+# The kind of entry for each type of object in an event.
 KINDS = {
     "charge": "charge", "dispute": "dispute", "refund": "refund", "source": "object", "payment_intent": "object",
     "setup_intent": "object", "source_transaction": "transfer",
@@ -268,12 +272,12 @@ SECOND_MS = 1000
 
 
 def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> list[Entry]:
-    """Stripe's own record as entries.
+    """Converts Stripe's own record to entries.
 
-    events: whatever became of charges, disputes, refunds and objects, oldest first: what the sandbox announced,
-        to the millisecond, or `GET /v1/events`, which knows the second.
-    changes: the sandbox's history, which has each status of an object to the millisecond.
-    objects: each object as it is now, for what never changes of it.
+      events: the changes of charges, disputes, refunds and objects, oldest first. They are either
+        the sandbox's events, precise to the millisecond, or `GET /v1/events`, precise to the second.
+      changes: the sandbox's history, with each status of an object to the millisecond.
+      objects: each object as it is now, for the members that never change.
     """
     lasting = ("object", "type", "usage", "amount", "flow")
     fixed = {it["id"]: {name: it[name] for name in lasting if name in it} for it in objects}
@@ -301,7 +305,7 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
                 payer = facts["source"] if event["type"].endswith(".created") else None
             case _:
                 payer = facts["id"]
-                # Its status has a finer time in the history.
+                # The history has a more precise time for the status.
                 facts = {name: value for name, value in facts.items() if name != "status"}
         if payer:
             at_ms, within_ms = (event["at_ms"], 0) if is_exact else (event["created"] * 1000, SECOND_MS)
@@ -310,7 +314,7 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
 
 
 def read(sandbox, among: set[str] | None = None) -> Ledger:
-    """The ledger of a sandbox as it is now, of these payments or of all."""
+    """Reads the current ledger of a sandbox, for the payments in `among` or for all."""
     events, since = [], 0
     while True:
         page = sandbox._call("GET", f"/_sandbox/events?since={since}")

@@ -1,4 +1,4 @@
-"""Holds everything that was told of payments against Stripe's ledger: was it true at that instant?"""
+"""Checks every statement about a payment against Stripe's ledger: was it true at that instant?"""
 
 from collections import Counter
 
@@ -9,15 +9,15 @@ from .statements import Statement
 class LedgerChecker:
     """Collects every violation; `counts` has them by kind: `false`, `doubled`, `untold`, `charged_twice`.
 
-    look_ms: how long a look may take: what an event says was true at some moment of it.
-    stale_ms: how far a page or an answer may lag behind.
-    carried_ms: how old a word may be that an event of the status carries along: it was told before, by a look
-        at the charge, and this was one at the source alone.
-    by_time: false where the sandbox's clock was moved. Then the order alone is held against the
-        ledger: each channel's statements must follow each other as the truths did.
+      look_ms: the longest duration of a poll. An event's statement was true at some moment of its poll.
+      stale_ms: the longest lag of a page or an API answer.
+      carried_ms: the greatest age of a payment state that a status event repeats. An earlier poll of
+        the charge determined the state, while this poll read only the source.
+      by_time: false if the sandbox's clock was moved. Then only the order is checked: each channel's
+        statements must follow each other as the truths did.
     """
 
-    # The clocks of the sandbox and of Redis are the machine's, each rounded to a millisecond.
+    # The sandbox and Redis use the machine's clock, each rounded to a millisecond.
     ROUNDING_MS = 5
 
     def __init__(
@@ -25,7 +25,7 @@ class LedgerChecker:
         by_time: bool = True,
     ):
         self.violations: list[str] = []
-        # The payments they are about, in the order of the first of each.
+        # The payments with violations, in the order of the first violation.
         self.accused: dict[str, None] = {}
         self.counts: Counter = Counter()
         self._ledger = ledger
@@ -33,11 +33,11 @@ class LedgerChecker:
         self._stale_ms = stale_ms
         self._carried_ms = carried_ms
         self._by_time = by_time
-        # By channel, endpoint and payment, in the order of arrival.
+        # The delivered statements by channel, endpoint and payment, in the order of arrival.
         self._pushed: dict[tuple[str, str, str], list[Statement]] = {}
 
     def note(self, payment: str, text: str, kind: str) -> None:
-        """Counts a violation."""
+        """Records a violation."""
         self.violations.append(f"{payment}: {text}")
         self.accused[payment] = None
         self.counts[kind] += 1
@@ -45,7 +45,7 @@ class LedgerChecker:
     def hear(self, statements, doubles: bool = False) -> None:
         """Checks statements in the order of their arrival.
 
-        doubles: the same event may come again, as after a crash in mid-attempt.
+          doubles: the same event may arrive again, as after a crash in mid-attempt.
         """
         rows: dict[tuple[str, str, str], list[Statement]] = {}
         for statement in filter(None, statements):
@@ -79,7 +79,7 @@ class LedgerChecker:
         if statement.seen_ms is None:
             begin, end = statement.told_ms - self._stale_ms, statement.told_ms
         else:
-            # It was made after the look began and before it was heard.
+            # The statement was made after the poll began and before it arrived.
             begin = statement.seen_ms
             end = max(begin, min(begin + self._look_ms, statement.told_ms))
             if statement.is_carried:
@@ -98,19 +98,22 @@ class LedgerChecker:
         same = last and (last.claims, last.received, last.returned) == (
             statement.claims, statement.received, statement.returned,
         )
-        # Other events, of the status or of the next step, carry the word along.
+        # Status and next-step events repeat the payment state; only mails must not.
         if same and statement.claims and statement.channel == "mail" and not self._came_back(last, statement):
             self.note(statement.payment, f"{statement}, which it had said", "doubled")
 
     def _came_back(self, before: Statement, statement: Statement) -> bool:
-        """Whether a word is news again: it was not true for a while, of which no mail may have told."""
+        """Returns whether a state may be mailed again because it was untrue for a while.
+
+        No mail need exist for that time.
+        """
         return self._by_time and any(
             before.seen_ms < span.begin_ms <= statement.seen_ms and not statement.fits(span)
             for span in self._ledger.spans(statement.payment)
         )
 
     def told_once(self, events: dict[str, list[dict]]) -> None:
-        """Checks recorded events: each change of the payment is one `payment.*` event, and no other is."""
+        """Checks that recorded events report each change of the payment in exactly one `payment.*` event."""
         for payment, row in events.items():
             told = None
             for event in row:
@@ -127,7 +130,7 @@ class LedgerChecker:
                 told = said
 
     def ended(self, channels: list[str], among: set[str] | None = None) -> None:
-        """Checks that each channel was told the last word of each payment."""
+        """Checks that each channel received the last state of each payment."""
         rows: dict[tuple[str, str], list[list[Statement]]] = {}
         for (channel, _, payment), row in self._pushed.items():
             rows.setdefault((channel, payment), []).append(row)
@@ -148,6 +151,6 @@ class LedgerChecker:
                 self.note(order, f"charged {len(charges)} times: {charges}", "charged_twice")
 
     def verdict(self) -> None:
-        """Fails with every violation, the first twenty in full."""
+        """Fails with the number of violations and the text of the first twenty."""
         shown = "\n".join(self.violations[:20])
         assert not self.violations, f"{len(self.violations)} violations\n{shown}"

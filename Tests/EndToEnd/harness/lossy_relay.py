@@ -1,4 +1,4 @@
-"""A way on which webhooks get lost."""
+"""A webhook relay that loses requests."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +12,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class LossyRelay:
-    """Passes every second request on as it came; the others are answered as if they had been taken, and are lost."""
+    """Forwards every second request unchanged; accepts and drops the others."""
 
     def __init__(self, target: str):
         self.dropped = 0
@@ -32,7 +32,7 @@ class LossyRelay:
                 self.end_headers()
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing: the counts are the log."""
+                """Suppresses the request log; the counters suffice."""
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

@@ -1,7 +1,7 @@
-"""A machine with systemd, made of this one: what is installed and changed on it is gone when it ends.
+"""A throwaway machine with systemd, made of this one: all changes are discarded when it ends.
 
-An overlay over this machine's files in name spaces of its own (processes, mounts, network, users of System V IPC), in
-which systemd runs as process 1. Its network has the loopback interface alone.
+It is an overlay over this machine's files in separate namespaces (processes, mounts, network, System V IPC), in
+which systemd runs as process 1. Its network has only the loopback interface.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 
 from .waiting import wait_until
 
-# Puts the machine into a control group of its own, so that nothing of it is left there either. $1 is that group.
+# Puts the machine into its own control group, so that it leaves no control groups behind. $1 is that group.
 ENTER = r"""
 group=$1
 shift
@@ -23,7 +23,8 @@ mkdir "$group"
 echo $$ > "$group/cgroup.procs"
 exec "$@"
 """
-# What makes the machine, from the outermost step inwards. $1 is a folder for it, $2 a folder it must not see.
+# Builds and boots the machine, from the outermost step inwards. $1 is a working folder, $2 a folder to hide from
+# it.
 BOOT = r"""
 set -e
 mount -t tmpfs tmpfs "$1"
@@ -64,7 +65,7 @@ START_S = 30
 
 
 class Machine:
-    """Runs commands on the machine, as root."""
+    """Runs commands on the machine as root."""
 
     def __init__(self, hidden: str = ""):
         self._folder = tempfile.mkdtemp(prefix="poller-machine-")
@@ -75,7 +76,7 @@ class Machine:
         self._init = 0
 
     def wait(self) -> "Machine":
-        """Until its basic services run; skips where this machine cannot make one."""
+        """Waits until the basic services run; skips the test if this host cannot create the machine."""
         end = time.monotonic() + START_S
         while time.monotonic() < end:
             if self._outer.poll() is not None:
@@ -93,7 +94,7 @@ class Machine:
         raise AssertionError(f"systemd has not started within {START_S} s")
 
     def run(self, *command: str, check: bool = True, timeout_s: float = 120, text: str | None = None) -> subprocess.CompletedProcess:
-        """What a command says; fails with it unless `check` is off."""
+        """Runs a command and returns its result; fails if it fails, unless `check` is false."""
         enter = ["nsenter", "-t", str(self._init), "-m", "-p", "-n", "-i", "-u", "-C", "-r", "-w"]
         clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root", "SYSTEMD_PAGER": ""}
         done = subprocess.run(
@@ -103,11 +104,11 @@ class Machine:
         return done
 
     def shell(self, script: str, **options) -> str:
-        """The output of a script of the shell."""
+        """Returns the output of a shell script."""
         return self.run("sh", "-ec", script, **options).stdout
 
     def put(self, file: Path, path: str) -> None:
-        """Copies a file of the machine around it."""
+        """Copies a file from the host to the machine."""
         shutil.copy(file, f"/proc/{self._init}/root{path}")
 
     def journal(self, unit: str) -> str:
@@ -115,18 +116,18 @@ class Machine:
 
     def close(self) -> None:
         if self._outer.poll() is None:
-            # With its first process every other one of the name space ends, and with the last one its mounts.
+            # Ending the namespace's first process ends all others, and the end of the last one removes its mounts.
             self._outer.kill()
         self._outer.wait(20)
         self._outer.stdout.close()
         os.rmdir(self._folder)
-        # From the leaves: what is left has no process any more.
+        # From the leaves up; the remaining groups have no processes.
         for folder, _, _ in os.walk(self._group, topdown=False):
             wait_until(lambda: is_removed(folder), 10, f"{folder} is empty", pause_s=0.05)
 
 
 def group_root() -> Path:
-    """Where control groups of the second version are; skips where they are not."""
+    """Returns the root of the version 2 control groups; skips the test if there are none."""
     for line in Path("/proc/mounts").read_text().splitlines():
         if line.split()[2] == "cgroup2":
             return Path(line.split()[1])
@@ -142,7 +143,7 @@ def is_removed(folder: str) -> bool:
 
 
 def machine(hidden: str = "") -> Machine:
-    """One that has started; skips, saying why, where none can be made."""
+    """Returns a started machine; skips the test with a reason if none can be created."""
     if os.getuid() != 0:
         pytest.skip("a machine of its own needs root: the package was not installed anywhere")
     for program in ("unshare", "nsenter", "ip"):

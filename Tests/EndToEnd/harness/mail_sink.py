@@ -1,4 +1,4 @@
-"""A mail server that keeps what it is given."""
+"""A mail server that keeps every mail it receives."""
 
 import email
 import email.policy
@@ -15,7 +15,7 @@ SOURCE = re.compile(r"\b(?:src|pi|seti)_[A-Za-z0-9]+")
 
 
 class _Controller(Controller):
-    """aiosmtpd asks for the port it was told, which port 0 is not: read it from the socket."""
+    """Reads the port from the socket, because aiosmtpd would connect to the requested port 0."""
 
     def _trigger_server(self) -> None:
         self.port = self.server.sockets[0].getsockname()[1]
@@ -23,13 +23,14 @@ class _Controller(Controller):
 
 
 class MailSink:
-    """An SMTP server (aiosmtpd) whose mails become receipts; `messages` has them whole. With `tls` it speaks that alone.
+    """An SMTP server (aiosmtpd) that turns mails into receipts; `messages` has the full mails.
 
-    No mail names its source: the address it is sent to does, as in `customer+src_1@example.com`.
+    With `tls` it accepts only TLS connections. A mail does not contain its source, so the recipient's address does,
+    as in `customer+src_1@example.com`.
     """
 
     def __init__(self, listener=None, tls: ssl.SSLContext | None = None):
-        # What every recipient is refused with, such as `550 You have been greylisted`; none when empty.
+        # The refusal for every recipient, such as `550 You have been greylisted`; empty to accept.
         self.refusal = ""
         self.receipts = Receipts(listener)
         self.messages: list[email.message.EmailMessage] = []

@@ -1,4 +1,4 @@
-"""A receiver of webhooks that answers as it is told to: well, badly, late or never."""
+"""A webhook receiver that accepts, fails, answers late or hangs, as the test configures it."""
 
 import json
 import threading
@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class MoodyReceiver:
-    """Answers `status` with `headers`, or what `mood` says each time; a `hang` keeps each request until it is let go.
+    """Answers with `status` and `headers`, or with the status that `mood` returns for each request.
 
-    `requests` holds (monotonic time, event, status answered) of each request, in the order of their
-    arrival; `accepted` only what was answered 2xx.
+    With `hang`, each request waits until the receiver closes. `requests` holds the monotonic time, event and
+    answered status of each request in order of arrival. `accepted` has only the events answered with 2xx.
     """
 
     # Longer than any wait in the tests.
@@ -50,11 +50,11 @@ class MoodyReceiver:
                 self.wfile.write(answer)
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing: `requests` is the log."""
+                """Suppresses the request log; `requests` is the log."""
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
-            # The library's own backlog of five loses connections that are made together.
+            # The library's default backlog of five loses connections that are made at the same time.
             request_queue_size = 128
 
         self._server = Server(("127.0.0.1", 0), Handler)
@@ -73,7 +73,7 @@ class MoodyReceiver:
         return [event for _, event, status in self.requests if 200 <= status < 300]
 
     def told(self, source: str) -> list[int]:
-        """The seqs of a source that were accepted, in the order of their arrival."""
+        """Returns the accepted sequence numbers of a source, in order of arrival."""
         return [event["seq"] for event in self.accepted if event["source"] == source]
 
     def close(self) -> None:

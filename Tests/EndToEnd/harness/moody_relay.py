@@ -1,4 +1,4 @@
-"""A mail relay for runs with many mails, which can be made to refuse mails and to greet late."""
+"""A mail relay for runs with many mails, which can refuse recipients and delay its greeting."""
 
 from .mail_sink import MailSink
 from .receipts import LeanReceipts
@@ -6,9 +6,9 @@ from .way import Way
 
 
 class MoodyRelay(MailSink):
-    """A `MailSink` behind a proxy, `way`. It keeps the receipts of mails and not their text.
+    """A `MailSink` behind a proxy, `way`, that keeps receipts but not the mails' text.
 
-    `refusal` refuses every recipient. While `way` is stalled, a new connection is accepted and not greeted.
+    `refusal` refuses every recipient. While `way` is stalled, a new connection is accepted but gets no greeting.
     """
 
     def __init__(self):

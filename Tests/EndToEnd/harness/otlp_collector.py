@@ -1,4 +1,4 @@
-"""A collector of traces that reads OTLP by the messages of opentelemetry-proto, and can be hostile."""
+"""A trace collector that parses OTLP with the messages of opentelemetry-proto, and can misbehave."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from .waiting import wait_until
 
 @dataclass(frozen=True)
 class Span:
-    """One span as it was sent; ids in hexadecimal."""
+    """One received span; its IDs are hexadecimal."""
 
     name: str
     trace: str
@@ -54,12 +54,12 @@ class _Server(ThreadingHTTPServer):
 
 
 class OTLPCollector:
-    """Takes what it is sent, or answers by `mode`: a status, `hang`, or `drip` for an answer without an end."""
+    """Accepts spans, or answers by `mode`: a status code, `hang`, or `drip` for an endless response."""
 
     def __init__(self, port: int = 0, mode: int | str = 200):
         self.mode = mode
         self.headers: list[dict] = []
-        # When each request came, and from which service.
+        # The time and the service name of each request.
         self.tries: list[tuple[float, str]] = []
         self._spans: list[Span] = []
         self._closing = threading.Event()
@@ -74,7 +74,7 @@ class OTLPCollector:
                 collector._take(self, body)
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing: the spans are the log."""
+                """Suppresses the request log; the spans are the log."""
 
         self._server = _Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_port
@@ -110,7 +110,7 @@ class OTLPCollector:
         request.end_headers()
 
     def spans(self, name: str | None = None, **attributes) -> list[Span]:
-        """What was sent, by its name and attributes (`_` for `.`)."""
+        """Returns the received spans with this name and these attributes (`_` stands for `.`)."""
         wanted = {key.replace("_", "."): value for key, value in attributes.items()}
         return [
             span
@@ -119,7 +119,7 @@ class OTLPCollector:
         ]
 
     def wait(self, count: int, name: str, timeout_s: float = 15, **attributes) -> list[Span]:
-        """Waits for so many spans."""
+        """Waits for at least `count` spans and returns them."""
 
         def look() -> list[Span] | None:
             found = self.spans(name, **attributes)
@@ -134,7 +134,7 @@ class OTLPCollector:
 
 
 def caller(flags: str = "01") -> tuple[str, str, str]:
-    """A trace of a caller: its id, the caller's span, and the header that tells of both."""
+    """Returns a caller's trace ID, its span ID, and the `traceparent` header with both."""
     number = time.time_ns()
     trace, span = f"{number:032x}", f"{number:016x}"
     return trace, span, f"00-{trace}-{span}-{flags}"

@@ -1,4 +1,4 @@
-"""A user of this machine without any rights, with a home and a checkout of its own."""
+"""A user of this machine without privileges, with its own home and checkout."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ import pytest
 
 from .containers import ROOT
 
-# Linux' own name for somebody who owns nothing.
+# The UID of Linux' `nobody` user.
 UID = 65534
 
-# The tests' Python may stand where only root looks: this makes the way to it free, in a mount name space of its own.
-# $1 is where it stands, $2 the first folder on the way that is closed, or nothing.
+# The tests' Python may be in a folder that only root can read. The script makes it reachable in a separate mount
+# namespace. $1 is its folder, $2 the first closed folder above it, or empty.
 OPENED = r"""
 set -e
 python=$1 closed=$2
@@ -33,7 +33,7 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs "$@"
 
 
 class PlainUser:
-    """Runs commands in `checkout` with nothing but a home and a path of the system's programs."""
+    """Runs commands in `checkout` with only a home and the system's programs."""
 
     def __init__(self, folder: Path):
         if os.getuid() != 0 or not shutil.which("setpriv") or not shutil.which("unshare"):
@@ -56,7 +56,7 @@ class PlainUser:
                 parent.chmod(parent.stat().st_mode | 0o011)
 
     def run(self, *command: str, timeout_s: float = 120, path: str = "/usr/local/bin:/usr/bin:/bin", **env: str) -> subprocess.CompletedProcess:
-        """What a command says, with exactly this environment."""
+        """Runs a command with exactly this environment and returns its result."""
         python = Path(sys.base_prefix)
         closed = [folder for folder in reversed(python.parents) if folder.stat().st_mode & 0o001 == 0]
         start = ["unshare", "-m", "sh", "-c", OPENED, "opened", str(python), str(closed[0]) if closed else ""]

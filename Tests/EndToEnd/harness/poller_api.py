@@ -1,10 +1,10 @@
-"""A client of our HTTP API that shares no code with it."""
+"""An HTTP client of the API that shares no code with the product."""
 
 import requests
 
 
 class PollerAPI:
-    """Thin on purpose: tests look at answers as they come."""
+    """A thin client, so that tests check responses unchanged."""
 
     def __init__(self, url: str, key: str | None = None):
         self.url = url
@@ -29,7 +29,7 @@ class PollerAPI:
         return self.get(f"/v1/watches/{source}")
 
     def events(self, source: str) -> list[dict]:
-        """Everything recorded about one source, oldest first."""
+        """Returns all recorded events of a source, oldest first."""
         found: list[dict] = []
         while True:
             after = found[-1]["seq"] if found else 0
@@ -39,7 +39,7 @@ class PollerAPI:
                 return found
 
     def watches(self, most: int = 10_000) -> list[dict]:
-        """Every watch; fails rather than follow cursors for ever."""
+        """Returns every watch; fails instead of following cursors endlessly."""
         found: list[dict] = []
         path = "/v1/watches?limit=500"
         while len(found) < most:

@@ -1,4 +1,4 @@
-"""One real process under test."""
+"""A real process under test."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from .waiting import wait_until
 
 
 class Process:
-    """A child in a session of its own, its output in files: no full pipe can stall it."""
+    """A child process in a separate session; its output goes to files, so a full pipe cannot block it."""
 
     def __init__(
         self, name: str, command: list[str], logs: Path, env: dict[str, str] | None = None
@@ -19,25 +19,25 @@ class Process:
         self.command = command
         self.logs = logs
         self.env = env or {}
-        # Open descriptors that the process gets as well.
+        # Additional file descriptors that the process inherits.
         self.inherited: tuple[int, ...] = ()
         self.starts = 0
         self._child: subprocess.Popen | None = None
         self._sessions: list[int] = []
 
     def start(self) -> "Process":
-        """Starts it, or starts it again with the same command and environment."""
+        """Starts the process, or restarts it with the same command and environment."""
         assert not self.running, f"{self.name} is running already"
         self.starts += 1
         self.out = self.logs / f"{self.name}.{self.starts}.out"
         self.err = self.logs / f"{self.name}.{self.starts}.err"
-        # Nothing of the caller's configuration may reach the process under test.
+        # The caller's configuration must not reach the process under test.
         inherited = {
             key: value
             for key, value in os.environ.items()
             if not key.startswith(("POLLER_", "STRIPE_", "OTEL_"))
         }
-        # Private, as pollerd writes a password to no file that others can read.
+        # Private, because pollerd writes a password only to files that other users cannot read.
         with open(self.out, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out, open(self.err, "wb") as err:
             self._child = subprocess.Popen(
                 self.command,
@@ -62,11 +62,11 @@ class Process:
 
     @property
     def exit_status(self) -> int | None:
-        """Nil while it runs; -N when signal N ended it."""
+        """The exit status; `None` while the process runs, -N if signal N ended it."""
         return None if self._child is None else self._child.poll()
 
     def line(self, pattern: str, timeout_s: float = 20) -> re.Match:
-        """Waits for a line on stdout that the pattern matches; fails if the process ends."""
+        """Waits for a line on stdout that matches the pattern; fails if the process ends."""
 
         def look() -> re.Match | None:
             ended = not self.running
@@ -87,7 +87,7 @@ class Process:
         return self.err.read_text(errors="replace")
 
     def tail(self, lines: int = 40) -> str:
-        """The end of what it has said, for a person who reads a failure."""
+        """Returns the last lines of the process's output files, for a failure report."""
         parts = []
         for path in sorted(self.logs.glob(f"{self.name}.*.*")):
             text = path.read_text(errors="replace").splitlines()
@@ -100,30 +100,33 @@ class Process:
         os.kill(self.pid, number)
 
     def kill9(self) -> None:
-        """Ends it as a power cut would, and waits until the system has taken it down."""
+        """Kills the process as a power cut would, and waits until it has ended."""
         self.signal(signal.SIGKILL)
         self._child.wait(10)
 
     def freeze(self) -> None:
-        """SIGSTOP: as a long garbage collection, a swap storm or a paused machine looks."""
+        """Stops the process with SIGSTOP.
+
+        The effect resembles a long garbage collection, heavy swapping or a paused machine.
+        """
         self.signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self.signal(signal.SIGCONT)
 
     def terminate(self, timeout_s: float = 30) -> int:
-        """SIGTERM and a wait for the drain; gives the exit status."""
+        """Sends SIGTERM, waits for the drain, and returns the exit status."""
         self.signal(signal.SIGTERM)
         return self._child.wait(timeout_s)
 
     def ask_to_end(self) -> None:
-        """Tells it to end, and does not wait for that."""
+        """Sends SIGTERM without waiting."""
         if self.running:
             self.thaw()
             self.signal(signal.SIGTERM)
 
     def end(self, grace_s: float = 5) -> None:
-        """Ends it and whatever it started, however it is doing."""
+        """Ends the process and its descendants in any state, by force after the grace period."""
         if self.running:
             self.ask_to_end()
             try:
@@ -139,9 +142,9 @@ class Process:
             self._child.wait(5)
 
     def leftovers(self) -> list[int]:
-        """Every process that it or a child of it has started and that is still there.
+        """Returns the living processes that this process or its descendants started.
 
-        By session, which nobody here leaves: a child in a process group of its own is found too.
+        They are found by session, which none of them leaves, so a child in another process group is found too.
         """
         listed = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True).stdout
         found = []

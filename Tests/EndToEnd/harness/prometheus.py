@@ -1,4 +1,4 @@
-"""A real Prometheus of the test's own, and its tool."""
+"""A real Prometheus server for a test, and promtool."""
 
 import re
 import shutil
@@ -16,12 +16,12 @@ from .redis_server import free_port
 from .waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
-# Where ops/test puts the programs of Debian's package, without installing its service.
+# The folder in which ops/test unpacks Debian's package without installing its service.
 UNPACKED = ROOT / ".venv/prometheus/usr/bin"
 
 
 def find(name: str) -> str | None:
-    """A program of Prometheus': installed, or unpacked by ops/test; nil where there is none."""
+    """Returns the path of a Prometheus program, installed or unpacked by ops/test, or `None`."""
     return shutil.which(name) or shutil.which(name, path=str(UNPACKED))
 
 
@@ -37,15 +37,15 @@ REFERENCE = ROOT / "Sources/Poller/Poller.docc/Guides/Metrics.md"
 
 
 def labels_of_the_reference() -> dict[str, set[str]]:
-    """The labels of each metric, by the name that Prometheus' library gives its family."""
+    """Returns the labels of each metric, by the family name that Prometheus' library uses."""
     rows = re.findall(r"^\| `(\w+)` \| \w+ \| ([^|]*) \|", REFERENCE.read_text(), re.M)
     return {name.removesuffix("_total"): set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
 
 
 def check_metrics(role) -> dict[str, Metric]:
-    """What a process tells, which must be as Prometheus and our reference want it.
+    """Returns a process's metrics after checking them against Prometheus' format and our reference.
 
-    Read by Prometheus' own library, and by `promtool` where there is one.
+    Prometheus' own library parses them, and `promtool` checks them if it is available.
     """
     answer = role.admin("/metrics")
     assert answer.status_code == 200
@@ -69,7 +69,7 @@ def check_metrics(role) -> dict[str, Metric]:
 
 
 class Prometheus(Process):
-    """Scrapes every two seconds and evaluates the rules it is given every second."""
+    """Scrapes its targets every two seconds and evaluates the given rules every second."""
 
     def __init__(self, logs: Path, folder: Path, rules: dict, targets: list[str]):
         folder.mkdir(parents=True)
@@ -108,16 +108,19 @@ class Prometheus(Process):
         return answer.json()["data"]
 
     def query(self, expression: str) -> list[dict]:
-        """The series an expression has now."""
+        """Returns the current series of an expression."""
         return self.get("query", query=expression)["result"]
 
     def firing(self) -> dict[str, dict]:
-        """The alerts that fire now, by name, each with its annotations."""
+        """Returns the annotations of the alerts that fire now, by alert name."""
         alerts = self.get("alerts")["alerts"]
         return {it["labels"]["alertname"]: it["annotations"] for it in alerts if it["state"] == "firing"}
 
     def fired(self) -> dict[str, int]:
-        """How often each alert has fired over the whole run, by its name and, where it has them, account and instance."""
+        """Returns how often each alert fired over the whole run.
+
+        The key is its name and, if present, account, instance and loop.
+        """
 
         def by_labels(selector: str) -> dict[str, dict[float, float]]:
             found = {}
@@ -127,7 +130,7 @@ class Prometheus(Process):
                 found[key] = {at: float(value) for at, value in series["values"]}
             return found
 
-        # Each time it becomes active it has another instant since when.
+        # ALERTS_FOR_STATE holds the time of activation, which differs for each activation.
         since = by_labels("ALERTS_FOR_STATE")
         times = by_labels('ALERTS{alertstate="firing"}')
         return {key: len({since[key][at] for at in values if at in since[key]}) for key, values in times.items()}

@@ -1,6 +1,6 @@
-"""What a PromQL expression names: the metrics, and the labels it goes by.
+"""Extracts the metrics and labels that a PromQL expression uses.
 
-A reader of tokens, not a parser: whether an expression is one at all is for `promtool` to say.
+It reads tokens and does not parse. Only `promtool` checks whether an expression is valid.
 """
 
 import re
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\[[^\]]*\]|[A-Za-z_:][A-Za-z0-9_:]*|[0-9][\w.]*|=~|!~|!=|\S')
 NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
-# They are followed by a list of labels in parentheses.
+# Keywords that precede a list of labels in parentheses.
 BY_LABELS = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 AGGREGATIONS = {
     "sum", "min", "max", "avg", "group", "stddev", "stdvar", "count", "count_values", "bottomk", "topk", "quantile",
@@ -24,14 +24,14 @@ class Matcher(NamedTuple):
 
 class Named(NamedTuple):
     metrics: set[str]
-    # What is compared with a value, within a metric's braces.
+    # Comparisons of a label with a value, in a metric's braces.
     matchers: list[Matcher]
-    # What is grouped or joined by.
+    # Labels of groupings and joins.
     labels: set[str]
 
 
 def named(expression: str) -> Named:
-    """What the expression names."""
+    """Returns the metrics, label matchers and grouping labels of an expression."""
     metrics: set[str] = set()
     matchers: list[Matcher] = []
     labels: set[str] = set()
@@ -52,7 +52,7 @@ def named(expression: str) -> Named:
                 labels |= {word for word in tokens[at + 2 : end] if NAME.fullmatch(word)}
                 at = end
         elif NAME.fullmatch(token) and token.lower() not in WORDS and following != "(":
-            # An aggregation's labels may stand between its name and its parentheses.
+            # The labels of an aggregation may precede its parentheses.
             if not (token in AGGREGATIONS and following in BY_LABELS):
                 metric = token
                 metrics.add(token)

@@ -1,4 +1,4 @@
-"""Another service that listens on Redis, on the `redis` package."""
+"""Another service that subscribes in Redis, using the `redis` package."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from .receipts import Receipt, Receipts
 
 
 class PubSubClient:
-    """Listens on `{namespace}:events:*`. Lossy by nature: what Redis does not send is gone."""
+    """Subscribes to `{namespace}:events:*`. Pub/sub is lossy: Redis does not repeat a message."""
 
     def __init__(self, url: str, namespace: str = "poller", listener=None):
         self.receipts = Receipts(listener)
@@ -18,7 +18,7 @@ class PubSubClient:
         self._pubsub = self._client.pubsub(ignore_subscribe_messages=True)
         self._prefix = f"{namespace}:events:"
         self._pubsub.psubscribe(self._prefix + "*")
-        # The confirmation has come when this returns, so no later event can be missed.
+        # This waits for the confirmation, so that no later event can be missed.
         self._pubsub.get_message(timeout=5)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

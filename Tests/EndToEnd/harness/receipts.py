@@ -1,4 +1,4 @@
-"""What a channel has received, in the order of arrival."""
+"""The events that a channel received, in the order of arrival."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Receipt:
-    """One event as one channel brought it."""
+    """One event as a channel delivered it."""
 
     channel: str
     event: str
@@ -21,7 +21,7 @@ class Receipt:
 
     @staticmethod
     def of(channel: str, body: dict, headers: dict | None = None) -> "Receipt":
-        """Reads an event as `GET /v1/events` shows it."""
+        """Reads an event in the format of `GET /v1/events`."""
         return Receipt(
             channel=channel,
             event=body["id"],
@@ -36,7 +36,7 @@ class Receipt:
 
 
 class Receipts:
-    """A list that the threads of a sink add to and a test reads."""
+    """A list to which a sink's threads add and from which a test reads."""
 
     def __init__(self, listener=None):
         self._lock = threading.Lock()
@@ -45,14 +45,14 @@ class Receipts:
         self._listener = listener
 
     def add(self, receipt: Receipt) -> None:
-        # First, so that whoever waits for a receipt finds it told.
+        # The listener runs first, so that it has seen each receipt that a test finds.
         if self._listener:
             self._listener(receipt)
         with self._lock:
             self._all.append(receipt)
 
     def problem(self, text: str) -> None:
-        """Notes something that must never happen, such as a bad signature."""
+        """Records an event that must never happen, such as an invalid signature."""
         with self._lock:
             self._problems.append(text)
 
@@ -75,7 +75,7 @@ class Receipts:
         return [receipt.event for receipt in self.of(source)]
 
     def among(self, sources: list[str]) -> "Receipts":
-        """What concerns these sources, and every problem."""
+        """Returns the receipts of these sources, and every problem."""
         chosen = Receipts()
         wanted = set(sources)
         chosen._all = [receipt for receipt in self.all() if receipt.source in wanted]
@@ -90,7 +90,7 @@ class Receipts:
 
 
 class LeanReceipts(Receipts):
-    """Without bodies and headers: a long run of chaos has a million of them."""
+    """Receipts without bodies and headers, because a long chaos run has a million of them."""
 
     def add(self, receipt: Receipt) -> None:
         super().add(replace(receipt, body=None, headers={}))

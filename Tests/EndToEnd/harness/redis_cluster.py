@@ -1,4 +1,4 @@
-"""A real Redis Cluster: three masters, each with a replica, or as many as are asked for."""
+"""A real Redis Cluster: by default three masters with one replica each."""
 
 import subprocess
 import time
@@ -13,12 +13,12 @@ from .redis_server import RedisServer, free_port
 from .waiting import wait_until
 
 MASTERS = 3
-# How long a node is silent before the others call it down; a second later its replica takes over.
+# The silence after which other nodes report a node as down; its replica takes over a second later.
 NODE_TIMEOUT_MS = 1000
 
 
 class RedisCluster:
-    """Masters and replicas, every one a process on a free loopback port."""
+    """Masters and replicas, each a process on a free loopback port."""
 
     def __init__(self, logs: Path, data: Path, fsync: str = "everysec", masters: int = MASTERS, replicas: int = 1):
         self.replicas = replicas
@@ -26,7 +26,7 @@ class RedisCluster:
             "cluster-enabled": "yes",
             "cluster-config-file": "nodes.conf",
             "cluster-node-timeout": str(NODE_TIMEOUT_MS),
-            # A replica that has not heard of its master for long takes over all the same.
+            # A replica takes over even if its link to the master was down for long.
             "cluster-replica-validity-factor": "0",
             "repl-diskless-sync-delay": "0",
             "repl-ping-replica-period": "1",
@@ -36,7 +36,7 @@ class RedisCluster:
             for n in range(1, masters * (1 + replicas) + 1)
         ]
         self.url = "redis+cluster://" + ",".join(server.address for server in self.servers)
-        # What is published at one node comes to all of them.
+        # A message that is published at one node reaches all nodes.
         self.listen_url = self.servers[-1].url
 
     @property
@@ -65,7 +65,7 @@ class RedisCluster:
         return next(server for server in self.servers if server.port == port)
 
     def nodes(self, asked: RedisServer | None = None) -> list[dict]:
-        """The cluster as one running node sees it: `{id, port, flags, master, slots, link}`."""
+        """Returns the cluster from the view of a running node: `{id, port, flags, master, slots}`."""
         asked = asked or next(server for server in self.servers if server.running)
         with asked.client() as client:
             text = client.execute_command("CLUSTER NODES")
@@ -83,7 +83,7 @@ class RedisCluster:
         raise AssertionError(f"CLUSTER NODES answered {text!r}")
 
     def master_of(self, tag: str) -> RedisServer:
-        """The master of the slot of a hash tag, such as the number of a partition."""
+        """Returns the master of a hash tag's slot; the tag is, for example, the number of a partition."""
         slot = key_slot(tag.encode())
         asked = next(server for server in self.servers if server.running)
         with asked.client() as client:
@@ -105,11 +105,11 @@ class RedisCluster:
         return self._by_port(next(n["port"] for n in nodes if n["master"] == own))
 
     def part(self, master: RedisServer) -> RedisServer:
-        """Cuts a master's replica off, asleep: what is acknowledged from now on it never hears."""
+        """Freezes a master's replica, so that it misses every write acknowledged from now on."""
         replica = self.replica_of(master)
         replica.freeze()
         with master.client() as client:
-            # Else what comes now would wait in the sleeper's socket and be read after all.
+            # Otherwise the writes would wait in the frozen replica's socket, and it would read them later.
             client.execute_command("CLIENT", "KILL", "TYPE", "replica")
         return replica
 
@@ -140,7 +140,7 @@ class RedisCluster:
         return True
 
     def wait_whole(self, timeout_s: float = 40) -> None:
-        """Waits until all slots are served and every master has a replica in step."""
+        """Waits until all slots are served and every master has a synchronised replica."""
 
         def whole() -> bool:
             try:
@@ -166,7 +166,7 @@ class RedisCluster:
     ) -> tuple[RedisServer, RedisServer, int]:
         """Moves the slot of a hash tag to another master, as `redis-cli --cluster reshard` does.
 
-        Gives source, target and how many keys went; `pause_s` after each `step` of them.
+        Returns the source, the target and the number of moved keys. It pauses `pause_s` after each `step` keys.
         """
         slot = key_slot(tag.encode())
         source = self.master_of(tag)

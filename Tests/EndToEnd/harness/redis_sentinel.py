@@ -1,4 +1,4 @@
-"""A real Redis with two replicas and three sentinels that replace the master."""
+"""A real Redis with two replicas and three sentinels that perform failovers."""
 
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from .redis_server import RedisServer, free_port
 from .waiting import wait_until
 
 NAME = "poller"
-# How long a master is silent before a sentinel calls it down; a failover follows within a second.
+# The silence after which a sentinel reports a master as down; a failover follows within a second.
 DOWN_AFTER_MS = 1000
 
 
 class RedisSentinel:
-    """One master, two replicas, three sentinels, every one a process on a free loopback port."""
+    """One master, two replicas and three sentinels, each a process on a free loopback port."""
 
     def __init__(self, logs: Path, data: Path, fsync: str = "everysec"):
         options = {"repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
         self.servers: list[RedisServer] = []
-        # By the port at which everybody else finds it.
+        # The servers by the port at which other processes connect to them.
         self._found: dict[int, RedisServer] = {}
         for number in range(1, 4):
             port = free_port()
@@ -51,11 +51,11 @@ class RedisSentinel:
             self.sentinels.append((port, Process(f"sentinel{number}", command, logs)))
         addresses = ",".join(f"127.0.0.1:{door}" for door in doors)
         self.url = f"redis+sentinel://{addresses}/{NAME}"
-        # What is published at the master comes to every replica.
+        # A message that is published at the master reaches every replica.
         self.listen_url = self.servers[2].url
 
     def _door(self, port: int) -> int:
-        """The port at which others find what listens at this one."""
+        """Returns the port at which other processes reach a listener; a subclass may put a proxy there."""
         return port
 
     @property
@@ -85,16 +85,16 @@ class RedisSentinel:
         return all(s["num-slaves"] >= 2 and s["num-other-sentinels"] >= 2 for s in states)
 
     def master(self) -> RedisServer:
-        """The server that the sentinels call the master."""
+        """Returns the server that the sentinels report as the master."""
         _, port = self._asker.discover_master(NAME)
         return self._found[port]
 
     def client(self) -> redis.Redis:
-        """A client that asks for the master anew with every connection."""
+        """Returns a client that asks the sentinels for the master at every connection."""
         return self._asker.master_for(NAME, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
 
     def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> RedisServer:
-        """Waits until another server than `old` is the master and takes writes."""
+        """Waits until another server than `old` is the master and accepts writes."""
 
         def replaced() -> RedisServer | None:
             try:
@@ -109,7 +109,7 @@ class RedisSentinel:
         return wait_until(replaced, timeout_s, f"a failover from {old.name}", pause_s=0.1)
 
     def wait_replicas(self, count: int, timeout_s: float = 40) -> None:
-        """Waits until so many replicas of the master are in step with it."""
+        """Waits until this many replicas are synchronised with the master."""
 
         def in_step() -> bool:
             try:

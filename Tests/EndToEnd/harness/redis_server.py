@@ -1,4 +1,4 @@
-"""A real redis-server of the test's own."""
+"""A real redis-server for a test."""
 
 import random
 import socket
@@ -11,8 +11,8 @@ from .waiting import wait_until
 
 
 def free_port(bus: bool = False) -> int:
-    """A loopback port nobody listens on; with `bus`, the cluster bus' 10,000 above is free too."""
-    # Below what the system hands out by itself, so that no client's socket takes it meanwhile.
+    """Returns a free loopback port; with `bus`, the cluster bus port 10,000 above it is free too."""
+    # Below the range of ephemeral ports, so that no client's socket takes the port meanwhile.
     for port in random.SystemRandom().sample(range(16_000, 32_000), 200):
         try:
             for wanted in (port, port + 10_000) if bus else (port,):
@@ -25,11 +25,10 @@ def free_port(bus: bool = False) -> int:
 
 
 class RedisServer(Process):
-    """Keeps its port and its data over restarts.
+    """A redis-server that keeps its port and data across restarts.
 
-    The append-only file is synced with every command unless `fsync` says otherwise, so that what
-    was acknowledged before a kill -9 must be there afterwards: nothing that is missing then can be
-    blamed on Redis.
+    By default the append-only file is synced with every command. Then every acknowledged write must survive a kill
+    -9, so a missing one is not Redis' fault.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class RedisServer(Process):
 
     @property
     def listen_url(self) -> str:
-        """Where what is published can be heard."""
+        """The URL at which published messages can be received."""
         return self.url
 
     @property
@@ -81,14 +80,15 @@ class RedisServer(Process):
                 assert self.running, f"redis-server ended\n{self.tail()}"
                 try:
                     return client.ping()
-                # Loading the append-only file is BusyLoadingError, a ConnectionError too.
+                # While the server loads the append-only file it answers BusyLoadingError, which is a
+                # ConnectionError too.
                 except (redis.ConnectionError, redis.TimeoutError):
                     return False
 
-            # A long append-only file on a busy machine is read for half a minute and more.
+            # Loading a long append-only file can take more than half a minute on a busy machine.
             wait_until(answers, 180, f"{self.name} answers")
         return self
 
     def client(self) -> redis.Redis:
-        # A frozen server answers nothing: without a timeout its client would be frozen with it.
+        # A frozen server does not answer, so a client without a timeout would hang with it.
         return redis.Redis.from_url(self.url, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)

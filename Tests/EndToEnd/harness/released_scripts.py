@@ -1,9 +1,9 @@
-"""Keeps the scripts of a program as a fixture, as Redis has got them from it.
+"""Saves a program's Lua scripts as a fixture, as the program loads them into Redis.
 
     python -m harness.released_scripts 1.0.0 [FOLDER]
 
-writes FOLDER/scripts-1.0.0.txt: a line with the release and the form of a store that it has made, and then
-the library of functions without its comments. The conformance suite runs it beside today's scripts.
+writes FOLDER/scripts-1.0.0.txt. Its first line has the release and the format number of the store. The function
+library without comments follows. The conformance suite runs it together with the current scripts.
 """
 
 import re
@@ -21,7 +21,10 @@ FIXTURES = ROOT / "Tests/PollerRedisTests/Fixtures"
 
 
 def library() -> tuple[str, str]:
-    """What POLLER_BIN_DIR's `pollerd` loads into an empty Redis, and the form of the store it makes there."""
+    """Returns the library that `pollerd` loads into an empty Redis, and the format number of its store.
+
+    The program is that of POLLER_BIN_DIR.
+    """
     with tempfile.TemporaryDirectory(prefix="poller-scripts-") as folder:
         root = Path(folder)
         server = RedisServer(root, root / "redis")
@@ -48,8 +51,8 @@ def library() -> tuple[str, str]:
 
 
 def fixture(release: str, code: str, form: str) -> str:
-    """The text that is kept; comments are no part of what runs, and a third of it."""
-    # `RedisLibrary` writes the first two lines, of the digest of the rest.
+    """Returns the fixture's text without comments, which are a third of the library and do not run."""
+    # `RedisLibrary` writes the first two lines, which contain the digest of the rest.
     body = code.split("\n", 2)[2]
     kept = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*--", line)]
     return f"-- release {release}, form {form}\n" + "\n".join(kept) + "\n"

@@ -1,4 +1,4 @@
-"""Stripe's side: a client of the sandbox's API, pages and controls."""
+"""A client of the Stripe sandbox: its API, its pages and its controls."""
 
 import time
 
@@ -6,7 +6,7 @@ import requests
 
 
 class Sandbox:
-    """What a shop, its customer and the bank do, and the record of what really happened."""
+    """Performs the actions of a shop, its customer and the bank, and reads the history of what happened."""
 
     KEY = "sk_test_demo"
     PATIENCE_S = 20
@@ -29,7 +29,7 @@ class Sandbox:
 
     @staticmethod
     def _is_busy(response: requests.Response) -> bool:
-        """Whether somebody else has the object in hand: nothing was done, and whoever asks is to ask again."""
+        """Returns whether another request holds the object, in which case nothing was done and a retry is due."""
         if response.status_code not in (409, 429):
             return False
         return any(code in response.text for code in ("lock_timeout", "idempotency_key_in_use"))
@@ -38,7 +38,7 @@ class Sandbox:
         return self._call(method, path, data=form, auth=(self.KEY, ""))
 
     def create_source(self, type: str = "ideal", amount: int = 1099, account: str | None = None) -> str:
-        """A source of the platform's, or of a connected account."""
+        """Creates a source of the platform, or of a connected account."""
         form = {"type": type, "amount": amount, "currency": "eur"}
         form["redirect[return_url]"] = "http://127.0.0.1/thanks"
         headers = {"Stripe-Account": account} if account else {}
@@ -51,7 +51,7 @@ class Sandbox:
         return self._call("POST", "/_sandbox/bulk", json={"count": count, "type": "ideal"})["ids"]
 
     def authorise(self, source: str) -> None:
-        """The customer clicks the button on the bank's page."""
+        """Clicks the customer's authorise button on the bank's page."""
         response = self._http.post(
             f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=10
         )
@@ -73,33 +73,33 @@ class Sandbox:
         return self._stripe("POST", "/v1/payment_intents", form)["id"]
 
     def set_status(self, source: str, status: str) -> None:
-        """Changes a source or an intent as the bank would, without anybody's click."""
+        """Changes the status of a source or intent as the bank would, without a customer."""
         family = "payment_intents" if source.startswith("pi_") else "sources"
         self._call("POST", f"/_sandbox/{family}/{source}/status", json={"status": status})
 
     def fault(self, mode: str, match: str = "/v1/", **plan) -> str:
-        """Puts a fault in force for paths that begin with `match`; gives its id."""
+        """Enables a fault for paths that begin with `match`; returns its ID."""
         plan |= {"match": match, "mode": mode}
         return self._call("POST", "/_sandbox/faults", json=plan)["id"]
 
     def grant(self, key: str, **permissions: str) -> None:
-        """A restricted key that may do this and no more."""
+        """Creates a restricted key with exactly these permissions."""
         self._call("POST", "/_sandbox/keys", json={"key": key, "permissions": permissions})
 
     def clear_fault(self, fault: str) -> None:
         self._call("DELETE", f"/_sandbox/faults/{fault}")
 
     def polls(self, source: str) -> list[dict]:
-        """The GETs of one source or intent, oldest first: `{seq, path, at_ms, status, …}`."""
+        """Returns the GET requests for a source or intent, oldest first: `{seq, path, at_ms, status, …}`."""
         family = "payment_intents" if source.startswith("pi_") else "sources"
         listed = self._call("GET", f"/_sandbox/requests?path=/v1/{family}/{source}")
         return [request for request in listed["data"] if request["method"] == "GET"]
 
     def history(self) -> dict[str, list[dict]]:
-        """What happened to each object, oldest first: `{source, previous, status, at_ms}`.
+        """Returns each object's status changes, oldest first: `{source, previous, status, at_ms}`.
 
-        Each call reads on where the last one ended. The sandbox keeps the last million changes:
-        whoever makes more must call in time.
+        Each call reads the changes since the last one. The sandbox keeps the last million changes, so a test that
+        makes more must call in time.
         """
         while True:
             page = self._call("GET", f"/_sandbox/history?since={self._since}&limit=50000")

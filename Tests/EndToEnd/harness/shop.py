@@ -1,4 +1,4 @@
-"""A shop with everything switched on: webhooks from Stripe, a return page, mails, and its own endpoint."""
+"""A shop that uses every feature: webhooks from Stripe, a return page, mails, and its own endpoint."""
 
 import re
 import time
@@ -17,9 +17,9 @@ HOUR_S = 3600
 
 
 def with_webhooks(cluster: Cluster, through=None) -> Cluster:
-    """Adds an API that takes the sandbox's webhooks, as `cluster.taker`.
+    """Adds an API process, `cluster.taker`, that receives the sandbox's webhooks.
 
-    through: what they are sent to instead, and which passes them on, as `cluster.relay`.
+      through: creates a relay, `cluster.relay`, that gets the webhooks and forwards them.
     """
     bind = f"127.0.0.1:{free_port()}"
     url = f"http://{bind}/v1/stripe/webhook"
@@ -32,17 +32,18 @@ def with_webhooks(cluster: Cluster, through=None) -> Cluster:
 
 
 def mails_of(cluster: Cluster, events: list[dict]) -> list:
-    """The mails that are about these events."""
+    """Returns the mails about these events."""
     ids = {event["id"] for event in events}
     receipts = [receipt.event for receipt in cluster.mail.receipts.all()]
     return [message for event, message in zip(receipts, cluster.mail.messages) if event in ids]
 
 
 class Sale:
-    """One payment, from the shop's order to what everybody was told of it.
+    """One payment, from the shop's order to the delivered events.
 
-    form: further fields of the source, none of which is None. is_kept: a customer has the source.
-    before: what becomes of the source before it is watched.
+      form: further fields of the source; `None` removes a field.
+      is_kept: whether the source is attached to a customer.
+      before: an action on the source before it is watched.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Sale:
         return self
 
     def closed(self, timeout_s: float = 40, run: int = 1) -> dict:
-        """The watch once it has ended, in this run or a later one."""
+        """Returns the watch after it has closed, in this run or a later one."""
 
         def look() -> dict | None:
             watch = self.cluster.api.watch(self.id)
@@ -85,11 +86,11 @@ class Sale:
         return events
 
     def told(self) -> list[str]:
-        """The types of its events about statuses and charges."""
+        """Returns the types of the events about statuses and charges."""
         return [event["type"] for event in self.events() if not is_beside(event)]
 
     def words(self) -> list[str]:
-        """What was told of the money, in the order in which it was."""
+        """Returns the types of the payment events, in recorded order."""
         return [event["type"] for event in self.events() if event["type"].startswith("payment.")]
 
     def mails(self) -> list:
@@ -100,7 +101,7 @@ class Sale:
         return [charge for charge in listed if (charge.get("source") or {}).get("id") == self.id]
 
     def come_back(self, status: str = "succeeded") -> str:
-        """The customer's return, with a browser of its own; the state of the page that is shown."""
+        """Simulates the customer's return in a new browser session; returns the state of the page."""
         with requests.Session() as browser:
             browser.trust_env = False
             page = browser.get(
@@ -114,9 +115,9 @@ class Sale:
         return re.search(r'<body[^>]* data-state="(\w+)"', page.text)[1]
 
     def check_deliveries(self) -> None:
-        """Waits until webhook and mail have the last event each is told, and finds each told once."""
+        """Waits until webhook and mail have the last event, and checks that each was delivered once."""
         self.cluster.wait_delivered([self.id])
-        # A second delivery would follow at once, from another notifier or another attempt.
+        # A duplicate delivery would follow immediately, from another notifier or attempt.
         time.sleep(0.5)
         hooked = self.cluster.webhook.receipts.events(self.id)
         assert hooked == [event["id"] for event in self.events()], "each event once and in order"
@@ -126,9 +127,9 @@ class Sale:
 
 
 def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True, is_over: bool = True) -> None:
-    """Holds the word of every event, and of the watches as they are, against the sandbox's ledger.
+    """Checks the payment state of every event and of the current watches against the sandbox's ledger.
 
-    is_over: the last word has to be the last truth as well.
+      is_over: whether the last recorded state must also be the last truth.
     """
     checker = LedgerChecker(read(cluster.sandbox, {sale.id for sale in sales}), by_time=by_time)
     recorded = {sale.id: sale.events() for sale in sales}

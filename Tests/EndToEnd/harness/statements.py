@@ -1,4 +1,4 @@
-"""What is said of a payment somewhere, as claims that can be held against a ledger."""
+"""Statements about a payment, as claims that can be compared with a ledger."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from html import unescape
 from .headlines import claims_of, denies, sums_in
 from .ledger import Span, Truth
 
-# What the state of a page claims. An empty claim says nothing of the money, and so is always true.
+# The payment states that a page's state claims. An empty set states nothing about the money and is always true.
 CLAIMS = {
     "confirming": set(),
     "waiting": set(),
@@ -28,13 +28,15 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that was told of a payment.
+    """A statement that was shown or delivered about a payment.
 
-    claims: the words of which one is claimed; none: it says nothing of the money.
-    told_ms: when it was read. A pushed statement has `seen_ms` besides, when the look began that it
-        rests on: it must have been true then, however late it arrives. What is shown on request, such
-        as a page, must be true when it is shown, but for a bound of staleness.
-    event: of what is pushed, the event it is; a word is pushed once.
+      claims: the statement claims that one of these payment states is true. An empty set states
+        nothing about the money.
+      told_ms: the time at which it was read.
+      seen_ms: for a delivered statement, the start of the poll it is based on. It must have been true
+        then, even if it arrives late. A statement that is shown on request, such as a page, must be
+        true when it is shown, within a bound of staleness.
+      event: for a delivered statement, the ID of its event; a payment state is delivered once.
     """
 
     channel: str
@@ -46,12 +48,12 @@ class Statement:
     endpoint: str = ""
     received: int | None = None
     returned: int | None = None
-    # What words for people say besides: the sums they name, of a payment of `amount`, and that nothing
-    # was taken.
+    # Further statements in texts for people: the amounts they name, for a payment of `amount`, and whether they say
+    # that nothing was charged.
     sums: frozenset[int] = frozenset()
     amount: int | None = None
     denies: bool = False
-    # An event of the status or of the next step has the word that was told last.
+    # Whether a status or next-step event repeats the last payment state.
     is_carried: bool = False
 
     def fits(self, span: Span) -> bool:
@@ -75,7 +77,7 @@ class Statement:
 
 
 def of_event(event: dict, told_ms: float, channel: str = "webhook", endpoint: str = "") -> Statement | None:
-    """What an event says of its payment; nil when it says nothing."""
+    """Returns an event's statement about its payment, or `None` if it has none."""
     payment = event.get("payment")
     if not payment:
         return None
@@ -86,7 +88,7 @@ def of_event(event: dict, told_ms: float, channel: str = "webhook", endpoint: st
 
 
 def of_watch(watch: dict, told_ms: float) -> Statement | None:
-    """What `GET /v1/watches/{source}` says of its payment."""
+    """Returns the statement of `GET /v1/watches/{source}` about its payment, or `None`."""
     payment = watch.get("payment")
     if not payment:
         return None
@@ -97,14 +99,14 @@ def of_watch(watch: dict, told_ms: float) -> Statement | None:
 
 
 def _refund(payment: dict) -> set[int]:
-    """The sum of a refund that has not succeeded: it is named, and is no part of what was received or returned."""
+    """Returns the amount of an unfinished refund, which texts name but which is not part of the payment's sums."""
     return {payment["refund"]["amount"]} if payment.get("refund") else set()
 
 
 def of_page(payment: str, shown: dict, language: str, told_ms: float, event: dict | None = None) -> Statement:
-    """What `GET /r/{source}/state` says: its state, its words and its payment together.
+    """Returns the combined statement of `GET /r/{source}/state`: its state, texts and payment.
 
-    event: the recorded event the page has come to, by its `seq`.
+      event: the recorded event that the page shows, by its `seq`.
     """
     said = shown.get("payment") or {}
     claims = _agreed(
@@ -120,7 +122,7 @@ def of_page(payment: str, shown: dict, language: str, told_ms: float, event: dic
 
 
 def of_html(payment: str, html: str, language: str, told_ms: float, event: dict | None = None) -> Statement:
-    """What the page itself says, before any script has run; `event` as for `of_page`."""
+    """Returns the statement of the page's HTML before any script runs; `event` is as for `of_page`."""
     state = re.search(r'<body[^>]* data-state="(\w+)"', html)[1]
     title, text = (unescape(re.search(rf' id="{part}">(.*?)<', html)[1]) for part in ("title", "text"))
     claims = _agreed(_claims(state, payment), claims_of(title, language))
@@ -131,7 +133,7 @@ def of_html(payment: str, html: str, language: str, told_ms: float, event: dict 
 
 
 def of_mail(mail: EmailMessage, event: dict, language: str, told_ms: float) -> Statement:
-    """What a mail says in its subject and its body, plain and HTML alike, and the event that it is about."""
+    """Returns the combined statement of a mail's subject and its plain and HTML bodies, and of its event."""
     plain, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
     title, shown = next(line for line in plain.splitlines() if line), unescape(re.sub(r"<[^>]*>", "", html))
     payment = event["payment"]
@@ -147,16 +149,16 @@ def of_mail(mail: EmailMessage, event: dict, language: str, told_ms: float) -> S
 
 
 def _claims(state: str, payment: str) -> set[str]:
-    """What a page claims by its state: what confirms a SetupIntent is that its payer agreed."""
+    """Returns the claims of a page's state; a confirmed SetupIntent means that its payer agreed."""
     return {"authorised"} if (state, payment[:5]) == ("confirmed", "seti_") else CLAIMS[state]
 
 
-# Claimed by what contradicts itself.
+# The claim of a statement that contradicts itself.
 NEVER = frozenset({"what contradicts itself"})
 
 
 def _agreed(*claims) -> frozenset[str]:
-    """What several words say together: those that say nothing do not count."""
+    """Returns the intersection of several claims, ignoring empty ones."""
     said = [frozenset(words) for words in claims if words]
     return (frozenset.intersection(*said) or NEVER) if said else frozenset()
 
@@ -166,5 +168,5 @@ def _is_carried(event: dict | None) -> bool:
 
 
 def seen_ms(event: dict) -> float:
-    """When the look began that an event rests on."""
+    """Returns the start, in ms, of the poll that an event is based on."""
     return datetime.fromisoformat(event["observed"]["polled_at"]).timestamp() * 1000

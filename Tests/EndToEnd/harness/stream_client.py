@@ -1,4 +1,4 @@
-"""Subscribers of the live gateway: its WebSocket on `websockets`, its event streams on `requests`."""
+"""Subscribers of the live gateway: WebSocket with `websockets`, event streams with `requests`."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ from .waiting import wait_until
 
 
 class StreamClient:
-    """Subscribes to everything, and after a lost connection goes on at its last cursor."""
+    """Subscribes to all events, and resumes at its last cursor after a lost connection."""
 
     RECONNECT_PAUSE_S = 0.2
 
@@ -74,7 +74,7 @@ class StreamClient:
 
 
 class EventStream:
-    """One event stream of the gateway, on `requests`; ends with its `with` block."""
+    """One event stream of the gateway; it closes at the end of its `with` block."""
 
     def __init__(self, gateway: str, path: str, last_id: str | None = None, timeout_s: float = 20):
         headers = {"Accept": "text/event-stream"}
@@ -82,15 +82,15 @@ class EventStream:
             headers["Last-Event-ID"] = last_id
         self._http = requests.Session()
         self._http.trust_env = False
-        # The timeout is one of silence: heartbeats come every 15 s.
+        # The timeout limits silence: heartbeats arrive every 15 s.
         self.response = self._http.get(gateway + path, headers=headers, stream=True, timeout=timeout_s)
         self.status = self.response.status_code
         self.last_id = last_id
-        # One for all: the body can be read once.
+        # A single iterator, because the body can be read only once.
         self.messages = self._messages()
 
     def _messages(self) -> Iterator[dict]:
-        """`{event, id, data}` of each message as it comes; ends with the stream."""
+        """Yields `{event, id, data}` of each message as it arrives, until the stream ends."""
         event, data = "message", []
         for line in self.response.iter_lines(chunk_size=1, decode_unicode=True):
             name, _, value = line.partition(":")
@@ -108,7 +108,7 @@ class EventStream:
                     data.append(value)
 
     def until(self, event: str) -> list[dict]:
-        """The messages up to the first of this name, which is the last of them."""
+        """Returns the messages up to and including the first one with this name."""
         found = []
         for message in self.messages:
             found.append(message)

@@ -1,7 +1,7 @@
-"""Stripe's Python classes, as a judge of objects that the schemas of 2023 do not have or know too little of.
+"""Checks objects against Stripe's Python classes, for types that the schemas of 2023 lack or cover too little.
 
-The client is generated from the specification of its own version (`stripe.api_version`), so its classes say which
-fields an object has today, and which of them are always there.
+The client is generated from the specification of its own version (`stripe.api_version`). So its classes define the
+current fields of an object and the fields that are always present.
 """
 
 import types
@@ -11,12 +11,12 @@ import stripe
 from stripe._stripe_object import StripeObject
 
 JUDGES = {"payment_method": stripe.PaymentMethod, "customer": stripe.Customer, "card": stripe.Card}
-# Fields of an object that is deleted are those of another class.
+# The message for an unknown field. Deleted objects are not checked, because their fields belong to another class.
 UNKNOWN = "{place}: no field {name} in {judge}"
 
 
 def mistakes(body: dict) -> list[str]:
-    """What is wrong with an object; nothing when no class judges it."""
+    """Returns the errors in an object; empty if no class describes it."""
     judge = JUDGES.get(body.get("object"))
     return [] if judge is None or body.get("deleted") else list(_mistakes(judge, body, body["object"]))
 
@@ -49,7 +49,10 @@ def _parts(hint) -> tuple:
 
 
 def _class(hint):
-    """The class of a field that holds an object of its own; ids that may be expanded are judged by their own name."""
+    """Returns the class of a field that holds a nested object, or `None`.
+
+    An expandable ID refers to another object, which is checked by its own `object` field.
+    """
     if isinstance(hint, type) and issubclass(hint, StripeObject) and "__annotations__" in vars(hint):
         return hint
     found = [inner for part in _parts(hint) if (inner := _class(part)) is not None]

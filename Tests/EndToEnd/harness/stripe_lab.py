@@ -1,4 +1,4 @@
-"""A stripe-sandbox process of a test's own, the official client for it, and a webhook receiver."""
+"""A stripe-sandbox process for one test, the official client for it, and a webhook receiver."""
 
 import json
 import os
@@ -26,12 +26,12 @@ DAY = 24 * HOUR
 
 
 def eventually(ask, seconds: float = 10):
-    """The first true answer."""
+    """Returns the first truthy result."""
     return wait_until(ask, seconds, "a true answer")
 
 
 class Hook:
-    """A webhook receiver on a free port; refuses the first `refusals` attempts."""
+    """A webhook receiver on a free port that refuses the first `refusals` attempts."""
 
     def __init__(self):
         self.attempts: queue.Queue = queue.Queue()
@@ -56,7 +56,7 @@ class Hook:
         Thread(target=self.server.serve_forever, daemon=True).start()
 
     def take(self, type: str, object_id: str, refused: bool = False) -> tuple[bytes, str]:
-        """The next attempt for this event type and object: its body and signature; others stay."""
+        """Returns body and signature of the next attempt for this event type and object; keeps the others."""
         deadline = time.monotonic() + 10
         others = []
         try:
@@ -74,7 +74,7 @@ class Hook:
         raise AssertionError(f"no {type} for {object_id}")
 
     def next(self) -> dict:
-        """The next event, whatever it is."""
+        """Returns the next event of any type."""
         return json.loads(self.attempts.get(timeout=10)[0])
 
     def empty(self) -> None:
@@ -87,7 +87,7 @@ class Hook:
 
 
 class JudgingClient(stripe.RequestsClient):
-    """Stripe's HTTP client, with every answer held against the schemas."""
+    """Stripe's HTTP client, which validates every response against the schemas."""
 
     def __init__(self, schemas: StripeSchemas):
         super().__init__()
@@ -105,7 +105,7 @@ class JudgingClient(stripe.RequestsClient):
 
 
 class StripeLab:
-    """The sandbox, whoever talks to it, and the record of what it answered."""
+    """The sandbox, its clients, and the count of validated responses."""
 
     def __init__(self, *options: str, webhook: bool = False):
         self._options = options
@@ -140,7 +140,7 @@ class StripeLab:
             key, base_addresses={"api": self.url}, http_client=JudgingClient(self.schemas), **options
         )
 
-    # What banks, customers and Stripe itself do.
+    # Actions of banks, customers and Stripe.
 
     def control(self, path: str, body: dict | None = None, method: str = "POST") -> dict:
         answer = self.http.request(method, f"{self.url}/_sandbox/{path}", json=body, timeout=20)
@@ -151,7 +151,7 @@ class StripeLab:
         self.control("clock/advance", {"seconds": seconds})
 
     def press(self, thing, button: str, **query) -> dict:
-        """The customer presses a button and comes back; the parameters of the return address."""
+        """Presses a button on the customer's page; returns the query parameters of the return URL."""
         answer = self.http.post(
             f"{self.url}/redirect/{thing.id}/{button}", params=query, allow_redirects=False, timeout=10
         )
@@ -165,7 +165,7 @@ class StripeLab:
     def fault(self, mode: str, match: str, **plan) -> str:
         return self.control("faults", {"mode": mode, "match": match} | plan)["id"]
 
-    # What a shop does.
+    # Actions of a shop.
 
     def source(self, type: str = "ideal", **more) -> stripe.Source:
         params = {
@@ -179,7 +179,7 @@ class StripeLab:
         return self.v1.sources.create({k: v for k, v in (params | more).items() if v is not None})
 
     def again(self, thing):
-        """The object as it is now."""
+        """Returns the current state of an object."""
         family = {
             "source": self.v1.sources,
             "payment_intent": self.v1.payment_intents,
@@ -191,7 +191,7 @@ class StripeLab:
         return family.retrieve(thing.id)
 
     def until(self, thing, status: str):
-        """Polls until the object has the status."""
+        """Polls until the object has this status."""
 
         def ask():
             now = self.again(thing)
@@ -204,7 +204,7 @@ class StripeLab:
         return self.v1.charges.create(params, {"idempotency_key": f"order-{source.id}-{amount}"})
 
     def events(self, thing) -> list[str]:
-        """The types of the events about an object, oldest first."""
+        """Returns the types of an object's events, oldest first."""
         listed = self.v1.events.list({"limit": 100}).auto_paging_iter()
         found = [event.type for event in listed if event.data.object.id == thing.id]
         return found[::-1]

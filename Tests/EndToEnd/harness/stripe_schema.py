@@ -1,7 +1,7 @@
-"""Stripe's OpenAPI schemas, as a judge of every object the sandbox answers.
+"""Validates every object that the sandbox returns against Stripe's OpenAPI schemas.
 
-The files are cut out of https://github.com/stripe/openapi (MIT licence), version 2023-08-16: each
-object and what it refers to, without texts.
+The files are excerpts of https://github.com/stripe/openapi (MIT licence), version 2023-08-16: each object with the
+schemas it references, without descriptions.
 """
 
 import json
@@ -13,7 +13,7 @@ from harness import stripe_classes
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "fixtures" / "stripe-openapi"
 
-# What newer API versions send, and what the specification of 2023-08-16 does not know yet.
+# Fields of newer API versions that the specification of 2023-08-16 lacks.
 NEWER_FIELDS = {
     "source": {"allow_redisplay", "sepa_credit_transfer"},
     "charge": {"source", "presentment_details"},
@@ -41,7 +41,7 @@ OBJECTS = [
 
 
 class StripeSchemas:
-    """Validates objects by their `object` field; a field the specification does not know is an error too."""
+    """Validates objects by their `object` field; a field that is not in the specification is an error too."""
 
     def __init__(self):
         self.seen: dict[str, int] = {}
@@ -52,7 +52,7 @@ class StripeSchemas:
         translated = {name: _translate(schema, name, set(schemas)) for name, schema in schemas.items()}
         for name in ("source", "source_transaction"):
             translated[name]["properties"]["type"]["enum"] += NEWER_TYPES
-        # Since 2025-03-31.basil a hold that expired has a reason of its own.
+        # Since 2025-03-31.basil, an expired authorisation has a separate cancellation reason.
         _, reason = translated["payment_intent"]["properties"]["cancellation_reason"]["anyOf"]
         reason["enum"].append("expired")
         definitions = {"$defs": translated}
@@ -61,7 +61,7 @@ class StripeSchemas:
         }
 
     def check(self, body: dict) -> None:
-        """Validates an answer: an object, a list of them, an event with its object, or an error."""
+        """Validates a response: an object, a list, a search result, an event with its object, or an error."""
         if "error" in body:
             return self._validate("error", body)
         kind = body.get("object")
@@ -89,14 +89,14 @@ class StripeSchemas:
 
 
 def _translate(schema, name: str, known: set[str]):
-    """OpenAPI 3.0 to JSON Schema: `nullable`, references, and no unknown fields."""
+    """Converts an OpenAPI 3.0 schema to JSON Schema: `nullable`, references, and no unknown fields."""
     if isinstance(schema, list):
         return [_translate(item, "", known) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         target = schema["$ref"].rsplit("/", 1)[-1]
-        # The files are pruned: what they leave out may be anything.
+        # The files are pruned. A schema that they omit accepts any value.
         return {"$ref": f"#/$defs/{target}"} if target in known else {}
     translated = {
         key: {field: _translate(inner, "", known) for field, inner in value.items()}

@@ -1,4 +1,4 @@
-"""A name server that answers for some zones and is silent for others, and programs that ask it."""
+"""A name server that ignores queries for some zones, and programs that use it."""
 
 import shutil
 import socket
@@ -7,12 +7,12 @@ import subprocess
 import threading
 from pathlib import Path
 
-# Of 127.0.0.0/8, and of nobody else: `/etc/resolv.conf` can name no port but 53.
+# A dedicated address in 127.0.0.0/8, because `/etc/resolv.conf` supports only port 53.
 ADDRESS = "127.53.53.53"
 
 
 def obstacle() -> str | None:
-    """Why programs cannot be made to ask a name server of ours here; None when they can."""
+    """Returns why programs cannot use this name server here, or `None` if they can."""
     if not shutil.which("unshare"):
         return "unshare(1) is missing"
     done = subprocess.run(
@@ -29,16 +29,16 @@ def obstacle() -> str | None:
 
 
 class TarpitDNS:
-    """Says 127.0.0.1 for every name, but nothing at all for those below the `silent` zones.
+    """Resolves every name to 127.0.0.1, except names below the `silent` zones, which get no answer.
 
-    `asked` counts the questions for each name, silent ones too.
+    `asked` counts the queries for each name, including unanswered ones.
     """
 
     def __init__(self, silent: tuple[str, ...], folder: Path):
         self.silent = silent
         self.asked: dict[str, int] = {}
         self._config = folder / "resolv.conf"
-        # The system's own defaults, written out: ten seconds until a silent zone is given up.
+        # The system's defaults, written out: a query for a silent zone fails after ten seconds.
         self._config.write_text(f"nameserver {ADDRESS}\noptions timeout:5 attempts:2\n")
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((ADDRESS, 53))
@@ -47,7 +47,7 @@ class TarpitDNS:
         self._thread.start()
 
     def command(self, *program: str) -> list[str]:
-        """`program`, to be started where `/etc/resolv.conf` names this server and none else."""
+        """Returns the command that starts `program` with an `/etc/resolv.conf` that names only this server."""
         script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
         return ["unshare", "-m", "sh", "-c", script, str(self._config), *program]
 
@@ -56,7 +56,7 @@ class TarpitDNS:
 
     def close(self) -> None:
         self._open = False
-        # A closed socket does not wake the thread that reads from it; a datagram does.
+        # Closing a socket does not wake the thread that reads from it, so a datagram does.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as waker:
             waker.sendto(b"", (ADDRESS, 53))
         self._thread.join(5)
@@ -79,7 +79,8 @@ class TarpitDNS:
         if any(name == zone or name.endswith("." + zone) for zone in self.silent):
             return None
         (kind,) = struct.unpack("!H", question[at + 1 : at + 3])
-        # RFC 1035 §4: the id and the question as they came, one address for A and none for others.
+        # RFC 1035 §4: the query's ID and question are repeated, with one address for type A and none for other
+        # types.
         found = b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 0, 4) + socket.inet_aton("127.0.0.1") if kind == 1 else b""
         head = question[:2] + struct.pack("!HHHHH", 0x8180, 1, 1 if found else 0, 0, 0)
         return head + question[12 : at + 5] + found

@@ -1,4 +1,4 @@
-"""A host with two addresses, of which the first can be made to refuse connections."""
+"""A host with two addresses, the first of which can be made to refuse connections."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,14 +8,14 @@ from .preloaded import IS_HERE
 from .way import Way
 
 NAME = "two-addresses.test"
-# Any address of 127.0.0.0/8 is this machine on Linux. The second one is 127.0.0.1.
+# On Linux, every address in 127.0.0.0/8 is this machine. The second address is 127.0.0.1.
 FIRST = "127.0.0.2"
-# The library that resolves the name, for `preloaded`.
+# The source of the library that resolves the name, for `preloaded`.
 LIBRARY = Path(__file__).with_suffix(".c")
 
 
 def can_be_resolved_by(program: str) -> bool:
-    """Whether the library can be loaded into a program: only into a dynamically linked one."""
+    """Returns whether the library can be loaded into a program, which must be dynamically linked."""
     if not IS_HERE:
         return False
     with open(program, "rb") as file:
@@ -44,7 +44,7 @@ class TwoAddresses(Way):
         self._run(self._listen())
 
     def refuse(self) -> None:
-        """Refuses connections at the first address, and ends all that are open."""
+        """Refuses connections at the first address and closes all open ones."""
         self._run(self._stop())
 
     def close(self) -> None:

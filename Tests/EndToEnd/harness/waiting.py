@@ -1,4 +1,4 @@
-"""Waiting for facts, never for time to pass."""
+"""Waits for conditions instead of fixed times."""
 
 import time
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-# The first pause, and the longest. Between them a pause is a twentieth of what was waited already: a fact is seen at most 5 %
-# late, and a long wait does not keep the process that is asked busy.
+# The shortest and the longest pause. In between, a pause is a twentieth of the time waited so far. So a condition
+# is noticed at most 5 % late, and a long wait does not keep the queried process busy.
 PAUSE_S = 0.02
 LONGEST_PAUSE_S = 0.5
 
@@ -15,9 +15,9 @@ LONGEST_PAUSE_S = 0.5
 def wait_until(
     fact: Callable[[], Value], timeout_s: float, what: str, pause_s: float | None = None
 ) -> Value:
-    """Asks until the answer is truthy and gives it; fails, naming `what`, after the timeout.
+    """Calls `fact` until its result is truthy and returns it; fails with `what` after the timeout.
 
-    `pause_s` fixes the pause between two questions.
+    `pause_s` sets a fixed pause between two calls.
     """
     start = time.monotonic()
     end = start + timeout_s

@@ -1,4 +1,4 @@
-"""A network between two parts that delays, stalls, cuts and divides."""
+"""A network proxy that delays, stalls, cuts and partitions connections."""
 
 import asyncio
 import random
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from .process import Process
 
-# How often what is stalled looks whether it may go on.
+# The interval at which a stalled connection checks whether it may continue.
 LOOK_S = 0.02
 
 
 class Island:
-    """Processes that no byte reaches from outside, and from which none gets out; empty while all is whole.
+    """Processes that are partitioned from all others; empty while the network is whole.
 
-    A way knows whose end of a connection is whose by its port, of which the system tells the owner.
+    A `Way` identifies the process at a connection's end by its port, using the system's table of sockets.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Island:
 
     @staticmethod
     def can_be_made() -> bool:
-        """Whether this system tells who has a port: Linux does."""
+        """Returns whether the system shows the owner of a port, as Linux does."""
         return Path("/proc/self/net/tcp").exists()
 
     def cut_off(self, members: Iterable[Process]) -> None:
@@ -35,17 +35,17 @@ class Island:
         self._members, self._ports = [], set()
 
     def look(self) -> None:
-        """Learns which ports its processes have by now."""
+        """Refreshes the ports of the member processes."""
         if self._members:
             self._ports = set().union(*(ports(p.pid) for p in self._members if p.running))
 
     def is_between(self, port: int, target: Process | None) -> bool:
-        """Whether its shore is between who has this port and the process behind the way."""
+        """Returns whether the partition separates this port's owner from the process behind the proxy."""
         return bool(self._members) and (port in self._ports) != (target in self._members)
 
 
 def ports(pid: int) -> set[int]:
-    """The local TCP ports of a process."""
+    """Returns the local TCP ports of a process."""
     try:
         links = {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
     except OSError:
@@ -56,16 +56,16 @@ def ports(pid: int) -> set[int]:
 
 
 class Way:
-    """A port of its own before another of this machine, on which bytes pass in order, some of them late.
+    """A proxy on a separate port that forwards bytes to a local port, in order and possibly delayed.
 
-    What is stalled arrives afterwards, as TCP repeats it; what is cut loses what was under way, and
-    nobody knows how much of it was executed.
+    Stalled bytes arrive later, as with TCP retransmission. A cut loses the bytes in transit, and neither end knows
+    how much of them was executed.
     """
 
     def __init__(self, port: int, island: Island | None = None):
         self.delay_s = (0.0, 0.0)
         self.is_stalled = False
-        # Whose port it is; set by who makes an island of it.
+        # The process behind the proxy; set if an `Island` is used.
         self.target: Process | None = None
         self.behind = port
         self._island = island
@@ -81,7 +81,7 @@ class Way:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
-        """Ends every connection, without a word to either end."""
+        """Aborts every connection without a proper close."""
         self._loop.call_soon_threadsafe(self._cut)
 
     def close(self) -> None:
@@ -136,10 +136,10 @@ class Way:
             await self._gate(port)
         except OSError:
             pass
-        # Redis and HTTP have no use for a connection of which one half is closed.
+        # Redis and HTTP do not use half-closed connections.
         target.close()
 
     async def _gate(self, port: int) -> None:
-        """Waits for as long as nothing gets through."""
+        """Waits while the proxy is stalled or a partition separates the two ends."""
         while self.is_stalled or (self._island and self._island.is_between(port, self.target)):
             await asyncio.sleep(LOOK_S)

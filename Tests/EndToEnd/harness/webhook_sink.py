@@ -1,4 +1,4 @@
-"""A customer's webhook receiver that trusts nothing."""
+"""A customer's webhook receiver that verifies every request."""
 
 import json
 import threading
@@ -18,11 +18,11 @@ class _Server(ThreadingHTTPServer):
 class WebhookSink:
     """Verifies each request with the `standardwebhooks` package, records it and answers 200.
 
-    `hold()` keeps requests waiting, as an overloaded customer does; `refuse(n)` answers the next n
-    with 503. What was held or refused is not in `receipts`, but counted in `attempts`.
+    `hold()` keeps requests waiting, like an overloaded receiver. `refuse(n)` answers the next n requests with 503.
+    Held and refused requests are counted in `attempts`, but are not in `receipts`.
     """
 
-    # Longer than any wait in the tests: a held request ends when it is let go or the sink closes.
+    # Longer than any wait in the tests. A held request ends when it is released or the sink closes.
     HOLD_MAX_S = 60
 
     def __init__(self, secret: str, listener=None):
@@ -37,7 +37,7 @@ class WebhookSink:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # Without this a keep-alive connection would hold its thread past the end of the test.
+            # Without a timeout, a keep-alive connection would keep its thread after the test.
             timeout = 120
 
             def do_POST(self) -> None:
@@ -48,7 +48,7 @@ class WebhookSink:
                 self.end_headers()
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing: the receipts are the log."""
+                """Suppresses the request log; the receipts are the log."""
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

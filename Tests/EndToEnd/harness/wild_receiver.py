@@ -1,4 +1,4 @@
-"""A receiver of webhooks at its worst: each request meets another trouble, drawn by a seed."""
+"""A webhook receiver that fails at random in many ways, determined by a seed."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from .receipts import Receipt, Receipts
 
-# What happens to a request, and how often of a hundred times.
+# The outcome of a request and its probability in percent.
 TROUBLE = {
     "ok": 50,
     "500": 14,
@@ -24,9 +24,9 @@ TROUBLE = {
 
 
 class WildReceiver:
-    """Accepts about every second request, until `calm()`; then all.
+    """Accepts about half of the requests until `calm()`, then all.
 
-    `receipts` has what was accepted: a 2xx that was sent whole, or cut off in its body.
+    `receipts` has the accepted ones: those with a 2xx, sent completely or cut in the body.
     """
 
     def __init__(self, seed: int):
@@ -90,22 +90,22 @@ class WildReceiver:
                     self.wfile.write(byte)
 
             def log_message(self, *_arguments) -> None:
-                """Says nothing: the receipts are the log."""
+                """Suppresses the request log; the receipts are the log."""
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
-            # The library's own backlog of five loses connections that are made together.
+            # The library's default backlog of five loses connections that are made at the same time.
             request_queue_size = 128
 
             def handle_error(self, *_arguments) -> None:
-                """Connections of a notifier that was killed break; that is what is tested."""
+                """Ignores broken connections, which a killed notifier leaves as part of the test."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
 
     def calm(self) -> None:
-        """From now on everything is well."""
+        """Accepts every request from now on."""
         self._is_calm = True
 
     def _draw(self) -> str:

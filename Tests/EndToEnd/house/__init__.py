@@ -1,7 +1,7 @@
-"""The house: the tree as the rules see it, and the list of rules.
+"""The source tree as the house rules read it, and the list of rules.
 
-A rule reads the tree, a table from path to text, and returns what breaks it. Each brings the smallest
-change that breaks it, so that test_tidy.py can show that it is noticed.
+A rule reads the tree, a table from path to text, and yields its violations. Each rule has a small change that
+violates it, so that test_tidy.py can check that the rule notices it.
 """
 
 import re
@@ -24,7 +24,7 @@ RULES: list[Rule] = []
 
 
 def rule(breach: Tree):
-    """Enters a rule into the list, with files that break it."""
+    """Registers a rule, together with files that violate it."""
 
     def enter(find: Callable[[Tree], Iterable[str]]):
         RULES.append(Rule(find.__name__, find, breach))
@@ -33,9 +33,9 @@ def rule(breach: Tree):
     return enter
 
 
-# The commits since the rule about them was made, as a file of the tree.
+# The key of the tree under which the commits since RULE_OF_COMMITS are stored.
 COMMITS = "git log"
-# The last commit before it.
+# The last commit before the rule about commits was added.
 RULE_OF_COMMITS = "b8f7b0c"
 
 
@@ -48,9 +48,9 @@ def read_tree() -> Tree:
                 try:
                     tree[str(path.relative_to(ROOT))] = path.read_text()
                 except UnicodeDecodeError:
-                    # A picture: documents may link to it.
+                    # A binary file, such as a picture that a document links to.
                     tree[str(path.relative_to(ROOT))] = ""
-    # Subject, first line of the body, and hash of each commit since the rule about them was made.
+    # Hash, subject and body of each commit since the rule about commits was added.
     log = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%H%x09%s%x09%b%x00", f"{RULE_OF_COMMITS}..HEAD"]
     done = subprocess.run(log, capture_output=True, text=True)
     tree[COMMITS] = done.stdout if done.returncode == 0 else ""
@@ -65,7 +65,7 @@ class Target(NamedTuple):
 
 
 def targets(tree: Tree) -> list[Target]:
-    """The targets of Package.swift."""
+    """Returns the targets of Package.swift."""
     found = []
     blocks = re.split(r"\n        \.(?=\w*[tT]arget\(|systemLibrary\()", tree["Package.swift"].split("\n    targets: [")[1])
     for block in blocks[1:]:

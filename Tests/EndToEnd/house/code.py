@@ -1,4 +1,4 @@
-"""Rules of the code: layers, sizes, comments, words, time."""
+"""Rules for the code: layers, file names, comments, names, time and randomness."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from . import Tree, imports, production, rule, swift, targets
 
 # MARK: - Layers
 
-# From the ground up. A target may import what stands below it, never what stands beside it.
+# From bottom to top. A target may import only targets of lower layers.
 LAYERS = [
     {"SafeNumbers"},
     {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
@@ -22,11 +22,11 @@ LAYERS = [
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},
     {"example-watch-payment", "example-follow-events", "example-register-endpoint"},
 ]
-# The targets without input and output.
+# The targets without I/O.
 PRODUCT = ("Sources/PollerIdentity", "Sources/PollerQueue", "Sources/Poller")
-# What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
+# The external modules that targets without I/O may import: no network, Redis or HTTP.
 POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}
-# What others link, and what it may know of us.
+# The public libraries, and the internal targets that each may import.
 LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers", "TLSWords"}, "PollerWire": {"JSONText", "SafeNumbers"}}
 
 
@@ -66,7 +66,7 @@ def libraries_know_nothing_of_the_daemon(tree: Tree):
                     yield f"{path}: {name}"
 
 
-# What stands in for Stripe, and what measures: programs of their own beside the one that runs in production.
+# The Stripe sandbox and the benchmarks' parts, which run only in separate programs.
 NOT_IN_PRODUCTION = {"StripeSandbox", "PollerTesting", "Histogram"}
 
 
@@ -102,14 +102,14 @@ DECLARATION = re.compile(
 
 
 def undocumented(text: str) -> Iterable[str]:
-    """The public types that no doc comment stands before."""
+    """Yields the public types without a doc comment."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         declared = DECLARATION.match(line)
         if not declared or declared[1] == "CodingKeys":
             continue
         above = number - 1
-        # Attributes stand between the comment and the declaration.
+        # Attributes may be between the comment and the declaration.
         while above >= 0 and re.match(r"^ *(@|\)|\"|[\w. ]+: )", lines[above]):
             above -= 1
         if above < 0 or not lines[above].lstrip().startswith("///"):
@@ -134,7 +134,7 @@ def nothing_is_put_off_in_a_comment(tree: Tree):
 @rule({"Sources/Poller/Poller.docc/Breach.md": "See sha" + "red/queue/FA" + "CTS.md, FA" + "CTS §3.\n"})
 def nothing_refers_to_documents_outside(tree: Tree):
     outside = re.compile(r"\bsha" + r"red/\w|\bFA" + r"CTS\b|\bDES" + r"IGN(?:\.md| §)|\bINTER" + r"FACE(?:\.md| says)|(?<![\w.])/(?:wo" + r"rk|ro" + r"ot)/")
-    # One of these is in every match, and they are found many times faster than the expression.
+    # Every match contains one of these parts, and searching for them is many times faster than the expression.
     parts = ("sha" + "red/", "FA" + "CTS", "DES" + "IGN", "INTER" + "FACE", "/wo" + "rk/", "/ro" + "ot/")
     for path, text in tree.items():
         if any(part in text for part in parts):
@@ -147,28 +147,28 @@ def nothing_refers_to_documents_outside(tree: Tree):
 
 @rule({"Sources/Poller/Breach.swift": "/// What is held.\nstruct HeldItem {}\n"})
 def names_are_the_fields(tree: Tree):
-    """Vocabulary.md says which words the code does not use, and which it uses instead."""
+    """Checks that no type uses a name that Vocabulary.md replaces."""
     table = tree["Sources/Poller/Poller.docc/Vocabulary.md"].split("### Words that are not used")[1]
     banned = re.findall(r"^\| `(\w+)` \|", table, re.M)
     assert len(banned) > 5
     words = re.compile(rf"(?<![a-z])(?:{'|'.join(banned)})(?![a-z])")
     declared = re.compile(r"^ *(?:[\w@() ]+ )?(?:struct|enum|class|actor|protocol|typealias) +(\w+)", re.M)
     for path, text in swift(tree).items():
-        # A sandbox has customers who visit pages, and objects that are held.
+        # In the sandbox, customers visit pages and objects are held, so these words are normal there.
         for name in [] if path.startswith("Sources/Stripe/") else declared.findall(text):
             if words.search(name):
                 yield f"{path}: {name}"
 
 
-# Programs, and what stands for the world around them.
+# Programs and simulations of the outside world, which may read the system's clock.
 CLOCKS = {"pollerd", "pollerctl", "PollerClient", "PollerTesting", "pollerd-bench", "Stripe"}
-# The loops' handlers, which hand chance to the deciders.
+# The handlers, which create the random generators for the deciders.
 HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryTurn.swift"}
 
 
 @rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})
 def time_comes_in_from_outside(tree: Tree):
-    """The system's clocks belong to the programs; everybody else is given one."""
+    """Checks that only programs read the system's clocks; all other targets receive a clock."""
     for path, text in swift(tree).items():
         if path.split("/")[1] not in CLOCKS:
             for match in re.findall(r"\bDate\(\)|(?:Continuous|Suspending)Clock\(\)", text):
@@ -177,7 +177,7 @@ def time_comes_in_from_outside(tree: Tree):
 
 @rule({"Sources/Poller/Breach.swift": "let a = Int.random(in: 1...2)\n"})
 def chance_comes_into_decisions_from_outside(tree: Tree):
-    """What decides is given its generator, so that a test can repeat it; its handlers make one."""
+    """Checks that deciders receive their random generator from a handler, so that a test can repeat a decision."""
     for path, text in {path: text for folder in PRODUCT for path, text in swift(tree, folder).items()}.items():
         for line in text.splitlines():
             if re.search(r"\.(random\(in:|randomElement\(|shuffled\()", line) and "using:" not in line:

@@ -1,4 +1,4 @@
-"""Rules of what is told about the code: headers of scripts, documents, decisions, commits."""
+"""Rules for script headers, documents, decisions and commits."""
 
 import posixpath
 import re
@@ -9,7 +9,7 @@ from . import COMMITS, Tree, rule, swift, targets
 # MARK: - Scripts
 
 SCRIPTS = "Sources/PollerRedis/Scripts/"
-# What stands before other scripts, and never runs alone.
+# Scripts that are prepended to others and never run alone.
 PRELUDES = {"prelude", "texts", "recording", "created", "opening", "searching", "folding", "reading", "claiming", "releasing", "counting"}
 
 
@@ -38,7 +38,7 @@ def every_key_of_the_scripts_is_in_the_table(tree: Tree):
     used = {kind for text in scripts(tree).values() for kind in re.findall(r"\bKEY\.(\w+)", text)}
     assert used
     yield from (f"{kind} is not in the table" for kind in used - set(kinds))
-    # Swift alone makes these.
+    # Only Swift uses these kinds.
     yield from (f"{kind} is in the table, and no script uses it" for kind in set(kinds) - {"meta", "replay"} - used)
     for path, text in scripts(tree).items():
         yield from (f"{path}: {call} names a letter instead of a kind" for call in re.findall(r"\bkey\('\w'", text))
@@ -91,7 +91,7 @@ def each_promise_names_what_shows_it(tree: Tree):
 
 @rule({CATALOGUE + "Breach.md": "``NoSuchType`` does it.\n", "Sources/Poller/Breach.swift": "/// As ``NoSuchThing/other`` does.\n"})
 def links_lead_to_types_that_are_there(tree: Tree):
-    """What `docc` sees only where the target was built, and of comments only where there is a catalogue."""
+    """Checks links that `docc` checks only for built targets, and in comments only with a catalogue."""
     declared = re.compile(r"\b(?:struct|enum|class|actor|protocol|typealias|associatedtype) +(\w+)|<([A-Z]\w*)[:>,]")
     types = {name for text in (swift(tree) | swift(tree, "Tests")).values() for pair in declared.findall(text) for name in pair}
     types |= {target.name for target in targets(tree)}
@@ -133,7 +133,7 @@ def decisions_have_one_form_and_are_listed(tree: Tree):
 
 
 CONFORMANCE = "Sources/Stripe/StripeAPI/StripeAPI.docc/Conformance/"
-# The statements of the guides: a row is dropped only together with its number.
+# The number of statements in the guides. A row can be removed only together with a change of this number.
 STATEMENTS = 153
 VERDICTS = ("yes", "otherwise", "not yet")
 
@@ -172,7 +172,7 @@ def each_statement_of_the_guides_has_a_test_that_is_there(tree: Tree):
 # MARK: - Commits
 
 
-# They landed without a body while this rule was made.
+# Commits without a body from the time before this rule was complete.
 BEFORE_BODIES = {
     "cae07017c9eed268ed88d7bd11605da99a825fae",
     "627745dafeda2e06e295c7ecca438e608b5aaffb",

@@ -1,4 +1,4 @@
-"""Rules against expressions that end the process when a value from outside is out of range."""
+"""Rules against expressions that crash the process if an external value is out of range."""
 
 import re
 from collections.abc import Iterable
@@ -6,18 +6,18 @@ from functools import cache
 
 from . import Tree, rule, swift
 
-# Targets that read from outside: HTTP, Redis, DNS, files, the command line.
+# Targets that read external input: HTTP, Redis, DNS, files, the command line.
 READS_FROM_OUTSIDE = {
     "SafeNumbers", "JSONText", "SecretFiles", "ChildPrograms", "RedisClient", "PollerWire", "PollerHTTP", "PollerClient",
     "PollerRedis", "PollerNet", "PollerGateway", "PollerTracing", "pollerd", "pollerctl",
     "PollerIdentity", "PollerQueue", "Poller", "PollerUpstreams", "PollerWords", "PollerAPI", "PollerDelivery",
     "StandardWebhooks", "Stripe/StripeAPI", "Stripe/StripeSandbox",
 }
-# Lines above a subscript in which a check of the same collection's count must be.
+# The number of lines above a subscript in which the collection's count must be checked.
 CHECKED_ABOVE = 16
 
 INTEGER = r"(?<![\w.])U?Int(?:8|16|32|64|128)?"
-# What makes a conversion safe: it returns nil, or the nearest number, or copies bits.
+# Labels of safe conversions, which return `nil`, clamp the number or copy bits.
 LABELS = re.compile(
     r"\s*(?:decimal|safe|exactly|clamping|clampingSafe|saturating|truncatingIfNeeded|bitPattern|ascii"
     r"|count|countOrNothing|littleEndian|bigEndian):"
@@ -25,16 +25,16 @@ LABELS = re.compile(
 LITERAL = re.compile(r"\s*-?(?:0[xb])?[0-9a-fA-F_]+\s*$")
 
 
-# Where code, code inside of a string, and the text of a string may end.
+# The characters at which code, code in an interpolation, and the text of a string may end.
 OF_CODE, OF_INTERPOLATION, OF_STRING = re.compile(r'[/"#]'), re.compile(r'[/"#()]'), re.compile(r'[\\"]')
 
 
 @cache
 def code_of(text: str) -> str:
-    """The code alone: comments and the text of strings are blanks, code inside of strings stays."""
+    """Returns the code with comments and string text replaced by spaces; interpolated code remains."""
     kept = list(text)
     place, end = 0, len(text)
-    # The delimiters of the strings that are open, and how many parentheses their interpolations have open.
+    # The delimiters of the open strings, and the number of open parentheses in each interpolation.
     strings: list[tuple[str, str]] = []
     depths: list[int] = []
 
@@ -87,7 +87,7 @@ def code_of(text: str) -> str:
 
 
 def arguments(code: str, start: int) -> str:
-    """What stands between a parenthesis and the one that closes it."""
+    """Returns the text between an opening parenthesis and its counterpart."""
     depth = 1
     for place in range(start, len(code)):
         depth += {"(": 1, ")": -1}.get(code[place], 0)
@@ -101,7 +101,7 @@ def line(code: str, place: int) -> int:
 
 
 def unchecked_conversions(text: str) -> Iterable[tuple[int, str]]:
-    """Integers made of values that may not fit, each with its line."""
+    """Yields the line and text of integer conversions whose value may not fit."""
     code = code_of(text)
     for found in re.finditer(rf"{INTEGER}(?:\.init)?\(", code):
         given = arguments(code, found.end())
@@ -112,14 +112,14 @@ def unchecked_conversions(text: str) -> Iterable[tuple[int, str]]:
 
 
 def forced(text: str) -> Iterable[tuple[int, str]]:
-    """What traps for one value: nil, an error, another type, the least integer."""
+    """Yields expressions that trap for `nil`, an error, another type or the smallest integer."""
     code = code_of(text)
     for found in re.finditer(r"(?<![\w.])abs\(|\b(?:try|as)!|[\w)\]}>?]!(?![=\w])", code):
         yield line(code, found.start()), found[0]
 
 
 def unchecked_subscripts(text: str) -> Iterable[tuple[int, str]]:
-    """Elements by a number, of collections whose count no line above checks and no comment explains."""
+    """Yields subscripts with a literal index without a check of the count above or an explaining comment."""
     code, written = code_of(text), text.splitlines()
     lines = code.splitlines()
     for found in re.finditer(r"(\w*)([)\]?]?)\[\d+\]", code):
@@ -145,7 +145,7 @@ def found_in(tree: Tree, traps) -> Iterable[str]:
 
 @rule({"Sources/PollerRedis/Breach.swift": 'let a = "\\(Int64(seconds * 1000))"\n'})
 def no_number_from_outside_is_converted_unchecked(tree: Tree):
-    """A trap ends the process, and a process that starts again reads the same value again."""
+    """Reports unchecked conversions. A trap ends the process, and after a restart it reads the same value again."""
     yield from found_in(tree, unchecked_conversions)
 
 
