@@ -1,4 +1,4 @@
-"""Keys as things: made, listed and revoked while everything runs, and bound to accounts."""
+"""Tests that access keys can be created, listed and revoked at runtime, and restricted to accounts."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 
 def first_key(cluster: Cluster, *options: str) -> str:
-    """Makes a key beside the store, as an operator does before anybody can ask a server for one."""
+    """Creates a key directly in the store, as an operator does before a key for the API exists."""
     done = subprocess.run(
         [program("pollerd"), "key", "create", *options],
         env=os.environ | {"POLLER_REDIS_URL": cluster.redis.url},
@@ -43,7 +43,7 @@ def status(url: str, key: str | None, path: str = "/v1/watches") -> int:
 
 
 def becomes(url: str, key: str | None, wanted: int) -> float:
-    """How long it takes until a request is answered so, in seconds."""
+    """Returns the seconds until a request gets the status `wanted`."""
     began = time.monotonic()
     wait_until(lambda: status(url, key) == wanted, 5, f"{wanted}")
     return time.monotonic() - began
@@ -55,7 +55,7 @@ def test_the_first_key_closes_every_server_and_a_revoked_one_opens_none_within_a
     [source] = cluster.sandbox.create_sources(1)
     assert status(urls[0], None) == 200
     everybody = requests.get(f"{cluster.gateway()}/v1/events/stream", stream=True, timeout=20)
-    # The first key is one with which others can be made, or everybody would be shut out.
+    # The first key must be able to create others; otherwise it would lock every user out.
     ctl(cluster, None, "key", "create", "--role", "viewer", status=1)
     admin = first_key(cluster)
     assert status(urls[0], admin) == 200, "it is known when it is printed"
@@ -97,7 +97,7 @@ def test_the_first_key_closes_every_server_and_a_revoked_one_opens_none_within_a
     assert b"a key is needed that was not revoked" in stream.content
     for url in urls:
         becomes(url, viewer, 401)
-    # One second after the answer to pollerctl, with room for a busy machine.
+    # Revocation takes effect within one second of the response to pollerctl; the rest is margin for a busy machine.
     assert time.monotonic() - began < 3
     assert made["id"] not in admin_list(cluster, admin)
 
@@ -117,19 +117,19 @@ def test_keys_outlive_redis_and_who_was_let_in_is_while_it_is_away(chaos):
     assert status(url, "plr_wrong") == 401
     cluster.redis.start()
     wait_until(lambda: status(url, admin) == 200, 20, "it is back, and so is the key")
-    # The last key with which keys can be made stays, until there is another.
+    # The last key that can create keys cannot be revoked.
     [own] = ctl(cluster, admin, "key", "list")
     ctl(cluster, admin, "key", "revoke", own["id"], status=1)
     other = first_key(cluster, "--name", "spare")
     becomes(url, other, 200)
     ctl(cluster, other, "key", "revoke", own["id"])
     assert status(url, admin) == 401
-    # Neither key is in what Redis keeps, only what tells them apart.
+    # Redis stores only a digest of each key, never the key itself.
     store = cluster.redis.client()
     store.config_set("rdbcompression", "no")
     dumps = {name: str(store.dump(name)) for name in store.keys("*")}
     kept = json.dumps(list(dumps.values()))
-    # That there was one, and who revoked it, is in the audit trail alone.
+    # Only the audit trail still records that the key existed and which caller revoked it.
     assert [str(name) for name, dump in dumps.items() if own["id"] in dump] == ["poller:C{0}"]
     for key in (admin, other):
         assert key.split("_")[2] not in kept
@@ -138,7 +138,7 @@ def test_keys_outlive_redis_and_who_was_let_in_is_while_it_is_away(chaos):
 
 
 def test_a_key_that_is_bound_to_an_account_sees_and_makes_nothing_of_others(chaos, tmp_path):
-    # With such a key nothing can be polled without a client_secret, so the watches stay.
+    # A publishable key cannot poll without a client_secret, so the watches remain open.
     config = tmp_path / "poller.yaml"
     config.write_text("accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
     env = {"POLLER_CONFIG_FILE": str(config), "ACME_KEY": "pk_test_acme"}
@@ -168,13 +168,13 @@ def test_a_key_that_is_bound_to_an_account_sees_and_makes_nothing_of_others(chao
                  "/v1/lanes/default/sources"):
         assert bound.request("GET", path).status_code == 404, path
     assert bound.request("POST", f"/v1/endpoints/{others}/replay").status_code == 404
-    # Without a word about it, theirs is meant.
+    # Without an `account`, the key's own account is used.
     assert bound.enqueue("src_900").json()["account"] == "acme"
     refused = bound.enqueue("src_901", account="default")
     assert (refused.status_code, refused.json()["code"]) == (404, "account_not_found")
     for path in ("/v1/stats", "/v1/workers", "/v1/doctor"):
         assert bound.request("GET", path).status_code == 403, path
-    # It gives away what is its own, and no more.
+    # A key can create only keys for its own accounts.
     assert bound.request("POST", "/v1/keys", json={"role": "viewer"}).json()["accounts"] == ["acme"]
     assert bound.request("POST", "/v1/keys", json={"role": "viewer", "accounts": ["default"]}).status_code == 404
     assert {key["id"] for key in bound.get("/v1/keys")["data"]}.isdisjoint({key["id"] for key in ctl(
@@ -185,7 +185,7 @@ def test_a_key_that_is_bound_to_an_account_sees_and_makes_nothing_of_others(chao
         headers = {"Authorization": f"Bearer {made['key']}"}
         return requests.get(f"{cluster.gateway()}/v1/events/stream?{query}", headers=headers, timeout=10)
 
-    # The gateway is another process, and may learn of the key a moment later.
+    # The gateway is a separate process and may learn about the key a moment later.
     wait_until(lambda: foreign().status_code != 401, 5, "the gateway knows the key")
     stream = foreign()
     assert stream.status_code in (400, 403, 404) and "account" in stream.text
@@ -253,7 +253,7 @@ def test_who_makes_keys_gives_away_nothing_beyond_and_revokes_none_that_may_more
         made(admin, 422, role="viewer", name=name)
     made(admin, 422, role="viewer", accounts=["acme"], allow=["cluster:read"])
 
-    # What nobody can read stops nobody from being revoked, and goes itself.
+    # An unreadable record does not prevent the revocation of other keys, and can be revoked too.
     store = cluster.redis.client()
     store.hset("poller:A{0}", "key_bad", "garbage")
     store.hset("poller:A{0}", "key_odd", '1 {"role":"admin","by":"x"}')

@@ -1,4 +1,4 @@
-"""What becomes of money after it has arrived is told as well: once, though nobody polls any more."""
+"""Tests that refunds, disputes and returned debits after a payment are reported once, without constant polling."""
 
 import time
 
@@ -11,7 +11,7 @@ from harness.waiting import wait_until
 
 @pytest.fixture(scope="module")
 def heard():
-    """A cluster that the sandbox tells by webhook, and that sweeps for what was not told."""
+    """A cluster that receives the sandbox's webhooks but does not sweep its events."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         port = free_port()
         form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
@@ -22,7 +22,7 @@ def heard():
 
 
 def words(cluster: Cluster, source: str) -> list[str]:
-    """What was told of the money, in order."""
+    """Returns the reported payment states, in order."""
     events = cluster.api.events(source)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     told = [event for event in events if event["type"].startswith("payment.")]
@@ -31,7 +31,7 @@ def words(cluster: Cluster, source: str) -> list[str]:
 
 
 def wait_word(cluster: Cluster, source: str, word: str) -> dict:
-    """Waits until a watch's payment is so, and gives it."""
+    """Waits until a watch's payment has this state, and returns the payment."""
     def payment() -> dict | None:
         found = cluster.api.watch(source).get("payment") or {}
         return found if found.get("state") == word else None
@@ -40,7 +40,7 @@ def wait_word(cluster: Cluster, source: str, word: str) -> dict:
 
 
 def paid_intent(cluster: Cluster) -> tuple[str, str]:
-    """An intent that was paid and whose watch has ended, and its charge."""
+    """Returns a paid intent whose watch has closed, and its charge."""
     intent = cluster.sandbox.create_intent()
     cluster.enqueue(intent, policy="interactive")
     cluster.wait_status(intent, "requires_action")
@@ -51,7 +51,7 @@ def paid_intent(cluster: Cluster) -> tuple[str, str]:
 
 
 def charged_source(cluster: Cluster, **charge) -> tuple[str, str]:
-    """A source that was charged by its watch, which has ended, and its charge."""
+    """Returns a source that its watch charged before it closed, and the charge."""
     source = cluster.sandbox.create_source()
     answer = cluster.api.enqueue(source, charge=True, policy="interactive", **charge)
     assert answer.status_code in (200, 201), answer.text
@@ -73,7 +73,7 @@ def test_refunds_are_told_each_once_and_nothing_is_polled_between(heard: Cluster
     assert whole["amount_returned"] == whole["amount_received"]
     told = words(heard, source)
     assert told[-3:] == ["paid", "partially_refunded", "refunded"], told
-    # Another of the refund's own events may have opened it for a moment.
+    # Another event about the refund may have reopened the watch for a moment.
     wait_until(lambda: heard.api.watch(source).get("closed_reason") == "settled", 20, "it has ended again")
     last = heard.api.events(source)[-1]
     assert last["final"] and last["closed_reason"] == "settled" and last["object"]
@@ -116,7 +116,7 @@ def test_a_bank_that_answers_after_the_watch_has_ended_is_heard(heard: Cluster):
     heard.wait_status(source, "pending")
     heard.sandbox.authorise(source)
     heard.wait_status(source, "chargeable")
-    # The shop charges it by itself.
+    # The shop creates the charge itself.
     charge = heard.sandbox.charge(source)["id"]
     wait_word(heard, source, "processing")
     wait_until(lambda: heard.api.watch(source)["state"] == "closed", 20, "the watch ends")

@@ -1,4 +1,4 @@
-"""What was paid is heard of for as long as its money may come back, long after its log is forgotten."""
+"""Tests that a paid payment is followed for as long as its money may go back, even after its log was deleted."""
 
 import pytest
 from harness.cluster import Cluster
@@ -11,7 +11,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @pytest.fixture
 def heard():
-    """A cluster that the sandbox tells by webhook, and by nothing else."""
+    """A cluster that learns about changes only from the sandbox's webhooks."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         port = free_port()
         form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
@@ -22,7 +22,7 @@ def heard():
 
 
 def paid(cluster: Cluster, method: str) -> tuple[str, str]:
-    """An intent that was paid and told, and its charge."""
+    """Returns an intent that was paid and reported, and its charge."""
     form = {
         "amount": 2000, "currency": "eur", "payment_method_types[]": method,
         "payment_method_data[type]": method, "confirm": "true", "return_url": "http://127.0.0.1/r",
@@ -42,9 +42,9 @@ def base36(number: int) -> str:
 
 
 def age(cluster: Cluster, days: int) -> None:
-    """Makes all that is closed as old as if so many days had passed.
+    """Shifts the timestamps of all closed items back by this many days.
 
-    A clock that is set forward would not do: what nobody has seen pass ages nothing.
+    Setting the clock forward would not work, because retention counts only time that a process has observed.
     """
     ms = days * DAY_MS
     with cluster.redis.client() as client:
@@ -54,13 +54,13 @@ def age(cluster: Cluster, days: int) -> None:
                 if closed.startswith("poller:d:"):
                     continue
                 item = closed.replace(":h{", ":w{") + id
-                # The janitor may have been quicker.
+                # Retention may have deleted the item meanwhile.
                 if not client.hexists(item, "v"):
                     continue
                 for field in ("x",):
                     client.hincrby(item, field, -ms)
                 state, money = (client.hget(item, field).split("|") for field in ("v", "m"))
-                # An order is neither polled nor paid itself.
+                # An order entry has neither a poll time nor a payment time.
                 if state[4]:
                     state[4] = str(int(state[4]) - ms)
                     if money[7]:
@@ -71,7 +71,7 @@ def age(cluster: Cluster, days: int) -> None:
 
 
 def forget(cluster: Cluster, name: str, **env: str) -> None:
-    """Has a notifier forget what is old: each begins with a round of that."""
+    """Starts a notifier, which begins with a round of retention that deletes expired items."""
     notifier = cluster.role(name, "notifier", {"POLLER_GATEWAY_BIND": "127.0.0.1:0"} | env)
     notifier.start().wait_ready()
 
@@ -98,7 +98,7 @@ def test_a_dispute_on_day_60_is_told(heard: Cluster):
     (event,) = wait_until(lambda: heard.api.events(source), 20, "the dispute is told")
     assert event["type"] == "payment.disputed" and event["seq"] == told + 1
     assert event["metadata"] == {"cart": "77"} and event["closed_reason"] == "settled"
-    # On the channels of the watch, and nothing that was told before once more.
+    # The event is delivered on the watch's channels, and earlier events are not repeated.
     heard.wait_delivered([source])
     got = [receipt.seq for receipt in heard.webhook.receipts.of(source)]
     assert got == list(range(1, told + 2)), got

@@ -1,6 +1,6 @@
-"""The alerts, by a real Prometheus that scrapes a real cluster: what is provoked fires once, and falls silent.
+"""Tests with a real Prometheus that each alert fires once when its cause is provoked, and then resolves.
 
-The rules are those of `ops/observability`, with their waits and spans shortened to seconds.
+The rules are those of `ops/observability`, with their waits and ranges shortened to seconds.
 """
 
 import contextlib
@@ -28,31 +28,31 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.skipif(not prometheus(), reason="no prometheus: ops/test gets it where apt or brew is")
 
 RULES = yaml.safe_load((Path(__file__).resolve().parents[2] / "ops/observability/alerts.yml").read_text())
-# Longer than a scrape that a busy machine is late with.
+# Longer than the delay of a scrape on a busy machine.
 FOR = "3s"
-# A span of counters: some scrapes, and a watch that is refused is asked for again within it.
+# The range of counters: several scrapes, and long enough for another poll of a refused watch.
 SPAN = "12s"
-# What takes minutes or thousands by itself.
+# Lower thresholds for alerts that otherwise need minutes or thousands of items.
 LESS = {
     "PollerWatchesLate": ("> 300", "> 3"),
     "PollerSweepBehind": ("> 300", "> 3"),
     "PollerEventsWait": ("> 1000", "> 0"),
-    # Probes alone keep it up.
+    # Only probes keep the alert active.
     "PollerPollsFail": ("> 0.2", "> 0.01"),
 }
-# What cannot be provoked within a minute; their unit tests stand for them.
+# Alerts that cannot be provoked within a minute; only their unit tests cover them.
 UNPROVOKED = {"PollerVersionsDiffer", "PollerWebhooksMissed", "PollerReadBudgetShort", "PollerAuditLost"}
 
-# They go by spans that have not passed when everything is mended.
+# Alerts over ranges that have not passed yet when the causes are fixed.
 FADING = {"PollerKeyRefused", "PollerPollsFail", "PollerProcessesDie", "PollerEndpointDisabled", "PollerSpansDropped"}
 
-# A file that is followed.
+# A valid configuration file, which the processes reload.
 GOOD = "upstreams: {}\n"
 
-# Of Stripe's webhooks, which the scraped API takes.
+# The secret of Stripe's webhooks, which the scraped API receives.
 SECRET = "whsec_alerts"
 
-# A look at the cluster for its gauges, and what a busy machine adds.
+# The interval at which the cluster's gauges are read, with a margin for a busy machine.
 LOOK_S = 40
 
 
@@ -71,7 +71,7 @@ def hastened() -> dict:
 
 
 class Watched:
-    """A cluster whose api, worker and notifier are scraped, and the shop that uses it."""
+    """A cluster whose API, worker and notifier are scraped, and the shop that uses it."""
 
     def __init__(self, cluster: Cluster):
         self.began = time.monotonic()
@@ -103,11 +103,11 @@ class Watched:
         self.faults.append(self.cluster.sandbox.fault(mode, match, **plan))
 
     def note(self, what: str) -> None:
-        """What a failed test prints."""
+        """Prints a line for the report of a failed test."""
         print(f"{time.monotonic() - self.began:5.1f} s  {what}")
 
     def firing(self) -> set[str]:
-        """Those that fire now; what has changed is noted."""
+        """Returns the alerts that fire now, and prints each change."""
         now = self.prometheus.firing()
         for name in sorted(now.keys() ^ self.last):
             self.note(f"{name} {'fires' if name in now else 'is silent'}")
@@ -122,7 +122,11 @@ class Watched:
         wait_until(lambda: not self.firing() - but, LOOK_S + 20, "all alerts are silent", pause_s=0.2)
 
     def upstream_fails(self) -> None:
-        """One payment is refused, one not understood, one hangs; intents get no answer, set-ups a 429; no list of events."""
+        """Makes requests to the upstream fail in several ways.
+
+        One payment is refused, one is unreadable and one hangs. Intents get errors, setup intents a 429, and the
+        event list fails.
+        """
         self.fault("status", "/v1/sources/src_refused", status=401)
         self.fault("hang", "/v1/sources/src_hangs")
         self.fault("status", "/v1/payment_intents", status=500)
@@ -131,14 +135,14 @@ class Watched:
         for source in ["src_refused", "seti_slowed", *(f"pi_silent_{number}" for number in range(12))]:
             self.cluster.enqueue(source, notify=[])
         self.dead = self.shop.quarantines("DEAD-1")
-        # As if a replay had ended three processes; that it does so is in test_poison_entries.py.
+        # Simulates a replay that ended three processes; test_poison_entries.py tests how this happens.
         now = "2026-11-20T09:30:00.125Z"
         entry = {"id": "replay:0:ep_x", "reader": "replay", "deaths": 3, "first_at": now, "set_aside_at": now}
         with self.cluster.redis.client() as client:
             client.hset("poller:Q{0}", entry["id"], json.dumps(entry))
 
     def receivers_fail(self) -> None:
-        """One refuses an event, one wants no more, one is away for all of a dozen."""
+        """Makes one endpoint refuse an event, one answer 410, and one be down for a dozen deliveries."""
         self.bad = self.shop.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
         self.gone = self.shop.endpoint("gone", "/gone", types=["payment.paid"])
         self.shop.pays("PAID-1", 900)
@@ -147,7 +151,7 @@ class Watched:
             self.cluster.enqueue(source, policy="patient", notify=[])
 
     def operators_slip(self) -> None:
-        """The file that everybody follows is broken, and the collector of traces is not there yet."""
+        """Breaks the configuration file while the trace collector is not running yet."""
         self.file.write_text(GOOD + "upstreams: [\n")
 
     def mend_what_operators_did(self) -> None:
@@ -155,7 +159,7 @@ class Watched:
         self.collector = OTLPCollector(self.traces)
 
     def processes_end(self) -> None:
-        """The notifier goes, something happens that nobody is told of, and the worker dies with work in its hands."""
+        """Stops the notifier, creates an event that is not delivered, and kills the worker during a poll."""
         self.notifier.terminate()
         late = self.shop.watches("LATE-1")
         self.cluster.sandbox.authorise(late)
@@ -166,14 +170,14 @@ class Watched:
         self.cluster.enqueue(self.cluster.sandbox.create_source(), notify=[])
 
         def is_seen() -> bool:
-            """They are told as alive for some seconds more, and what is overdue is not late at once."""
+            """Ended processes count as alive for some seconds, and an overdue watch is late only after a while."""
             stats = self.shop.call("GET", "/v1/stats")
             return not stats["workers"] and not stats["notifiers"] and stats["oldest_overdue_ms"] > 3000
 
         wait_until(is_seen, 20, "everybody knows", pause_s=0.2)
 
     def webhook(self, age_s: int = 0) -> int:
-        """Stripe posts an event, signed some time ago by the clock here."""
+        """Posts a webhook event as Stripe does, signed `age_s` seconds ago."""
         at = int(time.time()) - age_s
         body = json.dumps({"id": f"evt_{at}", "type": "customer.created", "livemode": False, "data": {"object": {}}}).encode()
         signed = hmac.new(SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
@@ -185,7 +189,10 @@ class Watched:
             self.cluster.sandbox.clear_fault(self.faults.pop())
 
     def mend(self) -> None:
-        """What a runbook says: processes are started, lanes resumed, receivers mended and told again."""
+        """Fixes the causes as the runbook says.
+
+        It starts processes, resumes lanes, repairs endpoints and replays events.
+        """
         for role in (self.worker, self.notifier):
             role.start().wait_ready()
         for lane in ("payment_intents", "setup_intents", "charges", "sources"):
@@ -194,7 +201,7 @@ class Watched:
         self.shop.call("POST", "/v1/quarantine/entries/replay%3A0%3Aep_x/dismiss")
         self.shop.receivers.mended |= {"/bad", "/down"}
         self.shop.call("POST", f"/v1/endpoints/{self.bad}/replay")
-        # One that is asked for goes out although the circuit is open, and closes it.
+        # A requested retry is sent even though the circuit is open, and its success closes the circuit.
         (waiting, *_) = self.shop.call("GET", f"/v1/deliveries?endpoint={self.down}&limit=1")["data"]
         self.shop.call("POST", f"/v1/deliveries/{waiting['id']}/retry")
         self.shop.call("DELETE", f"/v1/endpoints/{self.gone}")
@@ -215,7 +222,7 @@ class Watched:
 
     @contextlib.contextmanager
     def shop_that_asks(self) -> Iterator[None]:
-        """Somebody reads from the scraped API, again and again."""
+        """Sends requests to the scraped API continuously."""
         url, over = self.api.address("api") + "/v1/stats", threading.Event()
 
         def ask() -> None:
@@ -282,10 +289,11 @@ def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos)
         for name, notes in it.seen.items():
             assert "<error" not in str(notes) and "{{" not in str(notes), f"{name}: {notes}"
         fired = it.prometheus.fired()
-        # The sweep reads nothing while Redis is away either, and its figure does not stand still.
+        # The sweep cannot read while Redis is unavailable, and its metric keeps growing.
         assert fired.pop("PollerSweepBehind default") > 1
-        # Leases that end meanwhile are taken over like those of the dead. And a look that comes before the
-        # next beat finds nobody, and is told for 15 s: the rules wait for a minute, these for seconds.
+        # Leases that expire during the outage are recovered like those of dead processes. A status refresh before
+        # the next heartbeat finds no process, and this result lasts 15 s. The real rules wait a minute, these only
+        # seconds.
         again = {"PollerProcessesDie worker", "PollerNoWorker", "PollerNoNotifier", "PollerTooFewWorkers"}
         often = {name: count for name, count in fired.items() if count != 1 and not (count == 2 and name in again)}
         assert not often, f"fired more than once: {often}"

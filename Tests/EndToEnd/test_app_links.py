@@ -1,4 +1,4 @@
-"""The files by which phones learn that links to the return page open an app."""
+"""Tests the files that let phones open links to the return page in an app."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ FILES = {"apple-app-site-association": APPLE, "assetlinks.json": ANDROID}
 
 def get(cluster: Cluster, name: str) -> requests.Response:
     url = f"{cluster.api_process.address('api')}/.well-known/{name}"
-    # As Apple and Google ask: without a key, following nothing.
+    # Apple and Google send no key and follow no redirects.
     return requests.get(url, allow_redirects=False, timeout=10)
 
 

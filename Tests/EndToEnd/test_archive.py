@@ -1,6 +1,6 @@
-"""What `pollerctl export` has written comes back with `pollerctl import`, and nobody is told of it.
+"""Tests that `pollerctl import` restores the output of `pollerctl export` without any delivery.
 
-Only lines that the cluster has signed come back, and no upstream can write one.
+Only lines that the cluster has signed are restored, and no upstream can forge one.
 """
 
 import json
@@ -20,16 +20,16 @@ from harness.waiting import wait_until
 from test_afterlife import paid
 from test_timeline import ctl
 
-# What a store has beside what the archive says: who was told what, and what came from outside.
+# Timeline entries that an archive does not contain: deliveries and messages from outside.
 TOLD_ONLY_THERE = ("delivery", "mail", "deed", "hint", "visit")
-# Archives outlive the store where there is a master key: it signs them.
+# With a master key, which signs the archives, they remain valid after the loss of the store.
 MASTER_KEY = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 OTHER_KEY = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
 
 
 @pytest.fixture
 def heard():
-    """A cluster that the sandbox tells by webhook, and that is emptied and filled again."""
+    """A cluster with the sandbox's webhooks, whose store a test empties and restores."""
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_MASTER_KEY": MASTER_KEY}
     with Cluster(workers=1, listen=False, env=env) as cluster:
         port = free_port()
@@ -50,7 +50,7 @@ def put_back(
 
 
 def empty(cluster: Cluster) -> None:
-    """Loses everything that Redis has, between two lives of all processes."""
+    """Deletes all data in Redis between two starts of all processes."""
     roles = [*cluster.apis, *cluster.workers, *cluster.notifiers]
     for role in roles:
         role.terminate()
@@ -62,7 +62,7 @@ def empty(cluster: Cluster) -> None:
 
 
 def shown(cluster: Cluster, source: str) -> dict:
-    """What the API says of a payment, but for what is in no archive."""
+    """Returns the API's data about a payment, except for data that no archive contains."""
     story = cluster.api.get(f"/v1/watches/{source}/timeline")["data"]
     return {
         "watch": cluster.api.watch(source),
@@ -117,7 +117,7 @@ def test_a_store_that_was_lost_has_its_payments_again(heard: Cluster, tmp_path: 
     (entry,) = [entry for entry in heard.api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
     assert entry["target"] == {"kind": "watch", "id": "2 watches"}, entry
 
-    # Its money is heard of as if it had never been away, and nothing that was told before is told again.
+    # Changes of the restored payment are reported as before, and earlier events are not delivered again.
     heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
     seq = before[klarna]["watch"]["seq"] + 1
     wait_until(lambda: heard.api.watch(klarna)["seq"] == seq, 20, "the dispute is told")
@@ -137,7 +137,7 @@ def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
     (line,) = archive(heard, tmp_path / "one.ndjson", source)
     names = [f"{source}x{number}" for number in range(count)]
     file = tmp_path / "many.ndjson"
-    # The cluster has not signed these lines: their sources are others.
+    # The cluster did not sign these lines, because the source IDs were changed.
     file.write_text("".join(line.replace(source, name) + "\n" for name in names))
 
     def there() -> list[str]:
@@ -239,7 +239,7 @@ upstreams:
         cluster.wait_status(victim, "failed")
         (true,) = archive(cluster, tmp_path / "true.ndjson", victim)
         forged = true.replace(victim, "src_forged").replace('"failed"', '"consumed"')
-        # Between two line ends stands a whole line that claims another account's payment.
+        # The response contains a complete forged archive line, which claims a payment of another account.
         upstream.body = f'{{{end}  "status" : "done",{end}  "note":{end}{forged}{end}  }}{end}'.encode()
         watch = {"url": f"{upstream.url}/pay-1", "policy": "interactive", "notify": []}
         assert cluster.api.request("POST", "/v1/watches", json=watch).status_code == 201
@@ -256,7 +256,7 @@ upstreams:
             printed = ctl(cluster, *command, "--json").splitlines()
             assert printed and {json.loads(line)["source"] for line in printed} == {"pay-1"}, command
 
-        # The forged line is nothing that this cluster has signed; the true ones come back.
+        # The forged line has no valid signature of this cluster. The genuine lines are restored.
         refused = put_back(cluster, "-", given=forged + "\n")
         assert refused.returncode == 64 and "line 1: " in refused.stderr and "--trust" in refused.stderr
         empty(cluster)
@@ -295,7 +295,7 @@ def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_pa
         assert refused.returncode == 64, refused.stdout
         assert "line 2: The line does not match its digest" in refused.stderr and "--trust" in refused.stderr
         assert "line 1" not in refused.stderr
-        # A key of one account puts back nothing of another, and vouches for nothing.
+        # A key of one account cannot restore another account's payments and cannot use `--trust`.
         for key, options in ((stranger, ()), (stranger, ("--trust",)), (bound, ("--trust",))):
             refused = put_back(same, "-", *options, given=own + "\n", key=key)
             assert refused.returncode != 0, refused.stdout

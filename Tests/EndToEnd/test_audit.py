@@ -1,4 +1,4 @@
-"""Who changed what: told by the API, the command line and the log of a cluster that runs."""
+"""Tests that the API, the command line and the log record which key changed which object."""
 
 import json
 import os
@@ -19,7 +19,7 @@ HEADER_SECRET = "receivers-own-secret-4711"
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory):
-    """A cluster with an admin, a viewer, a tenant, and an endpoint in its file."""
+    """A cluster with an admin, a viewer, a tenant's operator, and an endpoint in its configuration file."""
     folder: Path = tmp_path_factory.mktemp("audit")
     (folder / "keys").write_text(
         f"{ADA} name=ada\n{VIC} name=vic role=viewer\n{ACME} name=acme-ops role=operator account=acme\n"
@@ -77,7 +77,7 @@ def test_two_keys_change_something_and_everybody_reads_who_it_was(closed: Cluste
     assert change["after"]["headers"] == "(changed)"
     assert entries[4]["refused"] == "not_allowed" and "refused" not in entries[5]
     assert (entries[5]["before"], entries[5]["after"]) == ({"paused": False}, {"paused": True})
-    # The watch itself was traffic: its events tell of it.
+    # Enqueuing is traffic, which the watch's events record instead.
     assert "enqueue" not in [action for _, action, _ in told]
 
     seen = trail(closed, key=ACME)
@@ -99,7 +99,7 @@ def test_two_keys_change_something_and_everybody_reads_who_it_was(closed: Cluste
 
 
 def stored(cluster: Cluster) -> list[str]:
-    """The trail as it lies in Redis."""
+    """Returns the audit trail as Redis stores it."""
     return [str(entry) for entry in cluster.redis.client().xrange("poller:C{0}")]
 
 

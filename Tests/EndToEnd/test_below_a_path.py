@@ -1,4 +1,4 @@
-"""The API behind a proxy that publishes it below a path of its host: console and return page find their parts."""
+"""Tests that console and return page work behind a proxy that publishes the API below a path."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this mach
 
 PREFIX = "/ops/poller"
 KEY = "key-of-an-operator-0123456789"
-# What concerns one connection alone.
+# Hop-by-hop headers, which a proxy must not forward.
 HOP = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive"}
 
 
 class Proxy:
-    """Takes a prefix off, as `proxy_pass http://…/;` of nginx does, and may say which one."""
+    """Removes a path prefix, as nginx does with `proxy_pass http://…/;`, and optionally sends it in a header."""
 
     def __init__(self, target: str, tells: bool):
         proxy = self
@@ -55,7 +55,7 @@ class Proxy:
             daemon_threads = True
 
             def handle_error(self, *_arguments) -> None:
-                # A browser that leaves a page closes its connections.
+                # A browser closes its connections when it leaves a page.
                 pass
 
         self._server = Server(("127.0.0.1", 0), Handler)
@@ -69,7 +69,7 @@ class Proxy:
 
 @pytest.fixture(scope="module", params=["told", "configured"])
 def shop(request, tmp_path_factory):
-    """A cluster and a proxy before it; the prefix is in the configuration, or told with each request."""
+    """A cluster behind a proxy; the prefix comes from the configuration or from each request's header."""
     keys = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text(f"{KEY} role=admin name=operator\n")
     tells = request.param == "told"
@@ -88,7 +88,7 @@ def test_the_console_is_whole_below_the_path(shop: Cluster):
         console.says("Payments")
         console.open("#/")
         console.says("Overview")
-        # A browser looks for an icon by itself.
+        # A browser requests an icon automatically.
         ours = [url for url in console.browser.requests if url.startswith("http") and not url.endswith("/favicon.ico")]
         assert any("/v1/stats" in url for url in ours)
         assert all(url.startswith(shop.proxy.url + "/") for url in ours), ours

@@ -1,4 +1,4 @@
-"""`pollerd bench`: a program of its own measures, and the names of its figures stay."""
+"""Tests that `pollerd bench` measures with a separate program and that its metric names are stable."""
 
 import json
 import os
@@ -25,7 +25,7 @@ ENGINE = {"engine_polls_per_s", "engine_worker_cpu_us_per_poll", "engine_redis_c
 def bench(
     folder: Path, *arguments: str, env: dict[str, str] | None = None, within_s: float = 120
 ) -> Process:
-    """A run that has ended, and left nothing behind."""
+    """Runs a benchmark to its end, and checks that it left no process behind."""
     run = Process("bench", [program("pollerd"), "bench", *arguments], folder, env or {}).start()
     wait_until(lambda: not run.running, within_s, "measured")
     assert run.leftovers() == []
@@ -87,7 +87,7 @@ def nginx() -> str:
 
 
 def cpu_ticks(session: int, role: str) -> int | None:
-    """User and system time of the process of a role in a session, as the system counts it; None without one."""
+    """Returns the CPU ticks of a role's process in a session, as the system counts them, or `None`."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -95,7 +95,7 @@ def cpu_ticks(session: int, role: str) -> int | None:
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 return int(fields[11]) + int(fields[12])
         except (OSError, IndexError):
-            continue  # It has ended meanwhile, or is a thread of the kernel.
+            continue  # The process has ended meanwhile, or it is a kernel thread.
     return None
 
 
@@ -105,12 +105,12 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     saved = tmp_path / "saved.json"
     loads = ("--only", "real", "--loads", "paced_100,tls,in_flight_1000", "--seconds", "3", "--watches", "4000")
     run = Process("bench", [program("pollerd"), "bench", "--json", "--save", str(saved), *loads], tmp_path).start()
-    # The CPU of the worker at a pace, taken here by another way than the bench takes it.
+    # The worker's CPU time under the paced load, measured independently of the benchmark.
     ticks = []
     while run.running and len(ticks) < 4000:
         now = cpu_ticks(run.pid, "worker")
         if now is None and len(ticks) > 20:
-            break  # The first load is done.
+            break  # The first load has ended.
         if now is not None:
             ticks.append((time.monotonic(), now))
         time.sleep(0.02)
@@ -126,7 +126,7 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
         assert set(real[load]) == REAL and set(real[load]["due_lag_ms"]) == {"p50", "p99", "max"}
     paced = real["paced_100"]
     assert 90 < paced["polls_per_s"] < 110, paced
-    # Its last three seconds, which are of the load alone.
+    # The last three seconds contain only the load.
     end = ticks[-1][0]
     window = [tick for tick in ticks if end - 3.2 < tick[0] < end - 0.2]
     (first, before), (last, after) = window[0], window[-1]
@@ -148,7 +148,7 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     ],
 )
 def test_figures_that_are_not_true_are_refused(tmp_path: Path, edit: str, complaint: str):
-    """Polls that fail, and an upstream that counts other requests than the worker polls."""
+    """Checks the case of failed polls, and of an upstream whose request count differs from the worker's."""
     real = nginx()
     bad = tmp_path / "bin" / "nginx"
     bad.parent.mkdir()
@@ -169,14 +169,15 @@ def test_a_webhook_is_priced_by_the_notifier_that_sends_it(tmp_path: Path):
     assert all(value > 0 for value in deliver["notifier"].values())
 
 
-# Every operation of the queue and the store: one that is added is added to the table.
+# Every operation of the queue and the store; a new operation must be added to the table.
 OPERATIONS = {
     "memory", "enqueue", "claim", "exchange", "claim_in_vain", "hint", "cancel", "read", "explain", "events", "stats",
     "list", "list_closed", "lanes", "accounts", "search_order", "search_source", "outbox", "bounds", "mark",
     "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "fade", "trim", "purge",
 }
-# It asks for a source in every lane there is, because nobody knows its account: *0038-search*.
-# Deliveries of one endpoint are read from the index by creation of all of them, of which a leaf of 100 is one command.
+# Operations whose cost may grow. `search_source` checks every lane, because the source's account is unknown:
+# *0038-search*. Deliveries of one endpoint come from the index of all deliveries by creation time, in which a leaf
+# of 100 takes one command.
 GROWS = {"lanes": {"search_source", "fallback"}, "watches": set(), "processes": set()}
 
 
@@ -219,10 +220,10 @@ def test_six_masters_share_the_work(tmp_path: Path):
         masters = json.loads(run.stdout())["masters"]
         for partitions, most in (("64", 1.4), ("256", 1.3)):
             figures = masters[partitions]
-            # Each watch once, or the worker had more to do than it could.
+            # Each watch was polled once; otherwise the worker was overloaded.
             assert figures["polls_per_s"] > 0.9 * 20000 / 4, figures
             assert figures["commands_ratio"] <= most, figures
-            # As the place of each partition tells before.
+            # The expected ratio follows from the distribution of the partitions.
             assert abs(figures["commands_ratio"] - figures["expected_ratio"]) < 0.15, figures
     finally:
         for server in cluster.servers:
@@ -247,7 +248,7 @@ def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
     crowd = report["crowd_of_3"]
     assert crowd["listeners"] == 2000 and crowd["kib_per_listener"] > 0, crowd
     assert 900 < crowd["unheard_per_s"] < 1100 and crowd["unheard_event_us"] > 0, crowd
-    # A tenth of them is heard, by one listener each, then by two.
+    # A tenth of the events has subscribers: first one each, then two.
     assert 80 < crowd["one_frames_per_s"] < 120 and 160 < crowd["many_frames_per_s"] < 240, crowd
     assert 1.8 < crowd["frames_an_event"] < 2.2 and crowd["many_to_frame_ms"]["p50"] > 0, crowd
     assert crowd["frames_lost"] == 0 and crowd["frames_wrong"] == 0, crowd

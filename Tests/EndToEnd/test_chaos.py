@@ -1,7 +1,7 @@
-"""Short chaos runs: real processes killed and frozen under load by a seeded schedule, then judged.
+"""Tests in short chaos runs that no event is lost, repeated or reordered when processes are killed or frozen.
 
-`ops/chaos` runs the same for minutes. A seed decides what is done to whom and when; what the
-processes were doing at that moment no seed decides, so a red run is kept by its logs.
+`ops/chaos` runs the same for minutes. The seed determines each fault, its target and its time. It does not
+determine the processes' state at that moment, so the logs of a failed run are kept.
 """
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from chaos.run import Plan, Run
 
 ROLES = {"worker killed", "worker frozen", "notifier frozen", "api killed"}
-# Slots that move have a test of their own, in test_chaos_failover.py.
+# Moving slots has a separate test in test_chaos_failover.py.
 REDIS = {"redis killed", "redis frozen"}
 SHORTAGES = {"redis full", "objects forbidden", "worker killed"}
 
@@ -29,7 +29,7 @@ def test_nothing_is_lost_doubled_or_out_of_order_under_faults(chaos, plan: Plan)
     run.on(run.cluster(chaos))
     print(run.figures.text())
     run.verdict()
-    # A run in which nothing happened proves nothing.
+    # A run without faults or events proves nothing.
     assert run.figures.recorded > 2 * run.figures.sources
     assert sum(run.figures.faults.values()) >= 2
 

@@ -1,4 +1,4 @@
-"""Failovers that lose acknowledged writes, made on purpose rather than waited for."""
+"""Tests failovers that deliberately lose acknowledged writes."""
 
 import binascii
 import re
@@ -12,16 +12,16 @@ from harness.stream_client import StreamClient
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
-# Marked `alone`: chaos runs, whose load starts too late when other tests use the cores.
+# Chaos runs are marked `alone`, because their load starts too late if other tests use the cores.
 SINKS = 6
 
 
 def lose_the_last_writes(
     cluster: Cluster, source: str, statuses: tuple[str, ...], then: str | None = None
 ) -> list[dict]:
-    """Records these statuses on a master whose replica sleeps, and lets the replica take over.
+    """Records these statuses on a master whose replica is frozen, then lets the replica take over.
 
-    `then` is what becomes of the source while nobody serves it. Gives the events that were told.
+    `then` is the source's next status while no master serves it. Returns the delivered events.
     """
     redis: RedisCluster = cluster.redis
     master = cluster.busy_master()
@@ -39,7 +39,7 @@ def lose_the_last_writes(
     redis.wait_failover(master)
     master.start()
     redis.wait_whole()
-    # What makes this test: the new master has never heard of them.
+    # The precondition of the test: the new master never received these events.
     logged = wait_until(lambda: _logged(cluster, source), 20, "the API reads again")
     assert [event["status"] for event in logged[:before]] == ["pending"] * before
     kept = {event["id"] for event in logged}
@@ -54,7 +54,7 @@ def _logged(cluster: Cluster, source: str) -> list[dict] | None:
 
 def test_after_a_cluster_lost_events_every_endpoint_is_told_the_last_status(chaos):
     cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
-    # Their deliveries are in partitions of other masters, whose cursors survive.
+    # The deliveries are in partitions of other masters, whose cursors survive.
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
     try:
         source = cluster.sandbox.create_source()
@@ -112,7 +112,7 @@ def test_an_event_that_takes_the_number_of_one_that_was_lost_is_told(chaos):
 
 
 def _deliveries(cluster: Cluster) -> dict[str, str]:
-    """The partition of the delivery to each inline URL."""
+    """Returns the partition of the delivery to each inline URL."""
     found = {}
     with cluster.redis.client() as client:
         for key in client.scan_iter(match="poller:d:w*"):
@@ -134,7 +134,7 @@ def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same
         cluster.enqueue(source, notify=[sink.url for sink in sinks], timeout="24h")
         cluster.wait_status(source, "pending")
         wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
-        # A master that has deliveries and not the watch: its marks alone get lost.
+        # Selects a master that stores deliveries but not the watch, so that only its marks are lost.
         places = _deliveries(cluster)
         by_master: dict[RedisServer, list[WebhookSink]] = {}
         for sink in sinks:
@@ -151,7 +151,7 @@ def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same
         cluster.wait_status(source, "failed")
         last = cluster.api.events(source)[-1]
         assert last["final"]
-        # Marked and tried: the outbox entry is acknowledged, and nobody looks at it again.
+        # The event was marked and tried. The outbox entry is acknowledged, so it will not be read again.
         wait_until(lambda: all(len(s.attempts) > 1 for s in hurt), 20, "the end is tried")
         with redis.client() as client:
             outbox = f"poller:e{{{cluster.busy_partitions()[0]}}}"
@@ -177,15 +177,15 @@ def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same
 
 
 def _answer(cluster: Cluster, path: str) -> dict:
-    """What is answered; nothing while the store cannot be reached."""
+    """Returns the response body, or an empty object while the store is unreachable."""
     answer = cluster.api.request("GET", path)
     return answer.json() if answer.ok else {}
 
 
 def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
-    """A master, and an account whose orders lie there while its watches stand in the outbox of the default one's.
+    """Returns a master, and an account whose orders it stores while its watches share the default account's outbox.
 
-    Neither the registry, which all that tell need, nor anything of the default account is on it.
+    The master stores neither the registry, which every delivery needs, nor any data of the default account.
     """
     redis: RedisCluster = cluster.redis
     with redis.client() as client:
@@ -211,7 +211,7 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
     redis: RedisCluster = cluster.redis
     for server in redis.servers:
         with server.client() as client:
-            # By default a Redis Cluster that lacks a shard serves nothing at all.
+            # By default, a Redis Cluster with a missing shard serves no request.
             client.config_set("cluster-require-full-coverage", "no")
     away, account = _away_shard(cluster)
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
@@ -230,7 +230,7 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
         there = [sink for sink in sinks if redis.master_of(places[sink.url]) is not away]
         assert there, "no delivery lies in another shard"
 
-        # The notifier stands still, so that it reads what both have recorded together, the other's first.
+        # The notifier is frozen, so that it later reads both events together, the affected account's first.
         notifier.freeze()
         replica = redis.replica_of(away)
         replica.kill9()
@@ -247,7 +247,7 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
             40,
             "the end of the payment where nothing is away",
         )
-        # Who comes to a gateway meanwhile hears what the others have.
+        # A client that connects meanwhile receives the events of the remaining shards.
         late = StreamClient(notifier.address("gateway"))
         try:
             cluster.sandbox.set_status(heard, "failed")

@@ -1,4 +1,4 @@
-"""What a worker weighs with a thousand polls in flight."""
+"""Tests the memory of a worker with a thousand polls in flight."""
 
 import re
 from pathlib import Path
@@ -8,17 +8,17 @@ import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
-# What a process weighs depends on how fast it gets on.
+# The memory of a process depends on its speed.
 pytestmark = pytest.mark.alone
 
 IN_FLIGHT = 1000
-# Of a debug build, in which 74.4 to 76.1 were seen; 57.6 to 60.4 before a poll could read disputes, refunds and an
-# intent beside its object.
+# For a debug build, which used 74.4 to 76.1 MB. It used 57.6 to 60.4 MB before a poll could also read disputes,
+# refunds and an intent.
 GOAL_MB = 80
 
 
 def resident_mb(pid: int, part: str = "RssAnon") -> float:
-    """What a process holds itself; `VmRSS` adds the pages of its program, which all share."""
+    """Returns the private memory of a process; `VmRSS` adds the shared pages of its program."""
     text = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(rf"^{part}:\s+(\d+) kB", text, re.MULTILINE).group(1)) / 1024
 

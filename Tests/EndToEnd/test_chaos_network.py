@@ -1,4 +1,4 @@
-"""Networks as they are: a master that was cut off and takes writes, ways that delay, stall and cut."""
+"""Tests network faults: a partitioned master that still accepts writes, and slow, stalled or cut connections."""
 
 import pytest
 from chaos.run import Plan, Run
@@ -23,7 +23,7 @@ def judged(chaos, plan: Plan) -> Run:
     return run
 
 
-# Both of them: a write that one has and the other has not yet is lost when the other is promoted.
+# Waits for both replicas. Otherwise a write that only one replica has is lost if the other is promoted.
 @needs_owners
 @pytest.mark.long
 @pytest.mark.parametrize("wait_replicas", [0, 2])
@@ -63,12 +63,13 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
     if not wait_replicas:
-        # On a busy machine the successor may be replaced in its turn, and nobody has waited for its replica.
+        # On a busy machine the new master may be replaced too, and the write may be lost without waiting for its
+        # replica.
         assert outside.enqueue(other, notify=[cluster.webhook.url]).ok
     wait_until(lambda: _is_recorded(outside, other), 60, "what was accepted is polled")
     cluster.sandbox.set_status(other, "consumed")
     cluster.wait_delivered([other], mail=False)
-    # Nobody promises it without: Redis acknowledged it and lost it.
+    # Without waiting for replicas this loss is allowed: Redis acknowledged the write and lost it.
     assert outside.request("GET", f"/v1/watches/{one}").status_code == 404
     told = {receipt.event for receipt in cluster.webhook.receipts.of(one)}
     assert not (wait_replicas and told), "the island told what no replica had"
@@ -82,7 +83,8 @@ def test_a_delivery_on_an_island_goes_no_farther_than_its_replicas(chaos, wait_r
     cluster: Cluster = chaos(store="divided", apis=2, workers=1, listen=False, env=env)
     inside, outside = (PollerAPI(role.address("api")) for role in cluster.apis)
     source = cluster.sandbox.create_source()
-    # What everybody has is refused until behind it stands what the island alone has, and tried again then.
+    # The endpoint refuses the shared event until the isolated side has recorded a further event, and then gets it
+    # again.
     cluster.webhook.refuse(1000)
     cluster.enqueue(source, notify=[cluster.webhook.url])
     wait_until(lambda: cluster.webhook.attempts, 20, "the first event is tried")
@@ -98,14 +100,14 @@ def test_a_delivery_on_an_island_goes_no_farther_than_its_replicas(chaos, wait_r
             wait_until(lambda: held in inside.request("GET", "/v1/deliveries").text, 200, "it says why it waits")
         else:
             wait_until(lambda: stray in cluster.webhook.receipts.ids(), 200, "the island tells it")
-        # Nobody outside polls, so that this is never recorded where it stays.
+        # No worker outside the partition polls, so this status is recorded only on the side that survives.
         cluster.sandbox.set_status(source, "failed")
         cluster.redis.wait_failover(old)
     finally:
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
     wait_until(lambda: outside.watch(source)["status"] == "failed", 60, "what is true is recorded")
-    # A fourth attempt comes two minutes after the third.
+    # The fourth attempt follows two minutes after the third.
     cluster.wait_delivered([source], 200, mail=False)
     assert stray not in {event["id"] for event in outside.events(source)}, "the island's was kept"
     assert (stray in cluster.webhook.receipts.ids()) == (not wait_replicas)
@@ -122,7 +124,7 @@ def _is_recorded(api: PollerAPI, source: str) -> bool:
 
 @pytest.mark.long
 def test_ways_may_be_slow_stalled_and_cut(chaos):
-    # With this seed each of the six is met once before one is met twice.
+    # With this seed, each of the six faults occurs once before any occurs twice.
     plan = Plan("distant", seed=148, seconds=26, kinds=frozenset(TO_REDIS | TO_RECEIVERS))
     figures = judged(chaos, plan).figures
     assert len(figures.faults) >= 4, figures.faults

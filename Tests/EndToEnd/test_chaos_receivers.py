@@ -1,4 +1,4 @@
-"""Receivers at their worst, while notifiers and Redis are killed: everything arrives, in order."""
+"""Tests that unreliable endpoints receive every event in order while notifiers and Redis are killed."""
 
 import random
 import time
@@ -9,7 +9,7 @@ from harness.wild_receiver import TROUBLE, WildReceiver
 
 SOURCES = 60
 STATUSES = ("chargeable", "consumed")
-# A killed notifier holds what it was trying for its lease of 45 s.
+# A killed notifier's deliveries stay leased for 45 s.
 DELIVERED_WITHIN_S = 90
 
 
@@ -54,7 +54,7 @@ def test_wild_receivers_get_every_event_in_order_whatever_is_killed(chaos):
             )
         history = cluster.history(recorded)
         for receiver in receivers:
-            # Twice is what at least once means, after a crash, or after an answer that was cut.
+            # At-least-once delivery allows repeats, after a crash or a response that was cut.
             history.channel("webhook", receiver.receipts, doubles=True)
         history.verdict()
     finally:

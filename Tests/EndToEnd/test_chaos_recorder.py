@@ -1,4 +1,4 @@
-"""What follows the outboxes in a chaos run is no reader of what a failover takes back."""
+"""Tests that the recorder of a chaos run ignores events that a failover can undo."""
 
 import json
 import time

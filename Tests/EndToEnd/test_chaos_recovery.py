@@ -1,4 +1,4 @@
-"""How soon the sources of a killed worker are polled again."""
+"""Tests how soon the sources of a killed worker are polled again."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.alone
 
 SOURCES = 40
-# Scheduling of two cores that run ten processes.
+# The scheduling delay of ten processes on two cores.
 MARGIN_MS = 250
 
 

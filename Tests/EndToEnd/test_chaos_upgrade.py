@@ -1,4 +1,4 @@
-"""A release is rolled out under load, and back: the programs of two on one store, killed while they work."""
+"""Tests a rollout and rollback under load, with processes of two releases on one store."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ KILLED = {"worker killed", "redis killed"}
 )
 @pytest.mark.parametrize("seed", [65, 67])
 def test_nothing_is_lost_doubled_or_out_of_order_while_a_release_is_rolled_out(chaos, seed: int):
-    # With these seeds every role is rolled, and something is killed, among the first five faults.
+    # With these seeds, the first five faults include a rollout of every role and a kill.
     plan = Plan(seed=seed, seconds=30, kinds=frozenset(KILLED | ROLLED), workers=4)
     run = Run(replace(plan, previous=previous_programs()))
     cluster = run.cluster(chaos)

@@ -1,4 +1,4 @@
-"""Exactly one charge for each source, whatever happens to those who make it."""
+"""Tests that each source is charged exactly once, even if workers crash or answers are lost."""
 
 import time
 
@@ -10,7 +10,7 @@ from harness.waiting import wait_until
 
 
 def charges_of(cluster: Cluster, source: str) -> list[dict]:
-    """The charges that the sandbox has of a source."""
+    """Returns the sandbox's charges of a source."""
     found: list[dict] = []
     path = "/v1/charges?limit=100"
     while True:
@@ -23,18 +23,18 @@ def charges_of(cluster: Cluster, source: str) -> list[dict]:
 
 
 def a_second_after(charge: dict) -> None:
-    """Waits out the second of a charge: Stripe tells no finer which of two came first."""
+    """Waits until the second of a charge has passed, because Stripe's timestamps have whole seconds."""
     wait_until(lambda: time.time() >= charge["created"] + 1, 5, "the next second")
 
 
 def posts(cluster: Cluster) -> list[dict]:
-    """The tries to charge anything that the sandbox remembers."""
+    """Returns the charge attempts in the sandbox's request log."""
     seen = cluster.sandbox._call("GET", "/_sandbox/requests?path=/v1/charges")["data"]
     return [request for request in seen if request["method"] == "POST"]
 
 
 def told(cluster: Cluster, source: str) -> list[dict]:
-    """What is told of the source and its charge."""
+    """Returns the events about a source and its charge."""
     return [event for event in cluster.api.events(source) if not is_beside(event)]
 
 
@@ -43,7 +43,7 @@ def types(cluster: Cluster, source: str) -> list[str]:
 
 
 def words(cluster: Cluster, source: str) -> list[str]:
-    """What is told of the money, in the order in which it is."""
+    """Returns the types of the payment events, in order."""
     events = cluster.api.events(source)
     return [event["type"] for event in events if event["type"].startswith("payment.")]
 
@@ -105,7 +105,7 @@ def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
     sofort = {"type": "sofort", "sofort[country]": "DE"}
     for method, name, last in (
         (sofort, "succeeding_charge", "charge.succeeded"), (sofort, "failing_charge", "charge.failed"),
-        # Of a method that settles at once by itself a bank may take its time as well.
+        # Even with a method that normally settles immediately, a bank may take time.
         ({"type": "ideal"}, "failing_charge", "charge.failed"),
     ):
         source = create(calm, **method, **{"owner[name]": name})
@@ -132,7 +132,7 @@ def test_a_bank_that_answers_after_the_deadline_is_still_heard(calm: Cluster):
     calm.sandbox.authorise(source)
     calm.wait_status(source, "consumed")
     (charge,) = charges_of(calm, source)
-    # The time to pay is over and half as long again; the payer has paid, and the bank is at it.
+    # The payment time is over, plus half as much again. The payer has paid, and the bank is still processing.
     wait_until(lambda: len(looks(calm, charge["id"])) >= 2, 30, "its charge is looked at")
     assert calm.api.watch(source)["state"] == "open"
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
@@ -143,7 +143,7 @@ def test_a_bank_that_answers_after_the_deadline_is_still_heard(calm: Cluster):
 
 
 def looks(cluster: Cluster, charge: str) -> list[dict]:
-    """The GETs of a charge after its watch's four seconds."""
+    """Returns the GET requests for a charge after its watch's deadline of four seconds."""
     listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path=/v1/charges/{charge}")["data"]
     return [request for request in listed if request["at_ms"] > listed[0]["at_ms"] + 6000]
 
@@ -184,7 +184,7 @@ def test_an_order_that_nobody_understands_is_refused(calm: Cluster):
 
 
 def test_an_answer_that_is_lost_leads_to_no_second_charge(calm: Cluster):
-    # The charge takes effect, its answer does not arrive: the same key gives it again.
+    # The charge takes effect, but its answer is lost. The same idempotency key returns it again.
     source = create(calm, type="ideal")
     fault = calm.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
     watch(calm, source)
@@ -197,7 +197,7 @@ def test_an_answer_that_is_lost_leads_to_no_second_charge(calm: Cluster):
 
 
 def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
-    # It stays chargeable after its charge, so nothing but the key and a look protects it.
+    # The source stays chargeable after its charge, so only the idempotency key and a check protect it.
     card = create(
         calm, type="card", amount=None, currency=None,
         **{
@@ -207,7 +207,7 @@ def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
     )
     calm.sandbox._stripe("POST", "/v1/customers", {"source": card})
     for order in ({"amount": 700, "currency": "eur"}, True):
-        # Without an amount anywhere it cannot be charged, and says so.
+        # Without any amount, the source cannot be charged, and the error says so.
         source = card if order is not True else create(
             calm, type="sepa_debit", amount=None,
             **{
@@ -223,7 +223,7 @@ def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
                 lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "told why"
             )
             assert "neither the order nor the source says an amount" in told["last_error"]
-            # An order that is not clear is no refusal, and no charge.
+            # An unclear order to charge is neither a failed charge nor a charge.
             assert told["state"] == "open" and told["charge"]["state"] == "none"
             assert charges_of(calm, source) == []
             calm.api.request("DELETE", f"/v1/watches/{source}")
@@ -235,7 +235,7 @@ def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
             wait_until(lambda: calm.api.watch(source)["run"] == 2, 10, "a second run")
             closed(calm, source)
             assert len(charges_of(calm, source)) == 1, "a second run has charged again"
-            # Another order is another charge, of the same sum as well.
+            # Another order leads to another charge, even of the same amount.
             calm.api.enqueue(source, charge=order | {"metadata": {"order": "2"}}, policy="interactive")
             wait_until(lambda: calm.api.watch(source)["run"] == 3, 10, "a third run")
             closed(calm, source)
@@ -258,7 +258,7 @@ def test_a_stored_500_is_doubtful_until_the_charge_is_found(calm: Cluster):
             assert types(calm, source)[-2:] == ["charge.succeeded", "source.consumed"]
             assert len(charges_of(calm, source)) == 1
         else:
-            # The key gives the same 500 for a day: it stays in doubt, and no new key is tried.
+            # The key returns the same 500 for a day. The charge stays doubtful, and no new key is tried.
             doubt = wait_until(
                 lambda: (found := calm.api.watch(source)).get("last_error") and found,
                 15, "the doubt is shown",
@@ -271,7 +271,7 @@ def test_a_stored_500_is_doubtful_until_the_charge_is_found(calm: Cluster):
 
 
 def test_a_part_of_the_money_is_not_charged_and_late_money_is(calm: Cluster):
-    # An account number that takes any sum is chargeable after the first payment.
+    # A bank account number that accepts any amount is chargeable after the first payment.
     source = create(
         calm, type="ach_credit_transfer", amount=None, currency="usd",
         **{"redirect[return_url]": None, "owner[email]": "a@example.com"},
@@ -293,7 +293,7 @@ def test_a_part_of_the_money_is_not_charged_and_late_money_is(calm: Cluster):
 
 
 def test_a_restarted_watch_and_a_charge_by_hand_do_not_charge_again(calm: Cluster):
-    # Somebody else has charged it while nobody watched.
+    # The shop has charged the source before it was watched.
     source = create(calm, type="ideal")
     calm.sandbox.authorise(source)
     calm.sandbox.charge(source)
@@ -308,7 +308,7 @@ def test_a_restarted_watch_and_a_charge_by_hand_do_not_charge_again(calm: Cluste
 def test_workers_killed_between_charge_and_commit_charge_once(chaos):
     cluster: Cluster = chaos()
     sources = [create(cluster, type="ideal") for _ in range(40)]
-    # Each charge takes effect at once and its answer comes late: that is where the workers die.
+    # Each charge takes effect immediately but answers late, so the workers die in between.
     slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=900)
     for source in sources:
         watch(cluster, source)
@@ -336,7 +336,7 @@ def test_workers_killed_between_charge_and_commit_charge_once(chaos):
 
 
 def made(cluster: Cluster) -> list[str]:
-    """Ids of charges made so far, by the sandbox's own history."""
+    """Returns the IDs of the charges so far, as the sandbox lists them."""
     answer = requests.get(
         cluster.sandbox.url + "/v1/charges?limit=100", auth=(Sandbox.KEY, ""), timeout=10
     )

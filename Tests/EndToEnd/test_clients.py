@@ -1,4 +1,4 @@
-"""Clients that generators make of the API's own description do what a shop does: in Python, in TypeScript."""
+"""Tests clients in Python and TypeScript that are generated from the API's OpenAPI description."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ pytest.importorskip("httpx")
 
 
 def make(target: Path, cluster: Cluster) -> None:
-    """Makes a client by the command that users type."""
+    """Generates a client with the command that users type."""
     made = subprocess.run(
         [ROOT / "ops/clients", target], cwd=ROOT, capture_output=True, text=True,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(target.parent), "POLLER_URL": cluster.api.url},
@@ -41,7 +41,7 @@ def poller_client(shared_cluster: Cluster, tmp_path_factory) -> ModuleType:
 
 
 def operation(name: str):
-    """The module of an operation; generators put it into a package named after its tag."""
+    """Returns the module of an operation, which generators put into a package named after its tag."""
     api = Path(importlib.import_module("poller_client").__file__).parent / "api"
     [found] = api.glob(f"*/{name}.py")
     return importlib.import_module(f"poller_client.api.{found.parent.name}.{name}")
@@ -70,7 +70,7 @@ def test_a_payment_is_watched_read_and_found(poller_client, calm: Cluster):
 
     def is_chargeable() -> bool:
         nonlocal watch
-        # Waits on the server; None is a 304: nothing has changed.
+        # The server waits for a change. `None` is a 304: there was none.
         watch = operation("get_watch").sync(source, client=client, after_seq=watch.seq, wait="5s") or watch
         return watch.status == "chargeable"
 
@@ -102,7 +102,7 @@ def test_an_endpoint_is_made_once_however_often_it_is_asked_for(poller_client, c
     operation("remove_endpoint").sync_detailed(first.id, client=client)
 
 
-# TypeScript.
+# The TypeScript client.
 
 SHOP = """
 import { operations, Poller, PollerError, Watch } from "./poller.js";
@@ -169,7 +169,7 @@ ES = ["--target", "es2022", "--module", "es2022", "--moduleResolution", "node", 
 
 
 def tsc(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    # What runs has no types of its own here.
+    # The folder has no type definitions for Node.
     (folder / "node.d.ts").write_text("declare const process: { argv: string[] };\n")
     return subprocess.run(
         ["tsc", *STRICT, *ES, *options, "shop.ts", "node.d.ts"], cwd=folder, capture_output=True, text=True, timeout=120
@@ -226,5 +226,5 @@ def test_what_the_description_does_not_know_is_no_typescript(typescript: Path):
         found = {int(line) for line in re.findall(r"^shop\.ts\((\d+),", tsc(typescript, "--noEmit").stdout, re.MULTILINE)}
     finally:
         (typescript / "shop.ts").write_text(shop)
-    # The endpoint's type is complained of where it is sent.
+    # The compiler reports the endpoint's wrong type where the object is sent.
     assert len(changed) == 4 and len(found) >= 4 and len(changed & found) >= 3, (changed, found)

@@ -1,7 +1,7 @@
-"""A second generator, OpenAPI Generator: its client for TypeScript compiles strictly, enqueues, lists and waits.
+"""Tests that the TypeScript client of OpenAPI Generator compiles strictly, enqueues, lists and waits.
 
-It is a Java program that the package openapi-generator-cli of PyPI brings. Where Java, the compiler for TypeScript or Node
-is missing, this says so.
+The generator is a Java program in the PyPI package openapi-generator-cli. The test is skipped with a reason if
+Java, the TypeScript compiler or Node is missing.
 """
 
 import importlib.util
@@ -52,7 +52,7 @@ main().catch((error) => { console.error(error); throw error; });
 
 @pytest.fixture(scope="module")
 def client(shared_cluster: Cluster, tmp_path_factory) -> Path:
-    """A folder with the generated client, a shop that uses it, and both compiled."""
+    """A folder with the generated client and a shop that uses it, both compiled."""
     missing = [program for program in ("java", "tsc", "node") if not shutil.which(program)]
     package = importlib.util.find_spec("openapi_generator_cli")
     if not package:
@@ -71,7 +71,7 @@ def client(shared_cluster: Cluster, tmp_path_factory) -> Path:
     sources = folder / "client/src" if (folder / "client/src").exists() else folder / "client"
     (sources / "shop.ts").write_text(SHOP)
     compiled = subprocess.run(
-        # The generator's own checks of types need a newer compiler than Debian has, or this leniency.
+        # The generator's own type checks need a newer compiler than Debian has, or this lenient option.
         ["tsc", "--strict", "--noImplicitAny", "false", "--target", "es2022", "--module", "commonjs", "--moduleResolution", "node",
          "--lib", "es2022,dom", "--outDir", folder / "out", "shop.ts"],
         cwd=sources, capture_output=True, text=True, timeout=180,

@@ -1,4 +1,4 @@
-"""Redis' clock is set back and forward under a running cluster: nothing freezes, nothing ends."""
+"""Tests that a running cluster neither freezes nor expires items when Redis' clock is set back or forward."""
 
 import time
 
@@ -33,7 +33,7 @@ def test_a_clock_set_back_freezes_nothing(faked, step_s):
         behind = time.time() - client.time()[0]
         assert abs(behind + step_s) < 60, f"the clock of Redis is {behind:.0f} s behind"
 
-    # A new watch, a hint, and what waited before: none of them waits for the clock to catch up.
+    # A new watch, a hint and an older watch must not wait until the clock has caught up.
     (new,) = cluster.sandbox.create_sources(1)
     cluster.enqueue(new)
     cluster.wait_status(new, "pending", timeout_s=5)
@@ -46,14 +46,14 @@ def test_a_clock_set_back_freezes_nothing(faked, step_s):
     cluster.wait_status(old, "consumed", timeout_s=30)
     cluster.wait_delivered([old, new, settled], timeout_s=20)
 
-    # A worker that dies meanwhile leaves a lease that ends in its time.
+    # The lease of a worker that dies meanwhile expires on time.
     fault = cluster.sandbox.fault("hang", match=f"/v1/sources/{new}", times=1)
     assert cluster.api.request("POST", f"/v1/watches/{new}/poll").ok
     cluster.workers[0].kill9()
     cluster.sandbox.clear_fault(fault)
     cluster.sandbox.set_status(new, "consumed")
     cluster.wait_status(new, "consumed", timeout_s=30)
-    # A delivery that is under way in the instant of a step may come twice, as after a crash.
+    # A delivery in progress at the moment of a clock step may arrive twice, as after a crash.
     cluster.wait_delivered([new], timeout_s=20)
     clock.set(0)
     cluster.sandbox.set_status(settled, "consumed")
@@ -73,7 +73,7 @@ def test_a_clock_set_forward_forgets_and_expires_nothing(faked):
     cluster.wait_delivered([waiting, done], mail=False)
     attempts = cluster.api.watch(waiting)["attempts"]
     clock.set(60 * DAY_S)
-    # A notifier begins with a round of retention over all partitions, which takes less than a second.
+    # A notifier starts with a round of retention over all partitions, which takes less than a second.
     assert cluster.notifiers[0].terminate() == 0
     cluster.notifiers[0].start().wait_ready()
     wait_until(lambda: cluster.api.watch(waiting)["attempts"] > attempts, 40, "the open watch is polled")

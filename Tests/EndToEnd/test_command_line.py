@@ -1,4 +1,4 @@
-"""The programs' own manners: exit codes, configuration, hostile files."""
+"""Tests exit codes, configuration checks and malformed files of the programs."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
 from harness.redis_server import RedisServer
 
-# Nobody listens on port 1 of a machine that runs tests.
+# No process listens on port 1 of a test machine.
 NOWHERE = "http://127.0.0.1:1"
 KEY = "a-key-only-this-test-knows-0001"
 
@@ -62,7 +62,7 @@ def test_a_refused_request_ends_with_1_and_says_why(calm: Cluster):
         ("get", "src_nobody"),
     ):
         done = run("pollerctl", *arguments, env={"POLLER_URL": calm.api.url})
-        # What the program sees by itself is wrong usage; what only the server knows, a refusal.
+        # An error that the program detects itself is wrong usage; an error from the server is a refusal.
         assert done.returncode in (1, 64), f"{arguments}: {done.returncode} {done.stderr}"
         assert done.stderr.strip(), f"{arguments} says nothing"
         assert "Fatal error" not in done.stderr
@@ -82,7 +82,7 @@ def test_the_wrong_key_or_none_ends_with_77(chaos, tmp_path: Path):
 
     assert cluster.api.request("GET", "/v1/watches").status_code == 401
     assert PollerAPI(cluster.api.url, KEY).request("GET", "/v1/watches").ok
-    # Probes carry no key.
+    # Probes need no key.
     assert cluster.api_process.admin("/readyz").status_code == 200
 
 
@@ -95,7 +95,7 @@ def test_a_file_of_many_ids_with_duplicates_becomes_one_watch_each(chaos, tmp_pa
     listed.write_text("\n".join(ids) + "\n")
     done = run("pollerctl", "enqueue", "--file", str(listed), env={"POLLER_URL": cluster.api.url})
     assert done.returncode == 0, done.stderr[-2000:]
-    # Counted in Redis itself: one hash a watch.
+    # Counted in Redis, which stores one hash per watch.
     keys = sum(1 for _ in cluster.redis.client().scan_iter("poller:w{*", count=10_000))
     assert keys == distinct
     assert cluster.api_process.running
@@ -145,7 +145,7 @@ def test_check_config_names_unknown_keys_and_origins_and_hides_secrets(tmp_path:
     assert "POLLER_LEASE" in said.replace("POLLER_LAESE", ""), "no suggestion"
     for canary in ("canary1", "canary2", "canary4", "Y2FuYXJ5"):
         assert canary not in said
-    # Flag before environment before file before default.
+    # The order of precedence is flag, environment, file, default.
     for pattern in (
         r"lease\s+flag.*30s",
         r"drain_timeout\s+environment.*7s",
@@ -235,7 +235,7 @@ def test_a_store_of_another_form_is_left_alone(tmp_path: Path, command: str, lay
 
 
 def described() -> list[list[str]]:
-    """What `check-config --describe` tells, line by line of each thing."""
+    """Returns the output of `check-config --describe`, as lines by entry."""
     told = run("pollerd", "check-config", "--describe").stdout.strip()
     return [[line.strip() for line in block.splitlines()] for block in told.split("\n\n")]
 
@@ -253,7 +253,7 @@ def test_the_page_of_the_file_is_what_check_config_describes():
 
 
 def test_every_member_that_is_described_is_read(tmp_path: Path):
-    """A wrong value of each is refused by its place: nothing of the page is passed over in silence."""
+    """Checks that a wrong value of each documented member is refused by its path, so no member is ignored."""
     whole = {
         "accounts": "accounts: {a: {stripe_api_key: {env: K}, charge: {description: x}, branding: {name: x}, limits: {watches: 1}}}",
         "upstreams": "upstreams: {a: {url: 'https://b.example/{id}', status: /s, final: [x], branding: {name: x}, limits: {watches: 1},"
@@ -311,10 +311,10 @@ def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: P
     done = run(*arguments, env=env)
     assert done.returncode == 0 and done.stderr.count("cannot be told") == 1, done.stderr
     assert "endpoint inside" in done.stderr and "POLLER_ALLOW_CIDRS" in done.stderr
-    # What is allowed for all processes is known to be meant.
+    # An address that is allowed for all processes causes no warning.
     allowed = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8"})
     assert allowed.returncode == 0 and not allowed.stderr
-    # While another option is wrong it is not known what is allowed, and nothing is made up.
+    # While another option is invalid, the allowed addresses are unknown, so no warning is printed.
     wrong = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8", "POLLER_LEASE": "soon"})
     assert wrong.returncode == 78 and "cannot be told" not in wrong.stderr
 

@@ -1,7 +1,7 @@
-"""docker-compose.yml names only things that exist.
+"""Tests that docker-compose.yml refers only to programs, flags, variables and checks that exist.
 
-Images cannot be pulled everywhere tests run, so each program, flag, variable and health check it names
-is tried out as it stands, without Docker; `test_compose_for_real.py` runs the file where Docker is.
+Images cannot be pulled on every test machine, so each part is tried without Docker. `test_compose_for_real.py` runs
+the file where Docker is available.
 """
 
 import json
@@ -34,12 +34,12 @@ def test_the_parts_of_the_cluster_are_there():
 
 @pytest.mark.parametrize("name", ["worker", "notifier"])
 def test_workers_and_notifiers_can_be_scaled(name: str):
-    # A name or a port of the host can be had only once.
+    # Only one container can have a given name or host port.
     assert not {"container_name", "ports", "hostname"} & SERVICES[name].keys()
 
 
 def test_the_image_is_built_once_and_never_pulled():
-    """Built by each, an unchanged `up -d` would make every container anew."""
+    """If every service built the image, an unchanged `up -d` would recreate every container."""
     users = [name for name in OURS if SERVICES[name].get("image") == "poller"]
     assert [name for name in users if "build" in SERVICES[name]] == ["api"]
     assert {SERVICES[name]["pull_policy"] for name in users} == {"never"}
@@ -50,9 +50,9 @@ def test_every_container_of_ours_may_do_nothing_but_its_work(name: str):
     service = SERVICES[name]
     assert service["read_only"] and service["cap_drop"] == ["ALL"] and "cap_add" not in service
     assert service["security_opt"] == ["no-new-privileges:true"]
-    # As process 1 a program without a handler ignores SIGTERM, and `down` takes ten seconds.
+    # A program without a signal handler ignores SIGTERM as process 1, and `down` would take ten seconds.
     assert service["init"]
-    # Compose puts no config into a container that is read-only.
+    # Compose cannot put configs into a read-only container.
     assert not {"configs", "secrets"} & service.keys()
 
 
@@ -63,7 +63,7 @@ def test_ports_are_open_to_this_machine_only():
 
 
 def redis_configuration(folder: Path) -> Path:
-    """What Compose hands to Redis, on a port of its own."""
+    """Writes the configuration file that Compose passes to Redis."""
     path = folder / "redis.conf"
     path.write_text(expand(COMPOSE["configs"]["redis"]["content"]))
     (config,) = SERVICES["redis"]["configs"]
@@ -72,7 +72,7 @@ def redis_configuration(folder: Path) -> Path:
 
 
 def test_redis_keeps_what_it_is_given_and_asks_for_a_password(tmp_path: Path):
-    """Its command and its health check, as they stand."""
+    """Runs the service's command and health check unchanged, except for paths."""
     command = [expand(part) for part in SERVICES["redis"]["command"]]
     command[1] = str(redis_configuration(tmp_path))
     path = tmp_path / "redis.sock"
@@ -109,7 +109,7 @@ def test_every_service_waits_for_one_that_exists_and_has_a_health_check():
 
 @pytest.mark.parametrize("name", pollerd_services())
 def test_the_key_is_put_where_pollerd_reads_it(name: str, tmp_path: Path):
-    """The entrypoint, with another folder for the container's own."""
+    """Runs the entrypoint with another folder than the container's."""
     keys = tmp_path / "api-keys"
     environment = SERVICES[name]["environment"]
     entrypoint = [
@@ -127,7 +127,7 @@ def test_the_key_is_put_where_pollerd_reads_it(name: str, tmp_path: Path):
 
 
 def test_what_a_shell_has_exported_for_something_else_stays_outside():
-    """A live key must not reach the stand-in, nor the stand-in's key Stripe."""
+    """A live key must not reach the sandbox, and the sandbox's key must not reach Stripe."""
     exported = {"STRIPE_API_KEY": "sk_live_x", "POLLER_STRIPE_API_BASE": "http://127.0.0.1:1"}
     for name in pollerd_services():
         environment = SERVICES[name]["environment"]
@@ -160,7 +160,7 @@ def test_the_stop_takes_longer_than_the_drain():
     for name in pollerd_services():
         service = SERVICES[name]
         drain = int(service["environment"]["POLLER_DRAIN_TIMEOUT"].removesuffix("s"))
-        # Twice five seconds for services that do not keep to the drain; see NodeProcess.
+        # Five seconds twice, for services that exceed the drain timeout; see NodeProcess.
         assert int(service["stop_grace_period"].removesuffix("s")) >= drain + 10
 
 
@@ -168,7 +168,7 @@ def test_the_stop_takes_longer_than_the_drain():
 def test_every_variable_is_known_and_every_value_accepted(name: str, tmp_path: Path):
     keys = tmp_path / "keys"
     env = {key: expand(value) for key, value in SERVICES[name]["environment"].items()}
-    keys.write_text(env.pop("POLLER_API_KEY"))  # pollerctl's
+    keys.write_text(env.pop("POLLER_API_KEY"))  # For pollerctl only.
     env["POLLER_API_KEYS_FILE"] = str(keys)
     for line in of("ENV"):
         env |= dict(pair.split("=", 1) for pair in shlex.split(line))
@@ -195,7 +195,7 @@ def test_the_sandbox_takes_its_command_and_its_health_check(tmp_path: Path):
     name, *arguments = map(expand, SERVICES["sandbox"]["command"])
     folder = arguments[arguments.index("--state") + 1]
     assert SERVICES["sandbox"]["volumes"] == [f"sandbox-state:{folder}"]
-    # A new volume is as the image has the folder; test_image.py writes there as the image's user.
+    # A new volume gets the folder's owner from the image; test_image.py writes to it as the image's user.
     assert f'mkdir "$root{folder}"' in (ROOT / "ops/rootfs").read_text()
     local = [it.replace("0.0.0.0:12111", "127.0.0.1:0").replace(folder, str(tmp_path)) for it in arguments]
     process = Process("sandbox", [program(name), *local], tmp_path).start()
@@ -210,7 +210,7 @@ def test_the_sandbox_takes_its_command_and_its_health_check(tmp_path: Path):
 
 
 def test_the_mail_sink_prints_mails_that_a_person_can_read(tmp_path: Path):
-    """Its command, its health check, and a mail with what mails have: an encoding, and a second form."""
+    """Runs the command and the health check, and sends a mail with an encoded header and an HTML part."""
     text = (MAIL / "Dockerfile").read_text()
     command = json.loads(re.search(r"^CMD (\[.*\])$", text, re.MULTILINE).group(1))
     requirements = (ROOT / "Tests/EndToEnd/requirements.txt").read_text()

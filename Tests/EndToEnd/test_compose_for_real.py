@@ -1,4 +1,4 @@
-"""docker-compose.yml run by Docker Compose itself, where there is one."""
+"""Tests docker-compose.yml with Docker Compose, where it is available."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from harness.containers import ROOT
 PROJECT = "poller-test"
 KEY = "key-of-a-test-0123456789"
 PORTS = {"CLUSTER_API_PORT": "38080", "CLUSTER_GATEWAY_PORT": "38081", "CLUSTER_SANDBOX_PORT": "38111"}
-# The images are built from nothing the first time.
+# The first run builds the images from scratch.
 UP_S = 3000
 
 
 def compose(*arguments: str, timeout_s: float = 120) -> str:
-    """What Compose prints; fails with what it says."""
+    """Runs Compose and returns its output; fails with its error text."""
     done = subprocess.run(
         ["docker", "compose", "-p", PROJECT, "-f", str(ROOT / "docker-compose.yml"), *arguments],
         env=os.environ | PORTS | {"POLLER_API_KEY": KEY}, capture_output=True, text=True, timeout=timeout_s,
@@ -46,7 +46,7 @@ def composition():
 
 
 def test_all_are_well_and_the_command_line_is_there(composition):
-    # It has the key, and its status is 0 while nothing is wrong.
+    # The container has the key, and the exit status is 0 if all checks pass.
     compose("exec", "-T", "api", "pollerctl", "doctor")
 
 

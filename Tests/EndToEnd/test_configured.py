@@ -1,4 +1,4 @@
-"""What only the configuration file can say: upstreams of one's own, named by URL, and accounts that charge."""
+"""Tests settings of the configuration file: HTTP upstreams named by URL, and accounts that charge."""
 
 import json
 import os
@@ -14,7 +14,7 @@ TOKEN = "canary-of-the-bank"
 
 
 class Bank:
-    """Answers GETs with JSON, and remembers who asked for what and with which token."""
+    """Answers GET requests with JSON, and records each path and token."""
 
     def __init__(self):
         self.states: dict[str, str] = {}
@@ -111,7 +111,7 @@ def test_a_url_of_an_upstream_is_watched_to_its_end(cluster: Cluster, bank: Bank
     end = watch(cluster, "pay-1")
     assert (end["status"], end["closed_reason"], end["final"]) == ("settled", "settled", True)
     assert set(bank.seen) == {("/payments/pay-1?full=1", f"Bearer {TOKEN}")}
-    # The same by its id joins or restarts the same watch: a URL is another name, not another watch.
+    # Enqueuing by ID joins or restarts the same watch, because a URL is only another name for it.
     again = cluster.api.enqueue("pay-1", account="bank", kind="http")
     assert again.json()["outcome"] == "restarted" and again.json()["run"] == 2
     assert by_url(cluster, url, source="pay-1", account="bank", kind="http").json()["id"] == made["id"]
@@ -130,13 +130,13 @@ def test_an_upstream_may_say_what_of_its_answer_is_the_payment(cluster: Cluster,
     assert (paid["state"], paid["amount"], paid["amount_received"], paid["currency"]) == ("paid", 1099, 1099, "eur")
     log = cluster.api.get("/v1/watches/buy-1/events?account=paying&kind=http")["data"]
     assert [event["type"] for event in log] == ["http.open", "payment.paid", "http.settled"]
-    # Settled, with no sum to see: nobody says that it is paid.
+    # The status is settled but there is no amount, so the payment is not reported as paid.
     bank.sums = {}
     bank.states["buy-2"] = "settled"
     assert by_url(cluster, f"{bank.url}/paying/buy-2", notify=[]).status_code == 201
     wait_until(lambda: watch(cluster, "buy-2", "paying")["state"] == "closed", 15, "closed")
     assert watch(cluster, "buy-2", "paying")["payment"]["state"] == "unknown"
-    # Of the others nothing is said.
+    # Upstreams without a payment mapping have no payment state.
     assert "payment" not in watch(cluster, "pay-1")
 
 
@@ -234,7 +234,7 @@ def test_an_account_may_charge_whatever_becomes_chargeable(cluster: Cluster):
     (charge,) = cluster.sandbox._stripe("GET", "/v1/charges")["data"]
     assert charge["amount"] == 1099 and charge["description"] == "Acme"
     assert charge["metadata"] == {"shop": "north", "poller_source": source}
-    # A watch may say otherwise: it is told of the source, and nothing is charged.
+    # A watch can override the account: its source is reported but not charged.
     made = ctl(
         cluster, "source", "create", "ideal", "--amount", "1099", "--return-url", "https://shop.example/r",
         "--never-charge", "--policy", "interactive", "--json",

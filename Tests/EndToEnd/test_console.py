@@ -1,4 +1,4 @@
-"""The console: what each page tells of real payments, and to whom."""
+"""Tests which data of real payments each console page shows to each role."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ PAGES = ["#/", "#/payments", "#/orders?paid_twice=1", "#/late", "#/disputes", "#
 
 @pytest.fixture(scope="module")
 def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
-    """A cluster with payments of all sorts, and a key of each role."""
+    """A cluster with payments in many states, and a key for each role."""
     roles = {"viewer": "role=viewer", "support": "role=support", "operator": "role=operator", "admin": "role=admin",
              "acme": "role=admin account=acme", "bank": "role=viewer account=bank"}
     keys = {name: f"key-of-{name}-0123456789" for name in roles}
@@ -68,11 +68,11 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
         console.says("Overview")
         seen = console.js("location.href + document.cookie + JSON.stringify({...localStorage}) + JSON.stringify({...sessionStorage})")
         assert front.keys["viewer"] not in seen
-        # A new tab shares only the browser's cookie with this one, and a colleague's link opens in it.
+        # A new tab shares only the cookie with this one; a link from a colleague opens in it.
         console.js("sessionStorage.clear()")
         console.open(f"#/payments/{front.shop.paid}")
         console.says("Payment of PAID-1")
-        # A failed sign-out is reported to the person.
+        # A failed sign-out is shown.
         console.js("window.kept = window.fetch; window.fetch = async (path, options) => options?.method === 'DELETE'"
                    " ? new Response('{\"title\":\"Too many requests.\"}', { status: 429 }) : window.kept(path, options); 0")
         console.click("Sign out", within="#nav")
@@ -101,7 +101,7 @@ def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, 
         console.says(told)
     entries = console.js("[...document.querySelectorAll('.timeline .entry > time')].map((one) => one.dateTime)")
     assert len(entries) >= 5 and entries == sorted(entries)
-    # The address alone brings somebody else there.
+    # The address alone opens the same page for another user.
     address = console.place
     console.open(address)
     console.says("Paid: €45.00 has arrived by iDEAL.")
@@ -138,7 +138,7 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, fro
     console = look("viewer").open(f"#/payments/{front.shop.foreign}")
     console.says("acme")
     console.says("FOREIGN-1")
-    # In quarantine, and of an upstream that is not Stripe.
+    # A payment in quarantine, of an upstream other than Stripe.
     console.open("#/quarantine")
     console.click("BANK-1")
     console.says("It is in quarantine: not understood 5 times")
@@ -163,7 +163,7 @@ def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_i
     console.open("#/payments?q=amount%3D45")
     console.click("amount=45.00")
     console.says("PAID-1")
-    # Whoever opens one of them comes back to what was found.
+    # The back link of a payment leads to the search results.
     console.click("PAID-1")
     console.says("Payment of PAID-1")
     console.click("‹ Search results")

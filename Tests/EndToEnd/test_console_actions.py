@@ -1,4 +1,4 @@
-"""The console: what somebody does there happens, after they were told what it will do."""
+"""Tests that actions in the console describe their effect first and then have it."""
 
 import re
 from collections.abc import Iterator
@@ -162,7 +162,7 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     console.answer("Cancel watch")
     console.says("The watch was cancelled")
     assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
-    # A look that was begun before may still be drawn.
+    # The page may still show an earlier response for a moment.
     console.wait(lambda: "Poll now" not in console.buttons(), "nothing more to look at")
     console.open("#/payments?q=STOP-1")
     console.says("Waiting · not watched")
@@ -251,7 +251,7 @@ def test_who_works_is_listed_and_what_the_doctor_says_is_one_step_away(shop, con
 
 
 def test_a_key_is_made_shown_once_and_revoked(chaos):
-    """The first key closes the server: last, and on a cluster of its own."""
+    """Uses a separate cluster, because the first key locks the server."""
     cluster = chaos(workers=0, notifiers=0, listen=False)
     shop = Shop(cluster)
     console = Console(cluster.api.url, cluster.logs)
@@ -280,7 +280,7 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
         console.click("Revoke")
         console.answer("Revoke key")
         console.says("the last key of an admin")
-        # Whose key ends sees nothing more of what it has shown.
+        # After a user's key is revoked, the console hides everything it has shown.
         boss = Shop(cluster, key)
         other = boss.call("POST", "/v1/keys", role="admin")["key"]
         [own] = [one for one in boss.call("GET", "/v1/keys")["data"] if one.get("name") == "boss"]

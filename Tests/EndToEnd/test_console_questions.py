@@ -1,4 +1,4 @@
-"""The everyday questions of support and operators, each answered by the console in two steps at most."""
+"""Tests that the console answers the common questions of support and operators in at most two steps."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 
 LANE = "/v1/lanes/default%2Fsources"
-# Answers a path in the page as a server would, and keeps the requests.
+# Answers a path in the page as a server would, and records the requests.
 ANSWERED = """(() => {
     const fetches = window.fetch;
     window.asked = [];
@@ -29,7 +29,7 @@ ANSWERED = """(() => {
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[SimpleNamespace]:
-    """A shop that receives the upstream's webhooks, so that it sees refunds and disputes at once."""
+    """A shop that receives the upstream's webhooks, so that refunds and disputes appear immediately."""
     receivers = Receivers()
     env = {"POLLER_STRIPE_SWEEP": "off"}
     with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
@@ -71,7 +71,7 @@ def test_which_payments_are_late_and_why(front, console):
         front.shop.call("POST", "/v1/watches", source=source, order="LATE-1", policy="interactive")
         console.says("LATE-1", 40)
         console.says("Its lane default/sources is paused")
-        # The lane for which it waits is one step away.
+        # The lane that delays the payment can be resumed from its page.
         console.open("#/lanes")
         console.click("Resume")
         console.says("default/sources is resumed.")
@@ -99,7 +99,7 @@ def test_was_the_customer_notified_and_with_which_text(front, console):
     console.open(f"#/payments/{source}")
     console.says("“Paid” was delivered to")
     console.js("[...document.querySelectorAll('.timeline details')].forEach((one) => { one.open = true; })")
-    # The mail and the webhook of one event are one entry, each with its text.
+    # The mail and the webhook of one event form one entry, which shows the text of each.
     paid = "[...document.querySelectorAll('.timeline .entry')].find((one) => one.innerText.startsWith('“Paid”') || one.innerText.includes('\\n“Paid”'))"
     part = paid + ".querySelectorAll('.parts > li')"
     console.js(f"[...{part}].find((one) => one.innerText.includes('jane@example.com')).querySelector('button').click()")
@@ -109,7 +109,7 @@ def test_was_the_customer_notified_and_with_which_text(front, console):
               for part in mail.walk() if part.get_content_type() == "text/plain"][-1:]
     assert "23.00" in told and told.split()[:6] == sent.split()[:6]
     console.answer("Close")
-    # The body of a webhook is read in the same place.
+    # The same entry shows the webhook's body.
     console.js(f"[...{part}].find((one) => one.innerText.includes('/ok')).querySelector('button').click()")
     console.wait(lambda: '"type": "payment.paid"' in (console.js("document.querySelector('dialog pre')?.innerText ?? ''")), "the event")
     console.says("This is the text that was sent.")
@@ -136,10 +136,10 @@ def test_which_endpoint_fails_since_when(front, console):
         [since] = [row[column] for row in rows if "/down" in row[0]]
         assert re.search(r"\d+ (s|ms|min) ago|now", since), rows
         assert [row[column] for row in rows if "/ok" in row[0]] == ["–"]
-        # After the repair waiting deliveries are sent again.
+        # After the repair, pending deliveries are retried.
         console.open("#/deliveries?state=failing")
         console.says("Retry")
-        # Only now, or the next attempt of its own may come first.
+        # Repaired only now, because otherwise the scheduled retry may come first.
         front.shop.receivers.mended.add("/down")
         console.click("Retry")
         console.says("Retry started.")
@@ -170,7 +170,7 @@ def test_was_the_refund_delivered(front, console):
     console.open(f"#/payments/{source}")
     told = "[...document.querySelectorAll('.aside .rows .badge')].map((one) => one.innerText)"
     console.wait(lambda: any(one.startswith("Notified: Refunded") for one in console.js(told)), "both know of the refund", 20)
-    # The payment's state, not the source's.
+    # The list shows the payment's state, not the source's status.
     assert not any("onsumed" in one for one in console.js(told)), console.js(told)
 
 
@@ -286,7 +286,7 @@ def test_an_order_with_many_tries_stays_readable(front, console):
     console.says("other attempts")
     shown = console.js("[...document.querySelectorAll('.tries > li')].filter((one) => one.checkVisibility()).length")
     assert shown < 8, shown
-    # The attempt that may still be paid is among them, with its next step.
+    # The attempt that can still be paid is among the visible ones, with its next step.
     console.says("Attempt 14")
     assert len({one for one in console.browser.requests if one.endswith("/timeline")}) == 4
     console.js("document.querySelector('details[data-key=tries] summary').click()")

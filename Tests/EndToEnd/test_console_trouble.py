@@ -1,4 +1,4 @@
-"""The console when something is wrong: it says so, and never that all is well."""
+"""Tests that the console shows problems and never claims that all is well meanwhile."""
 
 import re
 import time
@@ -20,7 +20,7 @@ def verdict(console: Console) -> str:
 
 
 def test_all_is_well_is_said_only_while_it_is(chaos):
-    # Mails that say how to stop them, and secrets that are sealed: without the doctor warns.
+    # Without an unsubscribe link in mails and without a master key, the doctor would warn.
     env = {"POLLER_PUBLIC_URL": "https://pay.example.com", "POLLER_MASTER_KEY": bytes(range(32)).hex()}
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
     shop = Shop(cluster)
@@ -65,14 +65,14 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.press("g", "o")
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
         cluster.redis.processes[0].kill9()
-        # The request that waits for changes fails, whichever data the page is about to read.
+        # The request that waits for changes fails first, independent of the page's next read.
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All systems operational" not in console.text
-        # What the page knows the badge beside it knows, too.
+        # The status badge shows the same state as the page.
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
-        # A read that fails takes seconds, and is no reason to look less often.
+        # A failed read takes seconds and must not slow the page's refresh.
         time.sleep(12)
         cluster.redis.start()
         console.wait(lambda: "Redis cannot be reached" not in console.text, "it is seen that Redis is back", 20)
@@ -94,7 +94,7 @@ def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
     lines = "[...document.querySelectorAll('#verdict li')].map((one) => one.innerText)"
 
     def stands(*beginnings: str) -> bool:
-        """Whether the list has these lines in this order, each once."""
+        """Returns whether the list has these lines in this order, each once."""
         found = console.js(lines)
         places = [[at for at, line in enumerate(found) if line.startswith(one)] for one in beginnings]
         return all(len(one) == 1 for one in places) and places == sorted(places)
@@ -112,7 +112,7 @@ def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
         cluster.notifiers[0].terminate()
         console.wait(lambda: stands(key, "No notifier is running", "1 endpoint is disabled"), "each in its place", 30)
         assert console.js(lines)[0].startswith(key)
-        # Neither the lane nor the doctor's check of the key repeats it.
+        # Neither the lane nor the doctor's check of the key repeats the problem.
         assert not [line for line in console.js(lines) if line.startswith(("Lane default/sources", "Stripe api key", "Credentials"))]
         assert not console.browser.complaints, console.browser.complaints
     finally:
@@ -135,7 +135,7 @@ def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
     try:
         console.open()
         console.wait(lambda: "is running" not in verdict(console), "all are alive")
-        # Read twice, that quick reads are known.
+        # Two reads, so that the page has measured fast ones.
         time.sleep(7)
         console.js(slow)
         console.wait(lambda: console.js("window.slow"), "a read takes long")
@@ -150,7 +150,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
     shop = Shop(cluster)
     console = Console(cluster.api.url, cluster.logs)
     try:
-        # Mails are of what becomes of a payment: of one that waits there is none.
+        # Mails are sent about changes, so a waiting payment has none.
         source = shop.watches("UNSEEN-1")
         console.open(f"#/payments/{source}")
         console.says("No events yet")
@@ -175,7 +175,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
         console.open(f"#/payments/{blind}")
         console.says(told)
         assert "did not pay" not in console.text and "Poll now" in console.buttons()
-        # A number of an order, where an id is wanted.
+        # An order number in place of a payment's ID.
         console.open("#/payments/UNSEEN-1")
         console.says("UNSEEN-1 is an order")
         assert not console.browser.complaints, console.browser.complaints

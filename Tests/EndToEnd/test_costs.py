@@ -1,7 +1,7 @@
-"""What Redis remembers of a payment, and what many processes ask of it: the figures of the guide *Capacity*, and
-those of `pollerd simulate`, which must be these within a fifth, up to the age that has no deliveries any more.
+"""Tests the Redis memory of a payment and the load of idle processes against the guide *Capacity*.
 
-`pytest -s Tests/EndToEnd/test_costs.py` prints them.
+The forecast of `pollerd simulate` must match these figures within a fifth, in each stage up to a closed payment
+without deliveries. `pytest -s Tests/EndToEnd/test_costs.py` prints them.
 """
 
 import collections
@@ -20,7 +20,7 @@ IDLE_S = 8
 
 
 def bytes_by_kind(cluster: Cluster) -> collections.Counter[str]:
-    """What the keys of the store take, for each payment, by what stands before the partition."""
+    """Returns the memory of the store's keys per payment, by the key's prefix before the partition."""
     kinds = collections.Counter()
     with cluster.redis.client() as client:
         for key in client.scan_iter(count=1000):
@@ -33,7 +33,7 @@ def bytes_of_payments(cluster: Cluster) -> float:
 
 
 def planned(*arguments: str) -> dict[str, float]:
-    """What `pollerd simulate` says that a payment takes in each of its ages."""
+    """Returns the bytes of a payment in each stage, as `pollerd simulate` forecasts them."""
     return runs("--lives", "1h", "--sources", "10", "--sample", "100", *arguments)[0]["cluster"]["bytes"]
 
 
@@ -45,7 +45,7 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
         "POLLER_BODY_RETENTION": "4d", "POLLER_OUTBOX_RETENTION": "60s",
     }
     cluster: Cluster = chaos(workers=1, listen=False, env=env)
-    # What there is without any payment.
+    # The memory without any payment.
     none = bytes_of_payments(cluster)
     sources = cluster.sandbox.create_sources(PAYMENTS)
     for number, source in enumerate(sources):
@@ -70,7 +70,7 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
     time.sleep(1)
     young = bytes_of_payments(cluster) - none
     assert all(len(cluster.api.events(source)) == 5 for source in sources[:10])
-    # The outbox lets go of what is older than its minute, and bodies go with the fourth day.
+    # The outbox drops entries after a minute, and bodies are deleted after the fourth day.
     wait_until(lambda: bytes_of_payments(cluster) - none < young - 60, 120, "the outbox lets go", pause_s=5)
     outbox = bytes_of_payments(cluster) - none
     age(cluster, 8)
@@ -89,7 +89,9 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
 
 
 def test_processes_that_have_nothing_to_do_cost_redis_little(chaos):
-    """Twelve that claimed from each of sixteen partitions every second would be 190 claims a second."""
+    """Checks the claim rate: twelve workers that claimed from all 16 partitions every second would make 190 claims
+    per second.
+    """
     cluster: Cluster = chaos(workers=WORKERS, listen=False, env={"POLLER_LEASE": "12s", "POLLER_LOG_LEVEL": "warning"})
 
     def claims() -> float:
@@ -100,7 +102,7 @@ def test_processes_that_have_nothing_to_do_cost_redis_little(chaos):
         time.sleep(IDLE_S)
         return (claims() - before) / (time.monotonic() - began)
 
-    # Until each has heard of the others twice, and has looked in once.
+    # Waits until each worker has received the others' heartbeats twice and has claimed once.
     rates = [a_second() for _ in range(3)]
     print(f"\nclaims a second of {WORKERS} idle workers: {rates}")
     assert min(rates) < 120, rates

@@ -1,4 +1,4 @@
-"""Before the time to take the money is over the shop is told, also when everything was down meanwhile."""
+"""Tests that the shop is warned before an authorisation expires, even if all workers were down meanwhile."""
 
 import pytest
 from harness.faked_clock import FakedClock
@@ -21,7 +21,7 @@ def test_a_window_that_closes_is_told_and_no_payer_hears_of_it(chaos, tmp_path):
         events = cluster.api.events(source)
         return [e for e in events if (e.get("payment") or {}).get("reason") == "window_closing"]
 
-    # It may be charged for seven hours at most.
+    # The source can be charged for at most seven hours.
     clock.set(216 * 60)
     first = wait_until(warnings, 40, "half of the time is over")
     assert [event["type"] for event in first] == ["payment.authorised"]

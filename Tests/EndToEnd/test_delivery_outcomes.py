@@ -1,5 +1,4 @@
-"""What becomes of deliveries: attempts that can be seen, dead letters that are sent again, endpoints that are
-left alone while they are down, and others that do not notice."""
+"""Tests delivery outcomes: attempts, dead letters, retries, open circuits, and isolation of endpoints."""
 
 import json
 import os
@@ -14,7 +13,7 @@ from harness.waiting import wait_until
 
 
 def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> list[dict]:
-    """Runs `pollerctl …` and returns the JSON objects it prints, one a line."""
+    """Runs `pollerctl …` and returns the JSON objects that it prints, one per line."""
     done = subprocess.run(
         [program("pollerctl"), *arguments, "--json"],
         env=os.environ | {"POLLER_URL": cluster.api.url},
@@ -26,12 +25,12 @@ def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-# The seqs of a payment that fails: pending, that the money will not come, failed.
+# The sequence numbers of a failing payment: source pending, payment failed, source failed.
 WHOLE = [1, 2, 3]
 
 
 class Desk:
-    """Endpoints of one test: each about the sources it names alone, removed when it is over."""
+    """The endpoints of one test, each limited to the sources it names; they are removed after the test."""
 
     def __init__(self, cluster: Cluster):
         self.cluster = cluster
@@ -50,7 +49,7 @@ class Desk:
         return self._endpoints[-1]
 
     def settle(self, sources: list[str]) -> None:
-        """Lets each source be pending, then failed: the events of `WHOLE`."""
+        """Makes each source pending, then failed, which records the events of `WHOLE`."""
         for source in sources:
             self.cluster.enqueue(source, notify=[])
         for source in sources:
@@ -100,13 +99,13 @@ def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, des
     receiver = desk.receiver(status=500)
     endpoint = desk.endpoint(receiver, [source], retry=["1s"])
     desk.settle([source])
-    # The first event may be given up before the others are there.
+    # The first event may be dead-lettered before the others are recorded.
     wait_until(lambda: [d["dead_seqs"] for d in desk.deliveries(endpoint)] == [WHOLE], 20, "all are given up")
     [dead] = desk.wait_state(endpoint, "dead", 1)
     assert dead["last_error"] == "answered 500"
 
     attempts = ctl(calm, "delivery", "attempts", dead["id"])
-    # An extra attempt, made because something new was recorded, is one of the same number.
+    # An extra attempt, which a new event triggers, keeps the attempt number.
     assert {(a["seq"], a["number"]) for a in attempts} == {(seq, n) for seq in WHOLE for n in (1, 2)}
     for attempt in attempts:
         assert (attempt["outcome"], attempt["class"], attempt["code"]) == ("failed", "server_error", 500)
@@ -126,7 +125,7 @@ def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, des
 
 
 def test_nobody_is_warned_for_ever_of_what_is_dismissed_or_was_an_endpoint_s_that_is_gone(calm: Cluster, desk: Desk):
-    # So few that no endpoint comes to rest, which would hold what is looked for.
+    # Few enough that no endpoint's circuit opens, which would hold the deliveries in question.
     sources = calm.sandbox.create_sources(2)
     receiver = desk.receiver(status=500)
     dismissed, dead, slow = (desk.endpoint(receiver, sources, retry=retry) for retry in ("none", "none", ["1h"]))
@@ -155,7 +154,7 @@ def test_nobody_is_warned_for_ever_of_what_is_dismissed_or_was_an_endpoint_s_tha
         ctl(calm, "endpoint", "remove", endpoint)
     wait_until(lambda: counted() == before - 4, 10, "those of the removed one went with it")
     for endpoint in (dead, slow):
-        # An hour would be too long for somebody who has removed it.
+        # The next attempt would be an hour later, which is too long after the endpoint was removed.
         wait_until(
             lambda: {one["state"] for one in desk.deliveries(endpoint)} <= {"done"}, 15, "nothing of it is tried again"
         )
@@ -184,7 +183,7 @@ def test_410_disables_the_endpoint_at_once_and_no_other(calm: Cluster, desk: Des
     entry = wait_until(noted, 5, "the audit trail has it")
     assert entry["by"] == "pollerd" and entry["before"] == {"state": "enabled"}
     assert entry["after"] == {"state": "disabled", "disabled_reason": found["disabled_reason"]}
-    # Done may be the state between the first event and the second.
+    # A delivery may also be done between two events.
     wait_until(lambda: [well.told(source) for source in sources] == [WHOLE] * 2, 10, "it is told all")
 
 
@@ -199,7 +198,7 @@ def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk)
     receiver.status = 200
     desk.settle(sources[1:2])
     desk.wait_state(endpoint, "done", 2)
-    # Not even another source's event goes out before.
+    # No event is sent before, not even one of another source.
     assert receiver.requests[1][0] - first >= 2.9
     assert [receiver.told(source) for source in sources[:2]] == [WHOLE] * 2
 
@@ -219,7 +218,7 @@ def test_regression_15_an_endpoint_that_is_down_is_left_alone_and_told_everythin
 
     wait_until(lambda: circuit() == "open", 20, "the circuit is open")
     wait_until(lambda: not desk.deliveries(endpoint, state="in_flight"), 20, "nothing is in flight")
-    # Ten in a row open it; the others that were on their way are the endpoint's slots.
+    # Ten consecutive failures open the circuit; the others were in flight in the endpoint's slots.
     attempts = len(receiver.requests)
     assert attempts <= 10 + 16
     assert sum(delivery["failures"] for delivery in desk.deliveries(endpoint)) <= attempts
@@ -236,15 +235,15 @@ def test_a_receiver_of_many_moods_gets_everything_once_and_in_order(calm: Cluste
     print(f"seed {seed}")
     chance = random.Random(seed)
     sources = calm.sandbox.create_sources(20)
-    # Three of four are accepted: ten refusals in a row, which would open the circuit, do not happen.
+    # Three of four requests are accepted, so the ten consecutive refusals that would open the circuit are unlikely.
     receiver = desk.receiver(mood=lambda: chance.choice([200, 201, 204, 204, 200, 202, 500, 408]))
     endpoint = desk.endpoint(receiver, sources, retry=["1s"] * 20)
     desk.settle(sources)
-    # A delivery is done also between two events: what the last one says is waited for first.
+    # A delivery may also be done between two events, so the last event is awaited first.
     wait_until(lambda: all(receiver.told(source)[-1:] == WHOLE[-1:] for source in sources), 30, "the ends are told")
     desk.wait_state(endpoint, "done", 20, timeout_s=30)
     assert [receiver.told(source) for source in sources] == [WHOLE] * 20
-    # Every try of an event carries its one id.
+    # Every attempt of an event has the same ID.
     ids = {(event["source"], event["seq"]): event["id"] for _, event, _ in receiver.requests}
     assert all(event["id"] == ids[event["source"], event["seq"]] for _, event, _ in receiver.requests)
 
@@ -257,7 +256,7 @@ def test_an_endpoint_that_hangs_slows_no_other(calm: Cluster, desk: Desk):
     desk.settle(sources)
     recorded = time.monotonic()
     desk.wait_state(other, "done", 30)
-    # Far below the 15 s that an attempt at the pit takes.
+    # Far below the 15 s of an attempt at the hanging endpoint.
     assert max(at for at, _, _ in well.requests) - recorded < 5
     assert [well.told(source) for source in sources] == [WHOLE] * 30
     assert pit.requests

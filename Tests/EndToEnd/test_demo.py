@@ -1,4 +1,4 @@
-"""`ops/demo --once`: the promise of the README, kept and seen to be kept."""
+"""Tests that `ops/demo --once` shows one payment on every channel and leaves no process running."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from harness.cluster import program
 
-# It compares which processes there are before and after.
+# The test compares the running processes before and after.
 pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ def run(*command: str, **env: str) -> subprocess.CompletedProcess:
 
 
 def processes() -> set[str]:
-    """Every process of ours there is, by pid and name."""
+    """Returns every process of the project, by PID and command line."""
     listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True).stdout
     names = ("pollerd all", "redis-server", "stripe-sandbox")
     return {line.strip() for line in listed.splitlines() if any(name in line for name in names)}
@@ -41,7 +41,7 @@ def test_once_settles_a_payment_tells_every_channel_and_leaves_nothing_running()
 def test_once_says_what_is_missing_and_fails(tmp_path: Path):
     for name in ("pollerd", "stripe-sandbox"):
         (tmp_path / name).symlink_to(program(name))
-    # A command that claims success and enqueues nothing.
+    # A command that reports success without enqueuing.
     shutil.copy(shutil.which("true"), tmp_path / "pollerctl")
     before = processes()
     options = ["--bin-dir", str(tmp_path), "--once", "--patience", "1"]

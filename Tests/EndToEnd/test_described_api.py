@@ -1,4 +1,4 @@
-"""The API against its own description: a fuzzer sends what it allows and what it forbids."""
+"""Tests the API against its OpenAPI description with a fuzzer, using valid and invalid requests."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 
 KEY = "pk_0123456789abcdef0123"
-# All but one: that everything the description allows is accepted, it cannot say. Which fields belong
-# together and whose cursor a text is are sentences in it.
+# All checks except one: that the API accepts every request that the description allows. The description states some
+# constraints only in prose, such as which fields belong together and which endpoint a cursor belongs to.
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_headers_conformance,response_schema_conformance,negative_data_rejection,"
@@ -53,19 +53,19 @@ def test_nothing_is_answered_or_accepted_that_the_description_does_not_name(tmp_
             timeout=300,
         )
         assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
-        # Or it has looked at next to nothing.
+        # Otherwise the fuzzer has checked almost nothing.
         assert int(re.search(r"(\d+) generated", run.stdout).group(1)) > 1000, run.stdout[-2000:]
-        # What it logs of an error nobody has thought of.
+        # The log line of an unexpected error.
         assert "request failed" not in role.stderr(), role.tail()
     finally:
         role.end()
 
 
 def things_that_are_there(role: Role) -> dict[str, str]:
-    """A watch that has been told about, its delivery, an endpoint and a lane."""
+    """Returns the IDs of a watch with an event, its delivery, an endpoint and a lane."""
     api = PollerAPI(role.address("api"), KEY)
     source = Sandbox(role.address("sandbox")).create_source()
-    # Port 9 (discard): nobody listens, so the delivery fails and stays.
+    # No process listens on port 9 (discard), so the delivery fails and remains.
     url = "http://127.0.0.1:9/"
     assert api.enqueue(source, policy="interactive", notify=[url]).ok
     endpoint = api.request("POST", "/v1/endpoints", json={"url": url}).json()["id"]
@@ -83,7 +83,7 @@ def things_that_are_there(role: Role) -> dict[str, str]:
 
 
 def described(role: Role, folder: Path) -> Path:
-    """A folder with the description as the server tells it, for the fuzzer to work in."""
+    """Writes the description that the server returns into the fuzzer's working folder."""
     document = PollerAPI(role.address("api")).get("/openapi.json?pages=true")
     (folder / "openapi.json").write_text(json.dumps(document))
     return folder

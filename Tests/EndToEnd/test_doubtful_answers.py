@@ -1,5 +1,7 @@
-"""Answers that say nothing of a payment end no watch: pages of a proxy, 404s of a replica that is behind, limits of one
-object."""
+"""Tests that inconclusive answers close no watch.
+
+Such answers are a proxy's error pages, 404s of a lagging replica, and rate limits of one object.
+"""
 
 import hashlib
 import hmac
@@ -12,7 +14,7 @@ from harness.cluster import Cluster
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# The limits that users have: the suite's own would hide a lane that is slowed or held.
+# The default limits; the suite's higher ones would hide a lane that is slowed or held.
 USERS_LIMITS = {
     "POLLER_LANE_RATE": "20", "POLLER_LANE_BURST": "5", "POLLER_LANE_CONCURRENCY": "20", "POLLER_STRIPE_SWEEP": "off",
 }
@@ -49,7 +51,7 @@ def test_an_outage_ends_no_watch_and_is_over_when_it_is_over(cluster: Cluster, f
         cluster.wait_status(source, "pending")
     strange = cluster.sandbox.fault(fault["mode"], "/v1/sources/", **{k: v for k, v in fault.items() if k != "mode"})
     wait_until(lambda: lane(cluster)["circuit"] != "closed", 60, "the circuit is open")
-    # Hints do not bring them to an end either: each makes a poll, as soon as the lane lets it.
+    # Hints do not close the watches either: each causes a poll as soon as the lane permits.
     for _ in range(3):
         for source in sources:
             poke(cluster, source)
@@ -62,7 +64,7 @@ def test_an_outage_ends_no_watch_and_is_over_when_it_is_over(cluster: Cluster, f
     for source in sources:
         cluster.wait_status(source, "chargeable", timeout_s=90)
     assert lane(cluster)["circuit"] == "closed"
-    # The next outage is one of its own watches alone.
+    # The next outage must affect only watches of its own.
     for source in sources:
         cluster.sandbox.set_status(source, "failed")
         poke(cluster, source)
@@ -113,7 +115,7 @@ def test_one_404_of_an_object_that_was_there_is_no_end(cluster: Cluster):
     (source,) = cluster.sandbox.create_sources(1)
     watched(cluster, source)
     cluster.wait_status(source, "pending")
-    # By then the object is no longer new.
+    # After this time the object no longer counts as new.
     time.sleep(16)
     body = {"error": {"type": "invalid_request_error", "code": "resource_missing", "message": "No such source"}}
     cluster.sandbox.fault("status", f"/v1/sources/{source}", status=404, body=body, times=1)
@@ -182,7 +184,7 @@ def test_a_webhook_opens_what_was_given_up_because_it_was_not_understood(chaos):
     watch = cluster.wait_status(source, "chargeable", timeout_s=20)
     assert watch["state"] == "open" and watch["run"] == 2
     assert cluster.api.get("/v1/quarantine")["data"] == []
-    # It goes on to the end, like any other.
+    # The watch continues to its final status like any other.
     cluster.sandbox.charge(source)
     cluster.wait_status(source, "consumed", timeout_s=20)
     assert cluster.fsck().returncode == 0

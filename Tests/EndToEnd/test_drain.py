@@ -1,4 +1,4 @@
-"""What an orchestrator counts on when it takes a process away: it says so, ends in time, and loses nothing."""
+"""Tests that a process that is asked to stop reports it, ends in time and loses no work."""
 
 import os
 import shutil
@@ -18,13 +18,13 @@ from harness.process import Process
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 
-# Longer than a look at a probe takes, shorter than a poll may.
+# Longer than a probe request, shorter than the poll timeout.
 SLOW_MS = 1200
 SOURCES = 40
 
 
 def held_up(cluster: Cluster) -> list[str]:
-    """Sources whose polls are in flight with all workers at this moment."""
+    """Returns sources whose polls are in flight in all workers."""
     sources = cluster.sandbox.create_sources(SOURCES)
     fault = cluster.sandbox.fault("delay", match="/v1/sources/", delay_ms=SLOW_MS)
     for source in sources:
@@ -39,7 +39,7 @@ def held_up(cluster: Cluster) -> list[str]:
 
 
 def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
-    """Three workers scaled down to one, with polls in flight."""
+    """Scales three workers down to one while polls are in flight."""
     cluster: Cluster = chaos(workers=3, listen=False)
     sources = held_up(cluster)
     going, stays = cluster.workers[:2], cluster.workers[2]
@@ -47,7 +47,7 @@ def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
     for worker in going:
         worker.signal(signal.SIGTERM)
     for worker in going:
-        # At once, and to the end of the drain: not refused, but told.
+        # The probe reports the drain immediately and until its end, and is not refused before.
         def told() -> bool:
             try:
                 return "draining" in worker.admin("/readyz").text
@@ -57,14 +57,14 @@ def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
         wait_until(told, 5, f"{worker.name} says that it goes", pause_s=0.01)
     for worker in going:
         assert wait_until(lambda: worker.exit_status is not None, 20, "it ends") and worker.exit_status == 0
-    # The cluster's POLLER_DRAIN_TIMEOUT is 10 s; polls of at most 2 s are waited for, and no more.
+    # The cluster's POLLER_DRAIN_TIMEOUT is 10 s. The drain waits only for the polls, which take at most 2 s.
     assert time.monotonic() - begun < 10
     for source in sources:
         cluster.wait_status(source, "pending")
         cluster.sandbox.set_status(source, "failed")
     for source in sources:
         cluster.wait_status(source, "failed")
-    # Nobody waited for a lease to end: what was held was recorded or given back.
+    # No lease had to expire: each leased item was committed or released.
     assert stays.metric("poller_leases_recovered_total") == 0
     assert stays.metric("poller_leases_lost_total") == 0
     cluster.wait_delivered(sources, mail=False)
@@ -111,14 +111,14 @@ def test_an_api_that_goes_answers_who_waits(chaos):
 
 
 def connected(process: Process) -> bool:
-    """Whether a client is connected with its API."""
+    """Returns whether a client is connected to the process's API."""
     port = int(process.line(r"^pollerd api listening on \S+:(\d+)$").group(1))
     table = Path("/proc/net/tcp").read_text().splitlines()[1:]
     return any(row.split()[1].endswith(f":{port:04X}") and row.split()[3] == "01" for row in table)
 
 
 def test_a_service_manager_is_told_of_the_beginning_and_the_end(tmp_path: Path):
-    """As systemd waits for a unit of Type=notify."""
+    """Checks the notifications that systemd expects from a unit of Type=notify."""
     redis = RedisServer(tmp_path, tmp_path / "redis").start()
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -137,8 +137,8 @@ def test_a_service_manager_is_told_of_the_beginning_and_the_end(tmp_path: Path):
             redis.end()
 
 
-# A process as the pods of ops/kubernetes have it: nothing can be written, nothing is permitted to it, and its user has no
-# name. $1 is where its secrets are.
+# Runs a process as the pods of ops/kubernetes do: with a read-only file system, without privileges, and as a user
+# without a name. $1 is the folder of its secrets.
 POD = r"""
 set -e
 mount --make-rprivate /

@@ -1,4 +1,4 @@
-"""`pollerd all --embedded`: the whole system in one command, and gone with it."""
+"""Tests that `pollerd all --embedded` starts the whole system with one command and ends all of it."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def test_it_brings_everything_a_first_try_needs(embedded: Role):
     assert api.enqueue(source, policy="interactive").status_code == 201
     wait_until(lambda: api.watch(source)["status"] == "pending", 15, "polled")
     assert redis.Redis.from_url(redis_url(embedded)).ping()
-    # A plain GET reaches the gateway, which wants an upgrade.
+    # A plain GET reaches the gateway, which requires an upgrade.
     plain = requests.get(embedded.address("gateway") + "/v1/stream", timeout=5)
     assert plain.status_code in (400, 426)
 
@@ -162,7 +162,7 @@ def test_no_other_user_of_the_machine_can_read_its_data(tmp_path: Path):
             redis.Redis.from_url(public).keys("*")
         for pid in role.leftovers():
             assert password not in Path(f"/proc/{pid}/cmdline").read_text()
-        # The next start closes the folder again, and so all files in it.
+        # The next start makes the folder private again, which protects all files in it.
         assert role.terminate() == 0
         for path in [folder, *folder.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
@@ -179,7 +179,7 @@ def test_user_nobody_reads_no_secret(embedded: Role, tmp_path: Path):
     secret = secret.json()["secret"]
     url = redis_url(embedded)
     port = url.rsplit(":", 1)[1].split("/")[0]
-    # The folders above are pytest's, which are private too.
+    # The parent folders belong to pytest and are private too.
     for folder in [tmp_path, *tmp_path.parents]:
         if folder.is_dir() and not folder.stat().st_mode & 0o005:
             folder.chmod(folder.stat().st_mode | 0o055)
@@ -192,12 +192,12 @@ def test_user_nobody_reads_no_secret(embedded: Role, tmp_path: Path):
     assert "Permission denied" in as_nobody(f"ls {tmp_path}/data")
     assert "whsec_" not in as_nobody(f"cat {tmp_path}/data/* {tmp_path}/data/*/* {tmp_path}/pollerd.1.out")
     assert "NOAUTH" in as_nobody(f"redis-cli -p {port} --scan")
-    # With the password the same commands show it.
+    # With the password, the same commands show the secret.
     assert secret in everything(url)
 
 
 def everything(url: str) -> str:
-    """What the hashes of a store hold, as text."""
+    """Returns the contents of all hashes of a store as text."""
     store = redis.Redis.from_url(url)
     hashes = [store.hgetall(key) for key in store.keys("*") if store.type(key) == b"hash"]
     return " ".join(value.decode(errors="replace") for values in hashes for value in values.values())

@@ -1,4 +1,4 @@
-"""Registered endpoints, by the hands of a user: told in order, signed with their own secret, rotated, stopped, removed."""
+"""Tests registered endpoints: ordered delivery, signatures, and rotating, disabling and removing them."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def shop():
 
 
 def endpoint(cluster: Cluster, *arguments: str, fails: bool = False) -> dict:
-    """Runs `pollerctl endpoint …` and returns the JSON it prints."""
+    """Runs `pollerctl endpoint …` and returns the JSON that it prints."""
     done = subprocess.run(
         [program("pollerctl"), "endpoint", *arguments, "--json"],
         env=os.environ | {"POLLER_URL": cluster.api.url},
@@ -45,7 +45,7 @@ def genuine(secret: str, headers: dict, body: bytes) -> bool:
 
 
 def settle(cluster: Cluster, shop_name: str) -> str:
-    """A payment from its beginning to its end, each status seen."""
+    """Takes a payment from its creation to its end, and waits until each status is observed."""
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, metadata={"shop": shop_name}, notify=[cluster.webhook.url])
     cluster.wait_status(source, "pending")
@@ -57,7 +57,7 @@ def settle(cluster: Cluster, shop_name: str) -> str:
 
 
 WHOLE = ["pending", "chargeable", "consumed"]
-# An endpoint that names no types is told of the money too.
+# An endpoint without `types` also receives payment events.
 WHOLE_TYPES = ["source.pending", "payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
 
 
@@ -72,7 +72,7 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     secret, id = made["secret"], made["id"]
     assert secret.startswith("whsec_")
 
-    # Told in order, with its own secret and header, and nothing of other shops.
+    # Events arrive in order with the endpoint's own secret and header, and without events of other shops.
     elsewhere = settle(calm, "south")
     source = settle(calm, "north")
     wait_until(lambda: shop.told(source) == WHOLE, 20, f"the shop is told {WHOLE}, not {shop.told(source)}")
@@ -86,25 +86,26 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     wanted = [r.event for r in calm.webhook.receipts.of(source) if r.type.startswith("source.")]
     assert [json.loads(body)["id"] for _, body in shop.of(source)] == wanted
 
-    # Asked by hand, past the queue.
+    # A test event is sent immediately, without the queue.
     assert endpoint(calm, "test", id)["delivered"] is True
     headers, body = shop.requests[-1]
     assert json.loads(body)["type"] == "endpoint.test" and genuine(secret, headers, body)
 
-    # Rotated: both secrets sign until the overlap ends.
+    # After a rotation, both secrets sign until the overlap ends.
     rotated = endpoint(calm, "rotate", id, "--overlap", "1h")
     assert rotated["secret"] not in ("", secret)
-    # The notifiers look every second; the source takes its time.
+    # The notifiers refresh the endpoints every second, which is shorter than a payment takes.
     wait_until(lambda: rotated_signs(calm, shop, secret, rotated["secret"]), 20, "both secrets sign")
 
-    # Disabled: nothing comes, though the inline endpoint is told; enabled: it catches up in order.
+    # A disabled endpoint receives no event, unlike the inline one. After it is enabled, it receives all events in
+    # order.
     endpoint(calm, "disable", id, "--reason", "holidays")
     waiting = settle(calm, "north")
     wait_until(lambda: told_inline(calm, waiting) == WHOLE_TYPES, 20, "the inline endpoint is told")
     assert shop.told(waiting) == []
     checks = {check["name"]: check for check in calm.api.get("/v1/doctor")["checks"]}
     assert checks["endpoints"]["status"] == "warning" and "holidays" in checks["endpoints"]["message"]
-    # Nobody asks it, so nothing is said of its answers.
+    # A disabled endpoint gets no requests, so its responses are not mentioned.
     assert calm.api.get("/v1/stats")["endpoints_down"] == 0 and "take" not in checks["deliveries"]["message"]
     env = {"POLLER_URL": calm.api.url}
     shown = run("pollerctl", "endpoint", "get", id, env=env).stdout
@@ -116,7 +117,7 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     endpoint(calm, "enable", id)
     wait_until(lambda: shop.told(waiting) == WHOLE, 20, f"the shop catches up: {shop.told(waiting)}")
 
-    # Secrets are in no list and no log, whatever was asked of the endpoint.
+    # No list and no log contains a secret, regardless of the commands before.
     shown = json.dumps([endpoint(calm, "get", id), endpoint(calm, "list", "--limit", "1")])
     logs = "".join(path.read_text() for path in calm.logs.iterdir())
     for canary in (secret[6:], rotated["secret"][6:], "canary-of-the-shop"):
@@ -167,7 +168,7 @@ def test_regression_16_a_hundred_parallel_creates_with_one_key_make_one_endpoint
     wish = {"url": shop.url, "metadata": {"shop": "nowhere"}}
 
     def create(_) -> requests.Response:
-        # A session of its own each, so that they are really at the same time.
+        # Separate connections, so that the requests are really concurrent.
         return requests.post(
             calm.api.url + "/v1/endpoints", json=wish, headers={"Idempotency-Key": "one of a hundred"}, timeout=30
         )

@@ -1,4 +1,4 @@
-"""The examples in ops/examples, run as a service would run them."""
+"""Tests the examples in ops/examples, run as a service would run them."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ def lines(process: Process) -> list[str]:
 
 
 def start(cluster: Cluster, request, command: list[str], env: dict[str, str] | None = None):
-    """An example as a process of its own; ends with the test."""
+    """Starts an example as a separate process that ends with the test."""
     process = Process(f"example-{request.node.name}", command, cluster.logs, env).start()
     request.addfinalizer(process.end)
     return process
@@ -41,7 +41,7 @@ def test_the_python_subscriber_fills_the_gap_a_lost_connection_leaves(
         "--redis", calm.redis.url, "--api", calm.api.url, source, other,
     ]
     with calm.redis.client() as redis:
-        # A user of its own, so that nobody else is disturbed.
+        # A separate Redis user, so that killing its connection affects no other client.
         redis.execute_command("ACL", "SETUSER", "example", "on", ">pw", "~*", "&*", "+@all")
         command[3] = calm.redis.url.replace("redis://", "redis://example:pw@")
         example = start(calm, request, command)
@@ -55,7 +55,7 @@ def test_the_python_subscriber_fills_the_gap_a_lost_connection_leaves(
         if outage == "locked out":
             redis.execute_command("ACL", "SETUSER", "example", "off")
         assert redis.execute_command("CLIENT", "KILL", "USER", "example") == 1
-        # Nobody hears this one, at least when the door is locked.
+        # The subscriber misses this event, at least while its user is disabled.
         settle(calm, source, "chargeable")
         if outage == "locked out":
             wait_until(lambda: "connection lost" in example.stderr(), 10, "it tries in vain")
@@ -99,7 +99,7 @@ def test_a_stream_is_told_every_event_once_and_in_order_under_its_own_name(calm:
         calm.wait_status(source, "pending")
         calm.sandbox.set_status(source, "failed")
     with calm.redis.client() as redis:
-        # Pending, that the money will not come, failed.
+        # Source pending, payment failed, source failed.
         wait_until(lambda: redis.xlen("poller:stream:all") == 30, 15, "30 entries")
         entries = [fields for _, fields in redis.xrange("poller:stream:all")]
     for source in sources:

@@ -1,4 +1,4 @@
-"""Objects that the key may not see stand beside others that it may: those go on as if alone."""
+"""Tests that objects that the key may not read do not delay other objects in their lane."""
 
 import time
 
@@ -6,7 +6,7 @@ from harness.cluster import Cluster
 from harness.waiting import wait_until
 
 FORBIDDEN, GOOD = 20, 50
-# The limits that users have: the suite's own would hide a lane that is held.
+# The default limits; the suite's higher ones would hide a lane that is held.
 USERS_LIMITS = {"POLLER_LANE_RATE": "20", "POLLER_LANE_BURST": "5", "POLLER_LANE_CONCURRENCY": "20"}
 
 
@@ -16,7 +16,7 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
     forbidden, good = sources[:FORBIDDEN], sources[FORBIDDEN:]
     for source in forbidden:
         cluster.sandbox.fault("status", f"/v1/sources/{source}", status=403)
-    # The forbidden first: nothing of the lane has been answered when they are refused.
+    # The forbidden sources come first, so the lane has had no successful answer when they are refused.
     for source in forbidden + good:
         cluster.enqueue(source, policy="standard", notify=[])
 
@@ -25,7 +25,7 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
 
     wait_until(lambda: not unseen(), 30, "every good source polled")
 
-    # It stays so while the forbidden are refused again and again.
+    # The other sources are not delayed later either, while the forbidden ones are refused repeatedly.
     changed, refused = good[-5:], sum(len(cluster.sandbox.polls(source)) for source in forbidden)
     for source in changed:
         cluster.sandbox.set_status(source, "chargeable")
@@ -36,11 +36,11 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
     print(f"{len(changed)} changes seen in {time.monotonic() - began:.1f} s")
     assert refused >= FORBIDDEN
 
-    # Nothing was said about the payments that nobody could see.
+    # No event was recorded about the payments that could not be read.
     for source in forbidden:
         assert cluster.api.events(source) == []
         assert "credentials refused" in cluster.api.watch(source)["last_error"]
-    # The lane flows, so the doctor says it.
+    # The lane's circuit stays closed, so only the doctor reports the problem.
     checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
     assert checks["credentials"]["status"] == "warning", checks["credentials"]
     assert checks["credentials"]["message"].startswith(f"{FORBIDDEN} of "), checks["credentials"]
@@ -59,7 +59,7 @@ def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
         return lanes[0]["circuit"] if lanes else ""
 
     wait_until(lambda: circuit() in ("open", "probing"), 20, "the lane's circuit opened")
-    # It answers each time, and what it says is told.
+    # The upstream answers each time, and its reason is reported.
     assert cluster.api.get("/v1/lanes")["data"][0]["failure"] == "revoked"
     cluster.sandbox.clear_fault(fault)
     for source in sources:

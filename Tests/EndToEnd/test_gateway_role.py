@@ -1,4 +1,4 @@
-"""A gateway that stands alone, beside a notifier without one."""
+"""Tests a stand-alone gateway together with a notifier that has none."""
 
 import json
 
@@ -32,14 +32,14 @@ def test_a_gateway_tells_listeners_what_a_notifier_without_one_delivers(chaos):
 
     workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=5).json()["data"]
     assert sorted(one["roles"] for one in workers) == [["api"], ["gateway"], ["notifier"], ["worker"]]
-    # It has polled and delivered nothing.
+    # The gateway has neither polled nor delivered.
     assert gateway.metric("poller_deliveries_total") == 0
     check_metrics(gateway)
     assert gateway.terminate() == 0
 
 
 def test_a_gateway_that_is_off_is_refused_with_what_to_do():
-    # Before the store is asked, which is nowhere.
+    # The configuration is rejected before the store, which is unreachable here, is contacted.
     done = run("pollerd", "gateway", env={"POLLER_GATEWAY_BIND": "off"})
     assert done.returncode == 78
     assert "set it to HOST:PORT" in done.stderr

@@ -1,4 +1,4 @@
-"""One place for all transports: WebSocket, event stream and long poll by turns, on real processes."""
+"""Tests that WebSocket, event stream and long poll share one cursor, on real processes."""
 
 import json
 
@@ -8,7 +8,7 @@ from harness.stream_client import EventStream
 
 
 def over_websocket(cluster: Cluster, place: str, sources: list[str]) -> tuple[list[dict], str]:
-    """What follows a place until it is caught up, and the new place."""
+    """Returns the events after a cursor until the stream has caught up, and the new cursor."""
     url = cluster.gateway().replace("http://", "ws://") + "/v1/stream"
     with websockets.sync.client.connect(
         url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=5

@@ -1,4 +1,4 @@
-"""How far a watch goes: until the source has left pending, until nothing more is expected, or to the very end."""
+"""Tests the goals of a watch: `left_pending`, `settled` and `final`."""
 
 import json
 import os
@@ -41,14 +41,14 @@ def test_a_watch_until_left_pending_ends_with_the_first_other_status(calm: Clust
     ctl(calm, "wait", source, "--until", "left_pending", "--timeout", "1s", status=3)
     calm.sandbox.authorise(source)
     end = closed(calm, source)
-    # The status can still change, and nobody says otherwise.
+    # The status can still change, and `final` is false.
     assert (end["status"], end["closed_reason"], end["final"]) == ("chargeable", "reached", False)
     last = calm.api.events(source)[-1]
     assert (last["type"], last["closed_reason"], last["final"]) == ("source.chargeable", "reached", False)
     ctl(calm, "wait", source, "--until", "chargeable")
     ctl(calm, "wait", source, "--until", "left_pending")
     ctl(calm, "wait", source, "--until", "final", status=2)
-    # Who wants to know the rest watches on.
+    # Enqueuing the source again follows it further.
     again = calm.api.enqueue(source, policy="interactive").json()
     assert (again["outcome"], again["until"]) == ("restarted", "settled")
     calm.sandbox.charge(source)

@@ -1,8 +1,8 @@
-"""README and the guides of the catalogue, typed in: what they tell to run runs.
+"""Tests that the commands and configuration files in README and the guides work.
 
-Each ```sh block of a page is run, all of a page in one shell that ends at the first command that fails,
-against one `pollerd all --embedded`. What cannot be run as it stands (what starts the programs, sample
-output, the wire) is in blocks of another kind. Each ```yaml block passes `pollerd check-config`.
+All ```sh blocks of a page run in one shell that ends at the first failing command, against one `pollerd all
+--embedded`. Text that cannot run as it stands (commands that start programs, sample output, wire formats) is in
+blocks of another kind. Each ```yaml block must pass `pollerd check-config`.
 """
 
 import os
@@ -21,7 +21,7 @@ GUIDES = ROOT / "Sources/Poller/Poller.docc/Guides"
 PAGES = [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]
 
 
-# Its commands simulate 100,000 payments, which takes minutes; test_simulate.py has smaller ones.
+# The guide's commands simulate 100,000 payments, which takes minutes. test_simulate.py has smaller ones.
 SIMULATES = {"Capacity"}
 
 
@@ -30,7 +30,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 class Shell:
-    """Runs a script as in a reader's second shell: with the printed addresses."""
+    """Runs a script as in a reader's second shell, with the printed addresses."""
 
     def __init__(self, folder: Path, env: dict[str, str], receiver: Process):
         self.folder, self.env, self.receiver = folder, env, receiver
@@ -44,7 +44,7 @@ class Shell:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory):
-    """A cluster of the Tutorial's first command, and its second command as the receiver of every webhook."""
+    """A cluster started by the Tutorial's first command, with the second command as the receiver of every webhook."""
     folder = tmp_path_factory.mktemp("guides")
     binds = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     role = Role("pollerd", [program("pollerd"), "all", "--embedded"], folder, binds).start()
@@ -101,7 +101,7 @@ def test_the_files_of_a_page_are_accepted(page: Path, tmp_path: Path):
 def test_the_variables_are_those_of_the_tutorial(shell):
     told = set(re.findall(r"^export (?!PATH)(\w+)=", "\n".join(blocks(GUIDES / "Tutorial.md", "console")), re.M))
     script = "\n".join(block for page in PAGES for block in blocks(page, "sh"))
-    # Those that a page sets for itself are there where it runs.
+    # Variables that a page sets itself are available where it runs.
     own = set(re.findall(r" (\w+)=", "\n".join(re.findall(r"^export .*$", script, re.M))))
     used = set(re.findall(r"\$([A-Z]\w+)", script)) - {"PATH", "TAG"} - own
     assert used <= told, used - told
@@ -112,12 +112,12 @@ def test_the_variables_are_those_of_the_tutorial(shell):
 # The Tutorial's ten commands, each with its output.
 
 TUTORIAL = GUIDES / "Tutorial.md"
-# Lines of a block that set something and are not counted.
+# Lines of a block that only set a variable and do not count as commands.
 SETTINGS = re.compile(r"export |[A-Z]=|source <")
 
 
 def steps() -> dict[int, list[tuple[str, str]]]:
-    """The blocks below each numbered command, as kind and text."""
+    """Returns the blocks below each numbered command, as kind and text."""
     parts = re.split(r"^\*\*(\d+)\.\*\* ", TUTORIAL.read_text().split("### Let the cluster charge")[0], flags=re.M)
     return {
         int(number): re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
@@ -126,7 +126,7 @@ def steps() -> dict[int, list[tuple[str, str]]]:
 
 
 def shape(text: str) -> list[str]:
-    """Output without the parts that differ each time: IDs, times, sums of milliseconds, blanks of columns."""
+    """Returns output without the parts that change: IDs, URLs, amounts, numbers and column spacing."""
     text = re.sub(r"\b(src|evt|ch|py)_\w+(-\w+)*", r"\1_ID", text)
     text = re.sub(r"https?://\S+", "URL", text)
     text = re.sub(r"€?\d+[.]\d\d( eur)?", "SUM", text)
@@ -141,7 +141,7 @@ def test_the_tutorial_has_ten_commands_with_their_output():
         kind, text = parts[0]
         commands = [line for line in text.splitlines() if line and not SETTINGS.match(line)]
         assert kind in ("sh", "console") and len(commands) == 1, (number, commands)
-        # A click prints nothing.
+        # A click prints no output.
         assert number == 6 or parts[1][0] == "text", number
 
 
@@ -157,7 +157,7 @@ def test_the_tutorial_s_commands_print_what_stands_below_them(shell):
     for number, lines in wanted.items():
         told = shape(printed[number])
         if number == 5:
-            # It may run in the middle of a poll, and says so.
+            # The command may run in the middle of a poll, and then its output says so.
             told, lines = told[:2], lines[:2]
         assert told == lines, f"command {number} prints\n{printed[number]}"
     [source] = set(re.findall(r"src_\w+", printed[10]) or re.findall(r"src_\w+", printed[3]))

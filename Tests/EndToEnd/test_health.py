@@ -1,4 +1,4 @@
-"""What an operator's probes and dashboards see."""
+"""Tests the probes and metrics of an operator."""
 
 from harness.cluster import Cluster
 from harness.prometheus import check_metrics
@@ -17,7 +17,7 @@ def test_every_role_is_alive_and_ready(calm: Cluster):
 
 
 def test_metrics_are_as_prometheus_wants_them(calm: Cluster):
-    """Read by Prometheus' own library, and by `promtool` where there is one."""
+    """Parses the metrics with Prometheus' own library, and with `promtool` if it is available."""
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")

@@ -1,4 +1,4 @@
-"""Connections that ask for nothing, or for something odd: each is answered or closed within a bounded time."""
+"""Tests that idle connections and malformed requests are answered or closed within a bounded time."""
 
 import select
 import socket
@@ -10,7 +10,7 @@ from harness.cluster import Cluster
 
 KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 WEBSOCKET = ["Upgrade: websocket", "Connection: Upgrade", KEY, "Sec-WebSocket-Version: 13"]
-# The deadline of a head, with room for a busy machine.
+# The time limit for a request head, plus a margin for a busy machine.
 HEAD_S = {"gateway": 10, "api": 15, "admin": 15}
 ROOM_S = 10
 
@@ -40,7 +40,7 @@ def request(lines: list[str], line: str = "GET /v1/stream HTTP/1.1", host: str =
 
 
 def until_closed(client: socket.socket, limit_s: float) -> bytes:
-    """Everything that comes until the server closes; fails when it does not in time."""
+    """Returns all data until the server closes the connection; fails if it does not close in time."""
     end = time.monotonic() + limit_s
     told = b""
     while True:
@@ -91,7 +91,7 @@ def test_a_connection_without_a_complete_request_is_closed_at_every_listener(cal
                 try:
                     client.sendall(b"a")
                 except OSError:
-                    pass  # It is closed: the next select says so.
+                    pass  # The connection is closed, which the next select reports.
     assert not held, sorted(held.values())
     for (listener, kind), after in closed.items():
         assert after >= HEAD_S[listener] - 1, f"{listener} {kind}: {after}"
@@ -114,7 +114,7 @@ def test_connections_that_ask_for_nothing_do_not_stop_others(calm: Cluster):
             status = requests.get(url + path, timeout=5).status_code
             assert status == (426 if listener == "gateway" else 200)
             assert time.monotonic() - began < 3, listener
-        # Each odd handshake has been answered, though nothing reads it.
+        # Each invalid handshake was answered, although the client did not read.
         odd = [client for number, client in enumerate(held[:150]) if number % 3 == 1]
         for client in odd:
             assert until_closed(client, 5).startswith(b"HTTP/1.1 426 ")
@@ -142,7 +142,7 @@ def test_http_1_0_needs_no_host(calm: Cluster):
 
 
 def test_a_client_that_does_not_read_is_disconnected(calm: Cluster):
-    """Its requests are answered until the socket is full; then it has half a minute."""
+    """Sends requests, which are answered until the socket buffer is full; then the server waits half a minute."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(listeners(calm)["api"])

@@ -1,4 +1,4 @@
-"""The history that the cluster keeps of itself: what it did, told by the API and drawn by `top`."""
+"""Tests the statistics history that the cluster keeps, which the API returns and `top` draws."""
 
 import datetime
 
@@ -31,7 +31,7 @@ def test_what_processes_did_is_told_also_of_one_that_has_ended(chaos, store: str
     wait_until(
         lambda: all(cluster.webhook.receipts.of(source) for source in sources), 30, "all are told"
     )
-    # Ended, they tell what they did since their last report.
+    # A process that ends reports its counts since its last report.
     for role in [*cluster.workers, *cluster.notifiers]:
         assert role.terminate() == 0
     polled = sum(len(cluster.sandbox.polls(source)) for source in sources)
@@ -68,12 +68,12 @@ def test_a_wrong_span_is_refused(calm: Cluster):
 
 
 def test_full_rings_take_less_than_two_megabytes(calm: Cluster):
-    """Every field there can be, with numbers of a busy cluster: 100,000 polls a second."""
+    """Fills every possible field with the numbers of a busy cluster: 100,000 polls per second."""
     with calm.redis.client() as client:
         total_bytes = 0
         for step, fields in ((60, 1440), (3600, 2160)):
             key, number = f"full:H{{0}}{step}", str(100_000 * step)
-            # The number of the step, four figures, and the lag's buckets.
+            # The step's number, four counters, and the histogram of the delay.
             value = " ".join(["29733000", *[number] * 4, *[number] * 17])
             client.hset(key, mapping={str(field): value for field in range(fields)})
             total_bytes += client.memory_usage(key, samples=0)
