@@ -89,8 +89,9 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
 
 
 def test_processes_that_have_nothing_to_do_cost_redis_little(chaos):
-    """Checks the claim rate: twelve workers that claimed from all 16 partitions every second would make 190 claims
-    per second.
+    """Checks the claim rate of idle workers.
+
+    Twelve workers that claimed from all 16 partitions every second would make 190 claims per second.
     """
     cluster: Cluster = chaos(workers=WORKERS, listen=False, env={"POLLER_LEASE": "12s", "POLLER_LOG_LEVEL": "warning"})
 

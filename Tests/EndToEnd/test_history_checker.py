@@ -1,4 +1,4 @@
-"""The checker itself must see every kind of fault; otherwise its silence means nothing."""
+"""Tests that the history checker detects every kind of fault; otherwise its success means nothing."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ HAPPENED = {"src_1": [{"status": s} for s in ("pending", "chargeable", "consumed
 
 
 def story(*statuses: str) -> list[dict]:
-    """Recorded events of one source as they should be."""
+    """Returns the correct recorded events of one source."""
     events, previous = [], None
     for seq, status in enumerate(statuses, 1):
         event = {"id": f"evt_{seq}", "source": "src_1", "seq": seq, "type": f"source.{status}"}
@@ -77,7 +77,7 @@ def test_a_false_record_is_found(recorded, says):
 
 
 def beside(event: dict, seq: int, state: str, status: str | None) -> dict:
-    """What is told of the money beside an event's status."""
+    """Returns a payment event that repeats the status of the previous event."""
     return event | {
         "id": f"evt_{state}_{seq}", "seq": seq, "type": f"payment.{state}", "status": status,
         "previous_status": status, "final": False, "closed_reason": None,
@@ -86,7 +86,7 @@ def beside(event: dict, seq: int, state: str, status: str | None) -> dict:
 
 
 def paid(status: str = "chargeable", **changes) -> list[dict]:
-    """A story in which the money is told before the end; `changes` are of that event."""
+    """Returns a history with a payment event before its end; `changes` modify that event."""
     word = beside(WHOLE[2], 3, "paid", status) | changes
     return [*WHOLE[:2], word, WHOLE[2] | {"seq": 4}]
 
@@ -130,7 +130,7 @@ TIMES = {"pending": 1000, "chargeable": 5000, "consumed": 9000}
 
 
 def timed(events: list[dict], **polls: int) -> list[dict]:
-    """The same events with the moments of their polls, in ms."""
+    """Returns the same events with the times of their polls, in ms."""
     result = []
     for event in events:
         at_ms = polls.get(event["status"], TIMES[event["status"]] + 100)
@@ -168,19 +168,20 @@ def test_a_status_that_lasted_and_is_not_on_record_is_lost():
     assert history.counts["lost"] == 1 and "lasted 4000 ms" in history.violations[0]
     [(source, begin, end)] = history.late
     assert (source, end - begin) == ("src_1", 4000)
-    # A watch that was refused backs off by itself: it may be later, but only if that was meanwhile.
+    # After a refused poll the watch backs off. The status may be recorded later, but only if the refusal was
+    # meanwhile.
     checked(events, noticed_within_ms=3000, refused={"src_1": [begin + 500]}).verdict()
     assert checked(events, noticed_within_ms=3000, refused={"src_1": [begin - 500]}).late
     assert checked(events, noticed_within_ms=3000, refused={"src_2": [begin + 500]}).late
 
 
 def test_a_poll_that_saw_what_came_next_hides_nothing_that_was_recorded_before():
-    # The last poll began within 3.5 s of `chargeable`, and was answered when that was over, after 4 s.
+    # The last poll began within 3.5 s of `chargeable`, and was answered after that status had ended, after 4 s.
     events = timed(WHOLE, consumed=TIMES["chargeable"] + 3000)
     checked(events, noticed_within_ms=3500).verdict()
 
 
-# What a failover may do: the second event is lost, told all the same, and another takes its place.
+# The effect of a failover: the second event is lost although it was delivered, and another one takes its place.
 LOST = WHOLE[1] | {"id": "evt_lost"}
 REWOUND = [WHOLE[0], LOST, WHOLE[1], WHOLE[2]]
 
@@ -193,7 +194,7 @@ def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
     assert history.rewound == 1
     strict = HistoryChecker(HAPPENED, {"src_1": REWOUND})
     assert strict.counts["doubled"] > 0
-    # A cluster that waits for its replicas tells nothing that can be lost.
+    # A cluster that waits for its replicas delivers no event that can be lost.
     history.channel("webhook", arrived(REWOUND))
     assert any("never recorded" in violation for violation in history.violations)
 
@@ -248,7 +249,7 @@ def test_what_two_masters_tell_for_a_while_comes_again_but_for_the_last_word():
     history.verdict()
     history.channel("webhook", arrived([*WHOLE, WHOLE[1]]), doubles=True, foreign=True)
     assert history.counts["disordered"] == 1
-    # Without the repeat the word before the last was the wrong one.
+    # Without a repeat, the order of the first two events is wrong.
     history.channel("webhook", arrived([WHOLE[1], WHOLE[0], WHOLE[2]]), doubles=True, foreign=True)
     assert history.counts["disordered"] == 2
 

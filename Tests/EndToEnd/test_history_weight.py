@@ -1,19 +1,18 @@
-"""What a payment takes of Redis: one that is waited for, and one that has finished."""
+"""Tests the Redis memory of an open and of a finished payment."""
 
 import redis
 from harness.cluster import Cluster
 
 PAYMENTS = 40
-# Bytes a payment: a source with five events, each told to one webhook, and two words of metadata.
+# Bytes per payment: a source with five events, each delivered to one webhook, and two metadata entries.
 YOUNG_MAX = 4000
-# Bytes of a watch that waits, all told: with somebody to tell, a secret and two words of metadata, by none of which it
-# is to be found.
+# Bytes per open watch, including a recipient, a client secret and two metadata entries that are not indexed.
 OPEN_MAX = 456
 OPEN = 500
 
 
 def weights(cluster: Cluster) -> dict[str, float]:
-    """Bytes of each kind of key for one payment, of those kinds that grow with payments."""
+    """Returns the bytes per payment for each kind of key that grows with payments."""
     kinds = ("w", "o", "l", "e", "h", "S", "d:y", "d:w", "d:o", "d:h")
     found = dict.fromkeys(kinds, 0.0)
     with redis.Redis.from_url(cluster.redis.url) as client:
@@ -47,7 +46,7 @@ def test_a_finished_payment_weighs_little(chaos):
 
 def test_an_open_watch_weighs_little(chaos):
     cluster: Cluster = chaos(
-        # One list with all of them, as long as those of a large store.
+        # A single partition makes one list as long as those of a large store.
         workers=0, notifiers=0, listen=False, env={"POLLER_SEARCH": "none", "POLLER_PARTITIONS": "1"},
     )
 
@@ -72,5 +71,5 @@ def test_an_open_watch_weighs_little(chaos):
     bare = stored() - none - full
     print(f"\nbytes of an open watch: {full:.0f}, without anything {bare:.0f}")
     assert full <= OPEN_MAX
-    # What is read again is what was said.
+    # The metadata is read back unchanged.
     assert cluster.api.watch(watches[7]["source"])["metadata"] == watches[7]["metadata"]

@@ -1,4 +1,4 @@
-"""Out-of-range and hostile input at the API: clear errors, no crash, nothing half-done."""
+"""Tests that the API answers hostile input with clear errors, without a crash or a partial change."""
 
 import json
 import select
@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 LONG = "src_" + "a" * 252
 SEVENTEEN = [f"https://h{n}.example" for n in range(17)]
 
-# What is sent, and what the problem's text must name for somebody to mend it.
+# The request bodies, and the field that the problem must name.
 BODIES = [
     ("an empty id", {"source": ""}, "source"),
     ("an id with NUL", {"source": "src_\u0000"}, "source"),
@@ -60,7 +60,7 @@ RAW = [
 
 
 def assert_problem(response, statuses=(400, 422), names: str | None = None) -> dict:
-    """An RFC 9457 problem that says what is wrong."""
+    """Checks for an RFC 9457 problem that describes the error, and returns it."""
     assert response.status_code in statuses, f"{response.status_code} {response.text[:300]}"
     assert response.headers["content-type"].startswith("application/problem+json")
     problem = response.json()
@@ -73,7 +73,7 @@ def assert_problem(response, statuses=(400, 422), names: str | None = None) -> d
 
 @pytest.fixture
 def unchanged(calm: Cluster):
-    """Nothing that was refused may have left a watch behind."""
+    """Checks that no refused request has created a watch."""
     before = len(calm.api.watches())
     yield calm
     assert len(calm.api.watches()) == before
@@ -97,7 +97,7 @@ def test_what_is_no_watch_is_refused(unchanged: Cluster, body: bytes):
 def test_a_body_of_ten_megabytes_is_refused(unchanged: Cluster):
     body = b'{"source": "src_1", "metadata": {"k": "' + b"v" * 10_000_000 + b'"}}'
     address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
-    # By hand: the server may answer and close before it has read everything, which is right.
+    # Sent over a plain socket, because the server may respond and close before it has read the body.
     with socket.create_connection((address[0], int(address[1])), timeout=20) as client:
         head = (
             f"POST /v1/watches HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n"
@@ -111,7 +111,7 @@ def test_a_body_of_ten_megabytes_is_refused(unchanged: Cluster):
             answer = client.recv(65536).decode(errors="replace")
         except ConnectionResetError:
             answer = ""
-    # A reset may swallow the answer on its way; a success it must never be.
+    # A connection reset may discard the response, but it must never be a success.
     assert answer == "" or " 413 " in answer.splitlines()[0], answer[:200]
 
 
@@ -126,7 +126,7 @@ def test_a_chunked_body_without_end_is_cut_at_the_limit(unchanged: Cluster):
             "POST", "/v1/watches", data=chunks(), headers={"Content-Type": "application/json"}
         )
     except OSError:
-        return  # Cut off while it was still sending: refused too; `unchanged` looks at the rest.
+        return  # The server closed the connection early, which is a refusal too; `unchanged` checks the rest.
     assert_problem(response, statuses=(413,))
 
 
@@ -160,7 +160,7 @@ def test_unknown_routes_and_methods_are_problems_too(unchanged: Cluster):
 
 
 def test_a_page_in_a_browser_cannot_use_a_keyless_api(unchanged: Cluster):
-    """DNS rebinding: the browser connects to 127.0.0.1, but for a foreign name."""
+    """Simulates DNS rebinding: the browser connects to 127.0.0.1 with a foreign host name."""
     response = unchanged.api.request(
         "POST", "/v1/watches", json={"source": "src_1"}, headers={"Host": "evil.example"}
     )
@@ -192,7 +192,7 @@ def test_one_address_has_so_many_connections_at_each_listener(tmp_path: Path):
             address = role.address(listener).removeprefix("http://").rsplit(":", 1)
             where = (address[0], int(address[1]))
             opened = [socket.create_connection(where, timeout=5) for _ in range(6)]
-            # They are set up side by side: one of them is too many, whichever that is.
+            # The connections are set up concurrently, so any one of them may be the excess one.
             refused = select.select(opened, [], [], 10)[0]
             assert len(refused) == 1, listener
             opened.remove(refused[0])
@@ -208,7 +208,7 @@ def test_one_address_has_so_many_connections_at_each_listener(tmp_path: Path):
 
 
 def answer_of(where: tuple[str, int]) -> bytes:
-    """The first bytes that a request is answered; none when it is cut off."""
+    """Returns the first bytes of the response to a request; empty if the connection is closed."""
     with socket.create_connection(where, timeout=5) as client:
         try:
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

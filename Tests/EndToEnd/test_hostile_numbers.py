@@ -1,4 +1,6 @@
-"""Extreme numbers from upstreams, webhooks and archives: no process ends, and other tenants' webhooks arrive."""
+"""Tests that extreme numbers in upstream responses, webhooks and archives neither end a process nor delay other
+tenants.
+"""
 
 import hashlib
 import hmac
@@ -15,12 +17,12 @@ from test_command_line import run
 from test_timeline import ctl
 
 SECRET = "whsec_hostile_numbers"
-# As they are written: Python would write the large ones otherwise.
+# Literals, because Python would write the large numbers differently.
 EXTREMES = ["9223372036854775807", "-9223372036854775808", "9007199254740993", "-1", "1e308", "1e400"]
 
 
 class Upstream:
-    """Answers each GET with the body of the last segment of its path."""
+    """Answers each GET with the body registered for the last path segment."""
 
     def __init__(self):
         self.bodies: dict[str, str] = {}
@@ -56,7 +58,7 @@ def upstream():
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory, upstream: Upstream):
-    """A cluster with an upstream whose payments are read, and one whose answers have no `payment`."""
+    """A cluster with one upstream with a payment mapping and one without."""
     file = tmp_path_factory.mktemp("config") / "poller.yaml"
     file.write_text(f"""
 upstreams:
@@ -79,7 +81,7 @@ upstreams:
 
 
 def watch(cluster: Cluster, upstream: Upstream, account: str, name: str, amount: str, **fields) -> str:
-    """Watches a payment that is settled with a sum, until it has ended."""
+    """Watches a settled payment with this amount until the watch has closed."""
     upstream.bodies[name] = f'{{"state":"settled","amount":{amount},"currency":"eur"}}'
     fields = {"url": f"{upstream.url}/{account}/{name}", "policy": "interactive"} | fields
     answer = cluster.api.request("POST", "/v1/watches", json=fields)
@@ -90,7 +92,7 @@ def watch(cluster: Cluster, upstream: Upstream, account: str, name: str, amount:
 
 
 def works(cluster: Cluster) -> None:
-    """Every process runs since its first start, and the webhook of another account's payment arrives."""
+    """Checks that no process was restarted and that another account's webhook is delivered."""
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=[cluster.webhook.url])
     cluster.sandbox.authorise(source)
@@ -169,7 +171,7 @@ def test_an_archive_with_extreme_numbers_is_restored_and_read(cluster: Cluster, 
         for part in ("", "/timeline", "/events"):
             shown = cluster.api.request("GET", there.replace("?", f"{part}?"))
             assert shown.status_code in (200, 404), shown.text
-        # A worker polls it again.
+        # A worker polls the watch again.
         cluster.api.request("POST", there.replace("?", "/poll?"))
     found = cluster.api.request("GET", "/v1/watches", params={"q": "amount>=9007199254740990"})
     assert found.status_code == 200, found.text

@@ -1,4 +1,4 @@
-"""Webhooks of a sender that has a secret and bad intentions: other accounts, untrue debits, bodies that cost CPU."""
+"""Tests webhooks of a hostile sender with a valid secret: other accounts, forged debits, expensive bodies."""
 
 import hashlib
 import hmac
@@ -44,7 +44,7 @@ def cluster(tmp_path_factory):
 
 
 def post(cluster: Cluster, signer: str, body: bytes) -> requests.Response:
-    """Posts a body to the address of an account, signed with that account's secret."""
+    """Posts a body to an account's webhook URL, signed with that account's secret."""
     at = int(time.time())
     signed = hmac.new(SECRETS[signer].encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     url = f"{cluster.api_process.address('api')}/v1/stripe/webhook/{signer}"
@@ -60,7 +60,7 @@ def stripe(cluster: Cluster, account: str, method: str, path: str, form: dict | 
 
 
 def debit_of_shop_b(cluster: Cluster) -> tuple[str, str]:
-    """A watched SEPA debit of shop B's, and its customer."""
+    """Returns a watched SEPA debit source of shop B and its customer."""
     form = {"type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000",
             "owner[name]": "Jenny Rosen", "mandate[notification_method]": "manual"}
     source = stripe(cluster, "shopb", "POST", "/v1/sources", form)["id"]
@@ -98,15 +98,15 @@ def test_no_secret_announces_a_debit_to_the_payer_of_another_account(cluster: Cl
         for signer in ("shopa", "default"):
             answer = post(cluster, signer, forged(source, number, account=name))
             if (signer, name) == ("default", "acct_ours"):
-                # Connected to the platform, and Stripe knows no such notice there.
+                # The account is connected to the platform, but Stripe has no such notification there.
                 assert answer.status_code == 400, answer.text
             else:
                 assert answer.status_code == 200 and answer.json()["result"] == "ignored", answer.text
                 assert "does not act for" in answer.json()["reason"]
-    # Not in its own account either, where Stripe knows no such source, nor with shop B's own secret.
+    # The forgery fails in shop A's own account, where Stripe has no such source, and with shop B's secret.
     assert post(cluster, "shopa", forged(source, 100)).status_code == 400
     assert post(cluster, "shopb", forged(source, 101)).status_code == 400
-    # A true notice whose webhook was changed on its way is recorded as Stripe has it.
+    # For a genuine notification whose webhook was modified, Stripe's version is recorded.
     form = {"amount": 1099, "currency": "eur", "source": source, "customer": customer}
     stripe(cluster, "shopb", "POST", "/v1/charges", form)
     listed = stripe(cluster, "shopb", "GET", "/v1/events?type=source.mandate_notification&limit=1")["data"][0]
@@ -176,7 +176,7 @@ def test_an_unknown_source_of_a_connected_account_is_watched_once_stripe_confirm
 
 
 def bombs() -> list[bytes]:
-    """Bodies of some 200 KB that cost a decoder more than their bytes: nested, wide, or both."""
+    """Returns bodies of about 200 KB that are expensive to decode, because they are nested, wide, or both."""
     nested = "[" * 100_000 + "]" * 100_000
     fills = [nested, "[" + ",".join(["[" * 450 + "]" * 450] * 200) + "]", '{"a":' * 30_000 + "1" + "}" * 30_000]
     head = '{"id":"evt_bomb","type":"source.chargeable","livemode":false,"data":{"object":{"id":"src_1","x":'
@@ -191,10 +191,10 @@ def test_the_api_answers_while_nested_bodies_are_posted(cluster: Cluster):
             assert stats.status_code == 200
     for each in posted:
         assert each.result().status_code == 400 and "nested deeper" in each.result().text, each.result().text
-    # As many values as a body may have and as few levels: an event like any other.
+    # A body with the maximum number of values but few levels is accepted.
     wide = event({"id": "src_wide", "x": [{}] * 60_000}, "source.failed", "evt_wide")
     assert len(wide) < 262_144 and post(cluster, "shopa", wide).json()["result"] == "accepted"
-    # Half of a surrogate pair, in a description that was cut: still a genuine event.
+    # Half of a surrogate pair, from a truncated description; the event is genuine.
     cut = b'{"id":"evt_cut","type":"source.failed","livemode":false,"data":{"object":{"id":"src_cut","x":"\\ud83d"}}}'
     assert post(cluster, "shopa", cut).json()["result"] == "accepted"
 

@@ -1,4 +1,4 @@
-"""ops/Dockerfile copies, builds and installs only what exists, tried out without Docker."""
+"""Tests that ops/Dockerfile copies, builds and installs only existing files, without Docker."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_the_build_makes_and_installs_every_program():
     assert "--product poller " in build and "$bin/poller" in build
     for name in PROGRAMS:
         assert f"ln -s poller /out/bin/{name} " in build
-    # One runtime for all of them, found by what they are linked with, and put where they look for it.
+    # All programs share one runtime, which `ldd` finds and the build installs at the expected path.
     assert "ldd /out/bin/*" in build and "/out/runtime" in build
     assert "--from=build /out/ /out/" in of("COPY") and "--from=root /image/ /" in of("COPY")
     assert "/rootfs /image /out/bin /out/runtime" in of("RUN")
@@ -50,7 +50,9 @@ def test_the_build_makes_and_installs_every_program():
 
 
 class Image:
-    """What `ops/rootfs` lays out of the programs here, and commands in it as its user with nothing else of this machine."""
+    """The root file system that `ops/rootfs` creates from the local programs; runs commands in it as the image's
+    user.
+    """
 
     def __init__(self, folder: Path):
         self.root = folder / "image"
@@ -67,9 +69,9 @@ class Image:
         subprocess.run([ROOT / "ops/rootfs", self.root, self.programs, self.runtime], check=True, timeout=120)
 
     def run(self, *command: str) -> subprocess.CompletedProcess:
-        # Where the programs here look for their runtime is where the toolchain is here.
+        # The local programs look for the Swift runtime in the folder of the local toolchain.
         environment = {"PATH": "/usr/local/bin:/usr/bin", "LD_LIBRARY_PATH": "/usr/lib/swift/linux"}
-        # Every engine of containers mounts these; Swift's programs read their arguments in /proc.
+        # Every container engine mounts these. Swift programs read their arguments from /proc.
         script = 'mount --bind /proc "$1/proc" && mount --bind /dev "$1/dev" && exec /usr/sbin/chroot --userspec=10001:10001 "$@"'
         return subprocess.run(
             ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "--", self.root, *command],
@@ -88,7 +90,7 @@ def test_what_is_in_the_image_is_all_that_its_programs_need(image: Image, calm: 
     for name in PROGRAMS:
         done = image.run(name, "--help")
         assert done.returncode == 0 and "USAGE" in done.stdout, done.stderr
-    # What Compose and Kubernetes call: the entrypoint of pollerd, a wait before the end, a key for a command.
+    # The commands of Compose and Kubernetes: pollerd's entrypoint, a wait before the end, a key for a command.
     entrypoint = SERVICES["api"]["entrypoint"]
     script = [expand(part, {}) for part in entrypoint]
     done = image.run("env", "POLLER_API_KEY=a-key", *script, "pollerctl", "--url", calm.api.url, "stats")
@@ -98,18 +100,21 @@ def test_what_is_in_the_image_is_all_that_its_programs_need(image: Image, calm: 
     assert image.run("sleep", "0").returncode == 0
     health = ["curl", "-fsS", "-o", "/dev/null", calm.api_process.address("admin") + "/readyz"]
     assert image.run(*health).returncode == 0
-    # The library for mail is loaded by its name; that it is there, with all of its own, the tool shows.
+    # The mail library is loaded by name at run time. The tool shows that it and its dependencies are present.
     assert "libcurl" in image.run("curl", "--version").stdout
     folder = SERVICES["sandbox"]["volumes"][0].split(":")[1]
     assert image.run("sh", "-c", f"echo kept > {folder}/written").returncode == 0
-    # Names by files and DNS, and the authorities that are trusted.
+    # Name resolution from files and DNS, and the trusted certificate authorities.
     assert "localhost" in image.run("curl", "-sS", "http://localhost:1/").stderr
     assert (image.root / "etc/ssl/certs/ca-certificates.crt").stat().st_size > 100_000
     assert {"libc6", "libcurl4", "libssl3", "libhiredis0.14"} <= {it.name for it in (image.root / "var/lib/dpkg/status.d").iterdir()}
 
 
 def test_the_image_is_small_beside_its_programs(image: Image):
-    """Of 160 MB for all, 90 are for what is not ours; test_compose_for_real.py weighs all where Docker is."""
+    """Checks the sizes: of the limit of 160 MB, third-party files may take 90 MB.
+
+    test_compose_for_real.py checks the whole image where Docker is available.
+    """
 
     def bytes_of(folder: Path) -> int:
         return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
@@ -121,7 +126,7 @@ def test_the_image_is_small_beside_its_programs(image: Image):
 
 
 def test_packages_of_build_and_image_exist_for_this_debian():
-    """The image is Debian 12; its package names are looked up where this is one."""
+    """Checks the package names of the image, which is Debian 12, on a machine with the same release."""
     if not shutil.which("apt-cache") or "bookworm" not in Path("/etc/os-release").read_text():
         pytest.skip("no Debian 12 here")
     for line in of("RUN"):
@@ -134,5 +139,5 @@ def test_packages_of_build_and_image_exist_for_this_debian():
 def test_the_image_runs_without_root():
     users = of("USER")
     assert users and users[-1] not in ("root", "0")
-    # A system user beyond 999 makes useradd warn, at every build.
+    # A system user with an ID above 999 makes useradd print a warning in every build.
     assert not re.search(r"useradd [^&]*--system", " ".join(of("RUN")))

@@ -1,4 +1,4 @@
-"""Operators are told what is wrong: one message when it begins and one when it is over, whatever crashes."""
+"""Tests that operators get one message at the start and one at the end of an incident, even if processes crash."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 from test_command_line import run
 from test_endpoints import endpoint, genuine
 
-# Short, so that a test need not wait for a minute; looks are half a second apart then.
+# Short, so that a test need not wait a minute. The checks are half a second apart then.
 HOLD = "2s"
 OPERATORS = "ops@example.com"
 
@@ -27,7 +27,7 @@ def shops():
 
 
 class Watched:
-    """A cluster with an endpoint for operators, one for everything else, and a mailbox that is only named."""
+    """A cluster with one endpoint for operator events, one for all other events, and a configured mail address."""
 
     def __init__(self, cluster: Cluster, operators: Shop, everything: Shop):
         self.cluster = cluster
@@ -37,19 +37,19 @@ class Watched:
         endpoint(cluster, "add", everything.url)
 
     def told(self, kind: str) -> list[str]:
-        """How the incidents of a kind were told to the endpoint, in order."""
+        """Returns the statuses of the delivered incidents of a kind, in order."""
         events = [json.loads(body) for _, body in self.operators.requests]
         return [event["status"] for event in events if event["type"] == f"operator.{kind}"]
 
     def board(self) -> tuple[dict, str]:
-        """What is not told yet and what is, and who has looked last."""
+        """Returns the stored incident board, and the process that performed the last check."""
         with self.cluster.redis.client() as client:
             [key] = client.keys("poller:I{*")
             board, owner = client.hmget(key, "b", "o")
         return json.loads(board or "{}"), owner
 
     def kill_who_looks(self, kind: str) -> None:
-        """Kills whoever has seen a trouble, before it is told; another one must tell it."""
+        """Kills the process that detected a problem before it reports it; another process must report it."""
 
         def looker() -> Process | None:
             board, owner = self.board()
@@ -62,7 +62,7 @@ class Watched:
         self.cluster.api = PollerAPI(self.cluster.api_process.address("api"))
 
     def processes(self) -> dict[str, Process]:
-        """The processes by the ids under which they look."""
+        """Returns the running processes by their cluster ID."""
         roles = [*self.cluster.apis, *self.cluster.workers, *self.cluster.notifiers]
         pids = {role.pid: role for role in roles if role.running}
         listed = self.cluster.api.get("/v1/workers")["data"]
@@ -102,7 +102,7 @@ def a_receiver_that_is_gone(watched: Watched) -> None:
         assert cluster.api.request("POST", f"/v1/deliveries/{dead['id']}/retry").ok
         for kind in ("dead_letters", "endpoint_disabled"):
             watched.ends(kind)
-        # What a person disables is nobody's incident.
+        # An endpoint that an operator disables is not an incident.
         endpoint(cluster, "disable", id, "--reason", "holidays")
     finally:
         gone.close()
@@ -131,7 +131,7 @@ def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
     a_receiver_that_is_gone(watched)
     a_lane_that_stops(watched)
 
-    # By webhook: signed, each incident with its beginning and its end.
+    # The webhooks are signed, and each incident has a start and an end.
     incidents: dict[str, list[dict]] = {}
     for headers, body in watched.operators.requests:
         assert genuine(watched.made["secret"], headers, body)
@@ -143,7 +143,7 @@ def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
         assert [(event["seq"], event["status"]) for event in events] == [(1, "open"), (2, "resolved")]
         assert events[1]["object"]["since"] == events[0]["object"]["since"]
 
-    # By mail, without an endpoint: the same.
+    # The same messages arrive by mail, without a registered endpoint.
     def mails() -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for mail in [mail for mail in cluster.mail.messages if mail["To"] == OPERATORS]:
@@ -155,7 +155,7 @@ def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
     for begun, over in mails().values():
         assert begun.startswith("[Poller] ") and over.startswith("[Poller] over: "), (begun, over)
 
-    # Whoever has asked for no types has heard of payments alone, as has the list of events.
+    # An endpoint without `types` receives only payment events, and so does the default list of events.
     heard = {json.loads(body)["type"] for _, body in watched.everything.requests}
     assert "source.pending" in heard and not [type for type in heard if type.startswith("operator.")]
     listed = cluster.api.get("/v1/events?limit=100")["data"]
@@ -163,7 +163,7 @@ def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
     asked = cluster.api.get("/v1/events?types=operator.*&limit=100")["data"]
     assert {event["source"] for event in asked} == incidents.keys()
 
-    # And for who looks later.
+    # The incidents can also be listed later.
     shown = run("pollerctl", "incident", "list", env={"POLLER_URL": cluster.api.url}).stdout
     assert len(re.findall(r"^resolved\t", shown, re.M)) == len(incidents) and "open\t" not in shown
     assert cluster.fsck().returncode == 0

@@ -1,4 +1,4 @@
-"""The most urgent incidents: a revoked key, receivers that are down, dead letters."""
+"""Tests the most urgent incidents: a revoked key, failing endpoints and dead letters."""
 
 import time
 
@@ -11,7 +11,7 @@ from test_command_line import run
 from test_endpoints import endpoint
 from test_incidents import HOLD, Watched
 
-# The promised time of the incident, and an allowance for a busy machine.
+# The promised time until the incident, and an allowance for a busy machine.
 SOON_S = 10 + 5
 
 
@@ -32,7 +32,7 @@ def kinds(cluster: Cluster) -> list[str]:
 
 
 def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos):
-    # All defaults: checks are five seconds apart, and a stopped lane is reported after a minute.
+    # With default settings, checks are five seconds apart, and a stopped lane is reported after a minute.
     cluster: Cluster = chaos(workers=1, listen=False)
     gone = MoodyReceiver(status=410)
     try:
@@ -50,7 +50,7 @@ def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos
         assert time.monotonic() - began < SOON_S
         assert first["subject"] == "default" and "refuses the key of account default (401)" in first["message"]
         assert "STRIPE_API_KEY" in first["action"]
-        # The same trouble is not also reported as a stopped lane or a backlog.
+        # The same problem is not also reported as a stopped lane or a backlog.
         time.sleep(8)
         assert not {"lane_stopped", "backlog"} & set(kinds(cluster)), kinds(cluster)
         assert kinds(cluster)[0] == "credentials_refused"
@@ -76,7 +76,7 @@ def test_a_receiver_that_is_down_is_told_once_with_since_and_why_and_its_return(
             [found] = [one for one in open_incidents(cluster) if one["kind"] == "endpoint_failing"]
             return found
 
-        # The last error is missing from the message while the next attempt is under way.
+        # The last error is missing from the message while the next attempt is in progress.
         shown = wait_until(lambda: "503" in (found := failing())["message"] and found, 20, "the message has the last error")
         assert shown["subject"] == id and id in shown["message"]
         health = cluster.api.get(f"/v1/endpoints/{id}")["health"]
@@ -102,7 +102,7 @@ def test_dead_letters_are_an_incident_until_they_are_sent_whatever_happens_to_th
         endpoint(cluster, "disable", id, "--reason", "holidays")
         cluster.sandbox.authorise(source)
         cluster.wait_status(source, "chargeable")
-        # A new event takes the delivery out of quarantine; it waits for its endpoint.
+        # A new event reactivates the delivery with the dead letter, which then waits for its endpoint.
         wait_until(
             lambda: [one["state"] for one in cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]] == ["waiting"], 20, "it goes on"
         )

@@ -1,7 +1,7 @@
-"""ops/kubernetes says only what is true of Kubernetes and of the programs.
+"""Tests that the manifests in ops/kubernetes are valid and match the programs.
 
-No cluster runs here: the overlays are rendered as `kubectl apply -k` does it, held against the schemas of
-the oldest and the newest Kubernetes they are for, and what they say of the programs is tried with these.
+No cluster runs here. The overlays are rendered as `kubectl apply -k` does, validated against the schemas of the
+oldest and the newest supported Kubernetes, and their settings are tried with the programs.
 """
 
 import base64
@@ -26,9 +26,9 @@ from harness.process import Process
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 
-# The first with evictions of pods that are not ready, and the newest whose schemas are to be had.
+# The first version with evictions of unready pods, and the newest with available schemas.
 VERSIONS = ("1.30", "1.37")
-# What each role is handed of the Secret, and no more.
+# The parts of the Secret that each role receives, and no others.
 EVERY_ROLE = {"POLLER_REDIS_URL", "POLLER_MASTER_KEY"}
 HANDED = {
     "api": EVERY_ROLE | {"POLLER_API_KEYS", "STRIPE_API_KEY", "STRIPE_WEBHOOK_SECRET", "POLLER_SMTP_URL"},
@@ -36,7 +36,7 @@ HANDED = {
     "notifier": EVERY_ROLE | {"POLLER_SMTP_URL"},
     "gateway": EVERY_ROLE | {"POLLER_API_KEYS"},
 }
-# What KEDA's reference says of the fields that are used; its schemas are in no package.
+# The rules of KEDA's reference for the fields in use, because no package has its schemas.
 # https://keda.sh/docs/latest/reference/scaledobject-spec/ and …/scalers/prometheus/
 POLICY = {"enum": ["Percent", "Pods"]}
 SCALED_OBJECT = {
@@ -61,7 +61,7 @@ SCALED_OBJECT = {
                         "required": ["type", "metadata"],
                         "properties": {
                             "type": {"const": "prometheus"},
-                            # A fallback needs this one.
+                            # Required for a fallback.
                             "metricType": {"const": "AverageValue"},
                             "metadata": {
                                 "required": ["serverAddress", "query", "threshold"],
@@ -81,7 +81,7 @@ def test_every_object_is_one_that_kubernetes_takes(overlay: str):
     for found in rendered(overlay):
         if found["kind"] == "ScaledObject":
             jsonschema.validate(found, SCALED_OBJECT)
-            # What it hands on to Kubernetes.
+            # The part that KEDA passes on to Kubernetes.
             behavior = found["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
             target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "poller-worker"}
             scaler = {"maxReplicas": 2, "scaleTargetRef": target, "behavior": behavior}
@@ -92,7 +92,7 @@ def test_every_object_is_one_that_kubernetes_takes(overlay: str):
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_pod_keeps_to_the_strictest_standard(overlay: str):
-    """What the namespace demands (restricted), and a root file system that is only read."""
+    """Checks the namespace's `restricted` standard, and a read-only root file system."""
     (namespace,) = of_kind(overlay, "Namespace").values()
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     for name, workload in workloads(overlay).items():
@@ -100,7 +100,8 @@ def test_every_pod_keeps_to_the_strictest_standard(overlay: str):
         assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0, name
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
         assert spec["automountServiceAccountToken"] is False, name
-        # Kubernetes would say POLLER_PORT and the like, which pollerd takes for mistyped options.
+        # Otherwise Kubernetes would set POLLER_PORT and similar variables, which pollerd takes for mistyped
+        # options.
         assert spec["enableServiceLinks"] is False, name
         for container in spec["containers"]:
             context = container["securityContext"]
@@ -150,7 +151,7 @@ def test_what_selects_finds_pods_and_every_role_has_its_budget_and_policy(overla
 @pytest.mark.parametrize("overlay", OVERLAYS)
 @pytest.mark.parametrize("name", ROLES)
 def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: str, tmp_path: Path):
-    """By pollerd itself, with the secrets of the pod in files of their names."""
+    """Checks the environment with pollerd, with the pod's secrets in files of the same names."""
     samples = {
         "POLLER_REDIS_URL": "rediss://:secret@redis.example.com:6379/0",
         "POLLER_MASTER_KEY": "4f1c0de2a9b84c7f9d3a6b1e8c5d7e2f" + "0a1b2c3d4e5f60718293a4b5c6d7e8f9",
@@ -160,7 +161,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
         "POLLER_SMTP_URL": "smtp://user:secret@mail.example.com:587",
     }
     if overlay == "dev":
-        # Stands in the overlay itself, since it protects nothing.
+        # The overlay contains this secret, because it protects nothing.
         (secret,) = of_kind(overlay, "Secret").values()
         samples = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
     env = environment(overlay, name)
@@ -170,7 +171,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
         file = tmp_path / key
         file.write_text(samples[key])
         file.chmod(0o440)
-    # Each file is told of, and each that is told of is there.
+    # Each file is named by a variable, and each named file exists.
     assert {value for value in env.values() if value.startswith(SECRETS)} == files.keys()
     for key, value in env.items():
         if value.startswith(SECRETS):
@@ -186,7 +187,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
     done = subprocess.run([program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
-    # The file is none of the options; two are handed on under the names of options.
+    # The configuration file is not an option. The other two variables set options of another name.
     for variable in env.keys() - {"POLLER_CONFIG_FILE", "MAIL_FROM", "TRACES_TO"}:
         assert f"{variable}=" in done.stdout, f"{variable} means nothing to pollerd"
 
@@ -195,7 +196,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
 def test_every_role_has_the_configuration_file_and_its_secrets_where_it_may_name_them(name: str):
     assert configuration_file("dev", name) is None
     for overlay in ("production", "cluster"):
-        # The overlay's own, which nobody has to look for in a component.
+        # The overlay's own file, so that an operator need not look for it in a component.
         assert configuration_file(overlay, name) == (FOLDER / "overlays/production/poller.yaml").read_text()
         spec, container = role(overlay, name)
         (volume,) = [each["secret"] for each in spec["volumes"] if each["name"] == "configuration-secrets"]
@@ -205,7 +206,7 @@ def test_every_role_has_the_configuration_file_and_its_secrets_where_it_may_name
 
 
 def test_the_ingress_lets_through_what_the_api_takes_and_waits_as_long():
-    """As the code says: bodies, and long polls."""
+    """Compares the Ingress with the code's limits for bodies and long polls."""
     (ingress,) = of_kind("production", "Ingress").values()
     told = ingress["metadata"]["annotations"]
     reader = (ROOT / "Sources/PollerAPI/Server/BodyReader.swift").read_text()
@@ -242,7 +243,7 @@ def test_no_secret_is_where_everybody_reads_it(overlay: str):
         for key, value in environment(overlay, name).items():
             if overlay != "dev":
                 assert not re.search(r"SECRET$|MASTER_KEY$|API_KEY$|SMTP_URL$|REDIS_URL$", key), f"{key}={value}"
-    # What the heads of the overlays tell to make is what is asked for.
+    # The header of the overlay lists the secrets to create, which must be those that are used.
     if overlay != "dev":
         head = (FOLDER / "overlays/production/kustomization.yaml").read_text()
         told = set(re.findall(r"--from-file=(\w+)", head))
@@ -271,7 +272,7 @@ def test_ports_and_times_fit_each_other(overlay: str, name: str):
     drain = int(env["POLLER_DRAIN_TIMEOUT"].removesuffix("s"))
     hook = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
     assert hook[0] == "sleep" and (hook[1] != "0") == (name in ("api", "gateway"))
-    # Twice five seconds for services that do not keep to the drain; see NodeProcess.
+    # Five seconds twice, for services that exceed the drain timeout; see NodeProcess.
     assert spec["terminationGracePeriodSeconds"] >= int(hook[1]) + drain + 10
 
 
@@ -310,7 +311,7 @@ def test_workers_are_scaled_by_what_is_wanted_and_nobody_else_sets_their_number(
         assert "replicas" not in deployment["spec"]
         assert 2 <= spec["minReplicaCount"] <= spec["fallback"]["replicas"] <= spec["maxReplicaCount"]
         (trigger,) = spec["triggers"]
-        # Else no figures are a nought, which takes workers away, and the fallback is never come to.
+        # Otherwise missing data counts as zero, which removes workers, and the fallback is never used.
         assert trigger["metadata"]["ignoreNullValues"] == "false"
         patches = yaml.safe_load((FOLDER / "overlays/production/kustomization.yaml").read_text())["patches"]
         (address,) = yaml.safe_load(patches[0]["patch"])

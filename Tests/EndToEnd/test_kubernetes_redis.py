@@ -1,6 +1,6 @@
-"""The script of the Redis Cluster in ops/kubernetes, on six servers with addresses of their own.
+"""Tests the Redis Cluster script of ops/kubernetes with six servers on separate addresses.
 
-Pods come back with other addresses; here each is started again at another one of the loopback network.
+A restarted pod has another address, so each server restarts at another address of the loopback network.
 """
 
 import os
@@ -23,7 +23,7 @@ PASSWORD = "a-password-of-a-test"
 
 
 class Nodes:
-    """The pods of the StatefulSet: data that stays, addresses that do not."""
+    """The pods of the StatefulSet, with persistent data and changing addresses."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -39,7 +39,7 @@ class Nodes:
 
     def start(self, turn: int) -> None:
         self.turn = turn
-        # What the names of the nodes lead to.
+        # The addresses that the nodes' names resolve to.
         peers = " ".join(self.address(number, turn) for number in range(NODES))
         for number in range(NODES):
             address = self.address(number, turn)
@@ -60,7 +60,7 @@ class Nodes:
         return redis.Redis(self.address(number, self.turn), self.port, password=PASSWORD, socket_timeout=5, decode_responses=True)
 
     def are_whole(self) -> bool:
-        """Every node knows the others where they are now, and all slots are served."""
+        """Returns whether every node knows the others' current addresses and all slots are served."""
         try:
             for number in range(NODES):
                 with self.client(number) as client:
@@ -93,7 +93,7 @@ def test_the_first_node_makes_the_cluster_and_all_find_each_other_when_all_have_
     env = os.environ | {"REDISCLI_AUTH": PASSWORD}
     assert subprocess.run(write, env=env, capture_output=True, text=True).stdout == "OK\n"
     with nodes.client(0) as client:
-        # Without its password nobody comes in, and nothing is ever evicted.
+        # Access requires the password, and Redis never evicts keys.
         assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "noeviction"
         with pytest.raises(redis.AuthenticationError):
             redis.Redis(peer, nodes.port).ping()
@@ -112,7 +112,7 @@ def test_a_shard_that_is_lost_stops_no_other(nodes: Nodes):
     with nodes.client(0) as client:
 
         def everybody() -> dict | None:
-            """The nodes, once this one has heard whose replica each is."""
+            """Returns the nodes after this one has learned the master of each replica."""
             known = client.execute_command("CLUSTER NODES")
             return known if sum(each["master_id"] != "-" for each in known.values()) == 3 else None
 
@@ -137,7 +137,7 @@ def test_a_shard_that_is_lost_stops_no_other(nodes: Nodes):
 
 
 def test_no_machine_has_two_of_the_nodes():
-    """Else one that is lost may take a master and its replica along."""
+    """Checks that nodes run on separate machines, so that a lost one does not take a master and its replica."""
     (workload,) = of_kind("cluster", "StatefulSet").values()
     (rule,) = pod(workload)["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert rule["topologyKey"] == "kubernetes.io/hostname"

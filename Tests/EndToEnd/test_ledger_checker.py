@@ -1,4 +1,4 @@
-"""The checker of words against money must see every kind of lie; otherwise its silence means nothing."""
+"""Tests that the ledger checker detects every kind of false statement; otherwise its success means nothing."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def source(status: str, **more) -> dict:
     return SOURCE | {"status": status} | more
 
 
-# A payment as most are: asked at 1,000, agreed at 2,000, charged at 3,000.
+# A typical payment: created at 1,000, authorised at 2,000, charged at 3,000.
 BOUGHT = (
     (1000, "object", source("pending")),
     (2000, "object", source("chargeable")),
@@ -31,7 +31,7 @@ BOUGHT = (
 
 
 def pushed(word: str, seen_ms: float, number: int = 1, channel: str = "webhook", **sums) -> Statement:
-    """Heard five seconds after the look."""
+    """Returns a statement that arrives five seconds after its poll."""
     return Statement(channel, "src_1", frozenset({word}), seen_ms + 5000, seen_ms, f"evt_{number}", **sums)
 
 
@@ -56,18 +56,18 @@ def test_an_honest_story_passes():
     checker = checked(story(*BOUGHT), *HONEST)
     checker.ended(["webhook"])
     checker.verdict()
-    # Each word was true when it was looked at, and not when it arrived.
+    # Each state was true at its poll, although not at its arrival.
     assert checked(story(*BOUGHT), pushed("awaiting_customer", 1400)).counts == {}
 
 
 @pytest.mark.parametrize(
     "lie",
     [
-        # The money came later than it was told, though it had come when the webhook arrived.
+        # The money came after the poll, although before the webhook arrived.
         pushed("paid", 2000),
-        # A source that agreed, and a source that is used up, are no money.
+        # Neither an authorised nor a consumed source is money.
         pushed("paid", 2200),
-        # Once it was paid it is not merely authorised.
+        # After the payment, `authorised` is no longer true.
         pushed("authorised", 3600),
         pushed("failed", 2100),
         pushed("paid", 3100, received=1000, returned=0),
@@ -109,7 +109,7 @@ def test_a_page_may_lag_as_far_as_it_is_allowed_to():
     [
         ([("charge", PAID | {"amount_refunded": 99})], Truth("partially_refunded", 1099, 99)),
         ([("charge", PAID | {"amount_refunded": 1099})], Truth("refunded", 1099, 1099)),
-        # A refund that fails brings the money back.
+        # A failed refund returns the money to the charge.
         (
             [("charge", PAID | {"amount_refunded": 1099}), ("charge", PAID | {"amount_refunded": 0})],
             Truth("paid", 1099),
@@ -131,11 +131,11 @@ def test_a_page_may_lag_as_far_as_it_is_allowed_to():
             ],
             Truth("paid", 1099),
         ),
-        # The bank took it back: the charge fails after it had succeeded.
+        # The bank took the money back: the charge fails after it had succeeded.
         ([("charge", {"id": "ch_1", "status": "failed"})], Truth("reversed", 1099, 1099)),
-        # Whatever becomes of the object afterwards.
+        # Later changes of the object do not matter.
         ([("object", {"status": "failed"})], Truth("paid", 1099)),
-        # A refused try beside a charge that took the money is no news.
+        # A failed attempt next to a successful charge changes nothing.
         ([("charge", {"id": "ch_2", "status": "failed"})], Truth("paid", 1099)),
     ],
     ids=lambda value: value.word if isinstance(value, Truth) else "",
@@ -153,14 +153,14 @@ def test_a_refund_that_fails_leaves_its_money_with_the_charge_once():
     failed, other = REFUND | {"status": "failed"}, REFUND | {"id": "re_2", "amount": 1000}
     steps = [("charge", both), ("refund", REFUND), ("refund", other)]
     for more, truth in (
-        # What failed is announced under several names.
+        # Stripe sends several events about one failed refund.
         ([failed, failed, failed], Truth("partially_refunded", 1099, 1000)),
         ([failed, other | {"status": "canceled"}], Truth("paid", 1099)),
         ([failed, REFUND], Truth("refunded", 1099, 1099)),
     ):
         told = enumerate([*steps, *(("refund", refund) for refund in more)])
         assert story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in told)).last("src_1") == {truth}
-    # The charge itself, as it is shown later, has taken that into account.
+    # A later version of the charge already includes the failed refund.
     later = [("charge", both), ("refund", failed), ("charge", PAID | {"amount_refunded": 1000})]
     ledger = story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in enumerate(later)))
     assert ledger.last("src_1") == {Truth("partially_refunded", 1099, 1000)}
@@ -177,10 +177,10 @@ INTENT = {"object": "payment_intent", "amount": 2000}
         ([("object", source("pending")), ("transfer", {"amount": 1099})], "processing"),
         ([("object", source("chargeable")), ("transfer", {"amount": 400})], "partially_paid"),
         ([("object", source("chargeable"))], "authorised"),
-        # Used up, and nothing was charged: not paid.
+        # The source is consumed but nothing was charged, so it is not paid.
         ([("object", source("consumed"))], "processing"),
         ([("object", source("consumed", usage="reusable"))], "processing"),
-        # Taken from its customer, whom it does not name any more.
+        # Detached from its customer, which the source no longer names.
         (
             [
                 ("object", source("chargeable", usage="reusable") | {"customer": "cus_1"}),
@@ -202,7 +202,7 @@ INTENT = {"object": "payment_intent", "amount": 2000}
         ([("object", INTENT | {"status": "requires_payment_method"})], "awaiting_customer"),
         ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {}})], "awaiting_customer"),
         ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {"code": "x"}})], "failed"),
-        # A failed charge does not count once the customer tries again.
+        # A failed charge no longer counts once the customer tries again.
         ([("object", INTENT | {"status": "requires_action"}), ("charge", {"id": "ch_1", "status": "failed"})], "awaiting_customer"),
         ([("object", INTENT | {"status": "succeeded"})], "unknown"),
         ([("object", {"object": "setup_intent", "status": "succeeded"})], "authorised"),
@@ -241,7 +241,7 @@ def test_a_word_told_twice_is_seen():
     assert checked(story(*BOUGHT), HONEST[2], HONEST[2]).counts == {"doubled": 1}
     twice = [pushed("paid", 3100 + n, n, "mail") for n in (1, 2)]
     assert checked(story(*BOUGHT), *twice).counts == {"doubled": 1}
-    # After a crash in mid-attempt the same event may come again, and another mail may not.
+    # After a crash in mid-attempt the same event may arrive again, but another mail may not.
     checker = LedgerChecker(story(*BOUGHT))
     checker.hear([HONEST[2], HONEST[2]], doubles=True)
     assert checker.counts == {}
@@ -264,7 +264,7 @@ def test_an_order_charged_twice_is_seen():
     checker.ended(["webhook"])
     checker.charged_once()
     assert checker.counts == {"charged_twice": 1} and "7: charged 2 times" in checker.violations[0]
-    # Two orders on one source are no mistake, and neither is a charge that was given back.
+    # Two orders on one source are allowed, and so is a refunded charge.
     for harmless in (other | {"metadata": {"order": "8"}}, other | {"amount_refunded": 1099}):
         ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", harmless))
         assert all(len(charges) == 1 for charges in ledger.money_by_order().values())
@@ -332,14 +332,14 @@ def test_stripe_s_record_becomes_a_ledger():
     ]
     objects = [{"id": "src_1"} | SOURCE]
     ledger = Ledger(entries(events, changes, objects))
-    # Events know the second: within it both words pass, and beyond it one alone.
+    # Stripe's events have whole seconds: within the second both states are accepted, after it only one.
     for word, seen_ms, lies in (
         ("authorised", 10_750, 0), ("paid", 10_750, 0), ("paid", 11_500, 0), ("authorised", 12_100, 1),
         ("paid", 21_500, 1), ("refunded", 21_500, 0), ("paid", 26_500, 0), ("refunded", 26_500, 1),
         ("refunded", 31_500, 1), ("reversed", 31_500, 0),
     ):
         assert checked(ledger, pushed(word, seen_ms)).counts.total() == lies, (word, seen_ms)
-    # What the sandbox announces knows the millisecond.
+    # The sandbox's events have milliseconds.
     exact = [
         {"type": event["type"], "at_ms": event["created"] * 1000 + 901, "object": event["data"]["object"]}
         for event in events

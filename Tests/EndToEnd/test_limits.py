@@ -1,4 +1,4 @@
-"""What one client may take of a server, so that others do not notice it."""
+"""Tests the limits per key and account, which keep one client from slowing others."""
 
 import http.client
 import itertools
@@ -16,7 +16,7 @@ from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from test_command_line import run
 
-# Marked `alone`: tests that measure how long a quiet key waits.
+# Tests that measure the latency of a quiet key are marked `alone`.
 FLOOD = "key_of_flood_0123456789"
 QUIET = "key_of_quiet_0123456789"
 RATE = 50
@@ -24,9 +24,9 @@ RATE = 50
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory):
-    """A server whose keys may make fifty requests a second, and that may hold ten thousand sockets.
+    """A server with a limit of fifty requests per second per key, and room for ten thousand sockets.
 
-    It is given what most systems give, and takes by itself what it may have.
+    It starts with the usual soft limit of open files and raises it itself to the hard limit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, hard), hard))
@@ -47,7 +47,7 @@ def port(cluster: Cluster) -> int:
 
 
 def asks(cluster: Cluster, key: str, seconds: float, pause: float, answers: list) -> None:
-    """Asks one thing again and again on one connection; notes statuses, headers and spans."""
+    """Sends the same request repeatedly on one connection; records status, `Retry-After`, duration and body."""
     connection = http.client.HTTPConnection("127.0.0.1", port(cluster), timeout=30)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -80,13 +80,13 @@ def test_a_flood_of_one_key_is_held_and_another_key_does_not_notice(limited: Clu
     let_in = [answer for answer in told if answer[0] == 200]
     refused = [answer for answer in told if answer[0] == 429]
     assert len(let_in) + len(refused) == len(told) and len(refused) > len(let_in)
-    # Twice the rate at once, then the rate.
+    # A burst of twice the rate, then the rate.
     assert len(let_in) <= RATE * (2 + 6.5), len(let_in)
     assert all(int(wait) >= 1 for _, wait, _, _ in refused) and b'"too_many_requests"' in refused[0][3]
     assert {status for status, _, _, _ in beside} == {200}
     before, after = p99([span for _, _, span, _ in alone]), p99([span for _, _, span, _ in beside])
     print(f"p99 alone {before * 1000:.1f} ms, beside {len(told) / 6:.0f} requests/s {after * 1000:.1f} ms")
-    # Clients, server and store share two cores, and so do the clients' threads one interpreter.
+    # Clients, server and store share two cores, and the client threads share one interpreter.
     assert after < max(10 * before, 0.5)
 
 
@@ -142,7 +142,7 @@ SOURCES = itertools.count()
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A server of two tenants, each with a key of its own; one of them may have as much as it likes."""
+    """A server with two tenants, each with its own key; one of them has no limit of watches."""
     folder: Path = tmp_path_factory.mktemp("shared")
     keys, file = folder / "keys", folder / "poller.yaml"
     keys.write_text("".join(f"{key} name={name} account={name} role=operator\n" for key, name in NAMES.items()))
@@ -163,7 +163,7 @@ def shared(tmp_path_factory):
 
 
 def begins(api: PollerAPI, seconds: float, pause: float, answers: list) -> None:
-    """Enqueues one new source after the other; notes what came of each, and how long it took."""
+    """Enqueues new sources one after the other; records each response and its duration."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         began = time.monotonic()
@@ -195,7 +195,7 @@ def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notic
     taken = sum(answer.status_code == 201 for answer in answers)
     refused = [answer for answer in answers if answer.status_code == 429]
     assert taken + len(refused) == len(answers) and len(refused) > taken
-    # What four threads have on its way at the same moment may be accepted beyond it.
+    # Each of the four threads may have one request accepted beyond the limit.
     assert WATCHES <= taken <= WATCHES + 4, taken
     problem = refused[-1].json()
     assert problem["code"] == "too_many_watches" and refused[-1].headers["Retry-After"] == "60"
@@ -212,7 +212,7 @@ def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notic
     assert shared.quiet.request("POST", "/v1/watches/batch", json=many).status_code == 200, "its own limit is none"
     quiet = has(shared.quiet)
     assert quiet["open"] == len(alone) + len(beside) + len(many) and quiet["open_max"] is None
-    # What is open may be enqueued again, and what ends makes room.
+    # An open watch may be enqueued again, and a watch that ends frees its place.
     open_ones = [answer.json()["source"] for answer in answers if answer.status_code == 201]
     assert shared.flood.enqueue(open_ones[0]).status_code == 200
     for source in open_ones[: taken - WATCHES + 1]:
@@ -238,12 +238,12 @@ def test_an_account_registers_as_many_endpoints_as_it_may(shared: Cluster):
 
 
 def test_a_key_that_waits_for_too_much_is_told_so_and_another_waits(shared: Cluster):
-    """Each wait holds a place until it is answered; a place that is free is there at once."""
+    """Each wait holds a slot until it is answered, and a freed slot is available immediately."""
     shared.quiet.enqueue("src_waited").raise_for_status()
     path = "/v1/events?from=now&wait={}"
 
     def waits() -> None:
-        # Those who ask below may have the last place at that moment.
+        # The requests below may hold the last slot at that moment.
         while PollerAPI(shared.api.url, FLOOD).request("GET", path.format("6s")).status_code == 429:
             time.sleep(0.01)
 

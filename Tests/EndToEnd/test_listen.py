@@ -1,4 +1,4 @@
-"""`pollerctl listen`: events to a developer's program, none lost whatever is killed."""
+"""Tests that `pollerctl listen` forwards every event to a developer's program, even if processes are killed."""
 
 import json
 import random
@@ -21,7 +21,7 @@ SECRET = "whsec_" + "bGlzdGVuLXRlc3RzLXVzZS10aGlzLXNlY3JldC4uLi4="
 
 
 class Listener(Process):
-    """`pollerctl listen`, which keeps its place in `state`."""
+    """`pollerctl listen`, which stores its position in `state`."""
 
     def __init__(self, cluster: Cluster, state: Path, *arguments: str, secret: str | None = SECRET):
         env = {"POLLER_URL": cluster.api.url, "XDG_STATE_HOME": str(state)}
@@ -38,7 +38,7 @@ class Listener(Process):
         return self
 
     def told(self) -> list[str]:
-        """The sources of the lines printed since it was started, in order."""
+        """Returns the sources of the printed lines since the last start, in order."""
         return [line.split("\t")[2] for line in self.stdout().splitlines()]
 
 
@@ -96,7 +96,7 @@ def recorded(cluster: Cluster, sources: list[str]) -> dict[str, list[str]]:
 
 
 def check_nothing_lost(cluster: Cluster, sink: WebhookSink, sources: list[str]) -> int:
-    """Waits for every recorded event, checks order and signatures; gives how many came twice."""
+    """Waits for every recorded event, checks order and signatures, and returns the number of repeats."""
     wanted = {event for events in recorded(cluster, sources).values() for event in events}
     wait_until(
         lambda: wanted <= sink.receipts.ids(), 60, f"{len(wanted)} events forwarded", pause_s=0.2
@@ -119,7 +119,7 @@ def test_nothing_is_lost_when_it_is_killed_and_the_receiver_and_the_server_fail(
     over = threading.Event()
 
     def shop() -> None:
-        """Customers who come and pay all the time."""
+        """Simulates customers who arrive and pay continuously."""
         try:
             for source in sources:
                 wait_until(lambda: is_enqueued(source), 30, "the server is back")
@@ -149,7 +149,7 @@ def test_nothing_is_lost_when_it_is_killed_and_the_receiver_and_the_server_fail(
     for source in sources:
         cluster.wait_status(source, "chargeable", 40)
     repeats = check_nothing_lost(cluster, sink, sources)
-    # Only what was under way when it was killed may come again.
+    # Only the event in progress at each kill may be repeated.
     assert repeats <= kills
     assert listener.running
 
@@ -171,9 +171,9 @@ def test_a_receiver_that_refuses_is_told_again_in_order_and_the_developer_why(
     said = listener.stderr()
     assert said.count(f"{sink.url} returned 503; {first}") == 1, said
     assert f"{first} accepted on attempt 4" in said
-    # One line an event: time, type, source, order, amount, state, status and how long it took.
+    # One line per event: time, type, source, order, amount, state, status and duration.
     wanted = sum(len(events) for events in recorded(cluster, sources).values())
-    # The orders have events of their own.
+    # Orders have separate events.
     wait_until(lambda: sum(map(sources.count, listener.told())) == wanted, 10, "a line an event")
     cells = [line.split("\t") for line in listener.stdout().splitlines()]
     cells = next(line for line in reversed(cells) if line[2] in sources)
@@ -192,7 +192,7 @@ def test_a_first_start_begins_now_and_the_next_one_where_it_was(
         cluster, tmp_path, "--forward-to", sink.url, "--types", "source.*", "--json", secret=None
     )
     listener.start().wait_ready()
-    # A secret of its own, made once, which nobody else may read.
+    # A separate secret, created once, which other users cannot read.
     kept = tmp_path / "poller/listen-secret"
     assert kept.stat().st_mode & 0o077 == 0
     secret = kept.read_text().strip()
@@ -201,7 +201,7 @@ def test_a_first_start_begins_now_and_the_next_one_where_it_was(
     assert printed.stdout.strip() == secret
     sink._webhook = Webhook(secret)
     assert "from now" in listener.stderr()
-    # Two of the same would forward everything twice.
+    # A second listener with the same target would forward every event twice.
     twin = run("pollerctl", *listener.command[1:], env=listener.env)
     assert twin.returncode == 1 and "another pollerctl listen" in twin.stderr
     listener.terminate()
@@ -218,7 +218,7 @@ def test_a_first_start_begins_now_and_the_next_one_where_it_was(
     assert all(line["status"] == 200 and line["attempts"] == 1 for line in lines)
     assert not sink.receipts.problems
 
-    # And an event once more, with the same id.
+    # Resends one event with the same ID.
     again = missed[0]["id"]
     env = {"POLLER_URL": cluster.api.url, "XDG_STATE_HOME": str(tmp_path)}
     done = run("pollerctl", "events", "resend", again, "--forward-to", sink.url, env=env)
@@ -250,7 +250,7 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
     try:
         tail.start()
         source = calm.sandbox.create_source()
-        # It has begun when it shows what came behind.
+        # Gives `tail` time to start, because it shows only later events.
         time.sleep(1)
         calm.enqueue(source, notify=[])
         calm.wait_status(source, "pending")

@@ -1,4 +1,4 @@
-"""Lists show the newest first."""
+"""Tests that lists show the newest items first."""
 
 import json
 import subprocess
@@ -30,12 +30,12 @@ def pages(cluster: Cluster, path: str, limit: int) -> list[dict]:
 
 
 def make(cluster: Cluster, count: int, account: str | None = None) -> list[str]:
-    """Sources that are watched one after the other, and whose events go to a shop of their own."""
+    """Creates and watches sources one after the other, with a recipient for each."""
     sources = []
     for _ in range(count):
         sources.append(cluster.sandbox.create_source(type="ideal"))
         cluster.enqueue(sources[-1], metadata={"customer": f"list-{account}"}, notify=[cluster.webhook.url])
-        # Deliveries are created by polls, which end in any order on a busy machine.
+        # Polls create the deliveries, and on a busy machine they end in any order.
         path = f"/v1/deliveries?source={sources[-1]}"
         wait_until(lambda path=path: cluster.api.get(path)["data"], 20, "it has a delivery")
     return sources

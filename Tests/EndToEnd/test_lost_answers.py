@@ -1,4 +1,4 @@
-"""The answer to a claim gets lost on its way: what it took is not lost for the span of a lease."""
+"""Tests that items whose claim answer was lost are recovered before their lease expires."""
 
 import time
 from urllib.parse import urlsplit
@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 from harness.cluster import Cluster
 from harness.deaf_way import DeafWay
 
-# Longer than the test may take: nobody is to be saved by its end.
+# Longer than the test may take, so that the expiry of a lease cannot save it.
 LEASE_S = 45
 ROUNDS = 4
 SOURCES = 12
 
 
 def test_what_a_lost_answer_held_is_told_at_once(chaos):
-    """Connections of the worker and of the notifier are cut between a claim and its answer, again and again."""
+    """Cuts the worker's and the notifier's connections repeatedly, between a claim or commit and its answer."""
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     found = urlsplit(cluster.redis.url)
     way = DeafWay(found.hostname, found.port)
