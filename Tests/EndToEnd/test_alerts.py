@@ -37,7 +37,7 @@ LESS = {
     "PollerWatchesLate": ("> 300", "> 3"),
     "PollerSweepBehind": ("> 300", "> 3"),
     "PollerEventsWait": ("> 1000", "> 0"),
-    # Only probes keep the alert active.
+    # Only probes still fail, which keeps the rate low.
     "PollerPollsFail": ("> 0.2", "> 0.01"),
 }
 # Alerts that cannot be provoked within a minute; only their unit tests cover them.
@@ -52,7 +52,7 @@ GOOD = "upstreams: {}\n"
 # The secret of Stripe's webhooks, which the scraped API receives.
 SECRET = "whsec_alerts"
 
-# The interval at which the cluster's gauges are read, with a margin for a busy machine.
+# The time limit for an alert: one refresh of the cluster's gauges, plus a margin for a busy machine.
 LOOK_S = 40
 
 

@@ -20,7 +20,7 @@ from harness.waiting import wait_until
 from test_afterlife import paid
 from test_timeline import ctl
 
-# Timeline entries that an archive does not contain: deliveries and messages from outside.
+# Timeline entries that an archive does not contain: deliveries, mails, actions, hints and visits to the return page.
 TOLD_ONLY_THERE = ("delivery", "mail", "deed", "hint", "visit")
 # With a master key, which signs the archives, they remain valid after the loss of the store.
 MASTER_KEY = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"

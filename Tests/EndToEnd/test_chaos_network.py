@@ -23,7 +23,7 @@ def judged(chaos, plan: Plan) -> Run:
     return run
 
 
-# Waits for both replicas. Otherwise a write that only one replica has is lost if the other is promoted.
+# With 2, both replicas are waited for, because a write that only one has is lost if the other is promoted.
 @needs_owners
 @pytest.mark.long
 @pytest.mark.parametrize("wait_replicas", [0, 2])

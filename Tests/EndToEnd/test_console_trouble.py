@@ -65,7 +65,7 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.press("g", "o")
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
         cluster.redis.processes[0].kill9()
-        # The request that waits for changes fails first, independent of the page's next read.
+        # The waiting request for changes fails, regardless of the data that the page reads next.
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"

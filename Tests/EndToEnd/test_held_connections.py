@@ -142,7 +142,10 @@ def test_http_1_0_needs_no_host(calm: Cluster):
 
 
 def test_a_client_that_does_not_read_is_disconnected(calm: Cluster):
-    """Sends requests, which are answered until the socket buffer is full; then the server waits half a minute."""
+    """Sends requests that are answered until the socket buffer is full.
+
+    Half a minute later the server must disconnect the client.
+    """
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(listeners(calm)["api"])

@@ -73,7 +73,7 @@ def test_full_rings_take_less_than_two_megabytes(calm: Cluster):
         total_bytes = 0
         for step, fields in ((60, 1440), (3600, 2160)):
             key, number = f"full:H{{0}}{step}", str(100_000 * step)
-            # The step's number, four counters, and the histogram of the delay.
+            # The step's number, four counters, and the buckets of the delay histogram.
             value = " ".join(["29733000", *[number] * 4, *[number] * 17])
             client.hset(key, mapping={str(field): value for field in range(fields)})
             total_bytes += client.memory_usage(key, samples=0)

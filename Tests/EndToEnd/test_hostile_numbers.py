@@ -1,6 +1,4 @@
-"""Tests that extreme numbers in upstream responses, webhooks and archives neither end a process nor delay other
-tenants.
-"""
+"""Tests that extreme numbers in responses, webhooks and archives end no process and delay no other tenant."""
 
 import hashlib
 import hmac

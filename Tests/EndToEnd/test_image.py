@@ -50,8 +50,9 @@ def test_the_build_makes_and_installs_every_program():
 
 
 class Image:
-    """The root file system that `ops/rootfs` creates from the local programs; runs commands in it as the image's
-    user.
+    """The root file system that `ops/rootfs` creates from the local programs.
+
+    Its commands run as the image's user.
     """
 
     def __init__(self, folder: Path):

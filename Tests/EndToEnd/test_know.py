@@ -3,7 +3,7 @@
 import pytest
 from know.run import HEAD, MODES, KnowRun
 
-# A few payments of each kind. Customers take seconds, and a bank's day is shortened to 20 seconds.
+# A few payments of each kind. Customers take seconds, and a bank's day of 20 s is shortened to 2 s.
 PAYMENTS, HURRY, DAY_S = 24, 10, 20
 
 

@@ -1,7 +1,7 @@
 """Tests that the manifests in ops/kubernetes are valid and match the programs.
 
-No cluster runs here. The overlays are rendered as `kubectl apply -k` does, validated against the schemas of the
-oldest and the newest supported Kubernetes, and their settings are tried with the programs.
+No cluster runs here. The overlays are rendered as `kubectl apply -k` does and validated against the schemas of the
+oldest and the newest supported Kubernetes. Their settings are tried with the programs.
 """
 
 import base64
@@ -187,7 +187,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
     done = subprocess.run([program("pollerd"), "check-config"], env=inherited | env, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
-    # The configuration file is not an option. The other two variables set options of another name.
+    # The configuration file is not an option. The other two variables are passed on as options of another name.
     for variable in env.keys() - {"POLLER_CONFIG_FILE", "MAIL_FROM", "TRACES_TO"}:
         assert f"{variable}=" in done.stdout, f"{variable} means nothing to pollerd"
 

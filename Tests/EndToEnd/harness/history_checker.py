@@ -81,8 +81,8 @@ class HistoryChecker:
       lineages: Redis may have lost acknowledged writes in a failover. Then events may be recorded
         again from an earlier `seq`. The last event of each `seq` is the record, but a dropped event
         must have been true too. Otherwise all checks are strict.
-      seen_within_ms: the source must have had an event's status at some moment between the start of
-        its poll and this much later; `None` if the sandbox's clock was moved.
+      seen_within_ms: the period from the start of a poll in which the source must have had the
+        event's status at some moment; `None` if the sandbox's clock was moved.
       two_masters: for a while two masters accepted writes without waiting for replicas. Both deliver
         the events that they share, each at its own time.
       noticed_within_ms: a status that lasted longer than this must be recorded by then. If polls of
