@@ -126,6 +126,7 @@ extension RedisQueue {
         func number(_ index: Int) -> Int { parts[index].count ?? 0 }
         func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
         var limit: LaneLimit?
+        // Safe: `reports` has checked that there are 15 values.
         if let intervalUs = parts[5].string.flatMap({ Double($0) }), intervalUs.isFinite {
             limit = LaneLimit(
                 ratePerSecond: intervalUs > 0 ? (1e9 / intervalUs).rounded() / 1000 : 0,

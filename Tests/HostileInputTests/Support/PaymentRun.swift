@@ -49,7 +49,8 @@ struct PaymentRun {
         func insert(_ event: Poller.Event, _ languages: [PayerLanguage]) -> Bool {
             let key = [
                 event.type, event.payment?.wire.json ?? "", event.nextStep.wire.json,
-                event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)", "\(UpstreamObject(event))",
+                event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)",
+                "\(UpstreamObject(event))",
                 "\(languages.count) \(languages.count == 1 ? 0 : 1)",
             ]
             return keys.withLock { $0.insert(key).inserted }
@@ -184,7 +185,11 @@ struct PaymentRun {
             #expect(!mail.subject.isEmpty)
         }
         for isFirst in [true, false] {
-            let news = PollerAPI.ReturnUpdate(snapshot, isFirst: isFirst, in: PayerWords.in(language))
+            let news = PollerAPI.ReturnUpdate(
+                snapshot,
+                isFirst: isFirst,
+                in: PayerWords.in(language)
+            )
             #expect(!news.said.title.isEmpty)
             _ = news.step.codeText
         }

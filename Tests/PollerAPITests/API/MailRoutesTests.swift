@@ -98,7 +98,10 @@ struct MailRoutesTests {
                 return try await api.get("/u/\(tokens.text(for: entry))\(query)")
             }
             let german = try await page(.main, "de.ME")
-            #expect(german.text.contains("lang=\"de\"") && german.text.contains("E-Mails zu Ihren Zahlungen abbestellen"))
+            #expect(
+                german.text.contains("lang=\"de\"")
+                    && german.text.contains("E-Mails zu Ihren Zahlungen abbestellen")
+            )
             #expect(german.text.contains("bei Käserei &lt;Müller&gt;."))
             #expect(german.text.contains("background: #0b6e4f"))
             let other = try await page(AccountID("acct_1"), "xx.ME&utm=1")

@@ -211,7 +211,8 @@ struct PayerRoutesTests {
             payers.answer(.refused(attemptsLeft: 1))
             let wrong = try await type(api, "value=+sm44dd%20", cookie)
             #expect(
-                wrong.status == 200 && wrong.text.contains("That is not correct. Please check and try again.")
+                wrong.status == 200
+                    && wrong.text.contains("That is not correct. Please check and try again.")
             )
             #expect(wrong.text.contains("Attempts left: 1") && wrong.text.contains("<form"))
             #expect(payers.told == [["sm44dd"]])
