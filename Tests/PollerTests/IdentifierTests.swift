@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("ids from outside")
+@Suite("Identifiers from outside")
 struct IdentifierTests {
     @Test("letters, digits, '_', '-' and '.' pass", arguments: ["a", "src_1-2.X", "...", "-"])
     func passes(_ text: String) throws {
@@ -13,7 +13,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "everything else is refused",
+        "other characters are rejected",
         arguments: [
             "", " ", "a b", "a/b", "../x", "a{b}", "a\nb", "a\r", "a\u{0}", "a|b", "é", "a%20",
             "a:b", "日本", "a\u{200b}", "e\u{301}", "\u{7f}", "a*",
@@ -25,7 +25,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("each id has its longest length")
+    @Test("each identifier has a maximum length")
     func lengths() throws {
         let long = String(repeating: "x", count: 600)
         for (length, make) in [
@@ -39,7 +39,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("a client secret is never printed")
+    @Test("the description of a watch contains no client secret")
     func secret() throws {
         let secret = try ClientSecret("src_1_secret_abc")
         #expect(!"\(secret)".contains("abc"))
@@ -53,7 +53,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "a secret in the place of an id is refused with advice that shows nothing of it",
+        "a secret in place of an ID is rejected without being repeated in the error",
         arguments: [
             ("pi_3QaB_secret_k3yk3y", "pi_3QaB"), ("seti_1Ab_secret_k3yk3y", "seti_1Ab"),
             (" pi_1_SECRET_k3yk3y", "pi_1"), ("src_client_secret_k3yk3y", nil),
@@ -76,7 +76,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("a name that begins like a key is a name, and a whole key is none")
+    @Test("a name that begins like a key is accepted, and a whole key is rejected")
     func names() throws {
         for name in ["sk_shop", "rk_7", "SK_2026_001", "my_secret_santa"] {
             #expect(try AccountID(name).description == name)
@@ -95,7 +95,7 @@ struct IdentifierTests {
         #expect(try SourceStatus("sk_secret_x").description == "sk_secret_x")
     }
 
-    @Test("a status keeps its case, and is compared without")
+    @Test("a status keeps its case and is compared case-insensitively")
     func status() throws {
         let status = try SourceStatus("Requires_Action")
         #expect(status.description == "Requires_Action")
@@ -105,7 +105,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "a status is any text, without the blanks around it",
+        "a status may be any text, and surrounding white space is removed",
         arguments: [
             ("Awaiting Payment", "Awaiting Payment", "awaiting_payment"),
             (" SETTLED   ", "SETTLED", "settled"), ("a\t\n b", "a b", "a_b"),
@@ -122,7 +122,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "a status without a printable character, too long or with control characters is refused",
+        "an empty, too long or control-character status is rejected",
         arguments: [
             "", " ", "\n", "a\u{0}b", "a\u{1B}[2J", "a\u{202E}b",
             String(repeating: "\u{E9}", count: 65),
@@ -143,7 +143,7 @@ struct IdentifierTests {
         #expect(SourceKind(inferredFrom: SourceID(unchecked: id)) == kind)
     }
 
-    @Test("owners of one generator differ and have eleven characters")
+    @Test("owner IDs from one generator are unique and have eleven characters")
     func owner() {
         var chance = SeededGenerator(seed: 5)
         let owners = (0..<1000).map { _ in OwnerID(using: &chance).description }
@@ -151,7 +151,7 @@ struct IdentifierTests {
         #expect(owners.allSatisfy { $0.count == 11 })
     }
 
-    @Test("base64url reads back what it wrote, and refuses foreign characters")
+    @Test("base64url decodes its own output and rejects other characters")
     func base64() {
         var chance = SeededGenerator(seed: 6)
         for length in 0..<64 {
@@ -162,10 +162,10 @@ struct IdentifierTests {
         #expect(Base64URL.decode("a+b/") == nil)
     }
 
-    @Test("a new watch is checked as a whole")
+    @Test("a new watch is validated as a whole")
     func newWatch() throws {
         let key = Sample.key()
-        // Of Stripe's objects the kind says how long they live, of all others the policy.
+        // The default span comes from the kind for Stripe's objects, and from the policy for others.
         #expect(try NewWatch(key: key, policy: .interactive).timeout == key.kind.life)
         let other = WatchKey(account: key.account, source: key.source, kind: .http)
         #expect(try NewWatch(key: other, policy: .interactive).timeout == .seconds(600))
@@ -182,19 +182,19 @@ struct IdentifierTests {
 
 @Suite("ItemID")
 struct ItemIDTests {
-    @Test("is twelve characters of SHA-256, and stays what it was")
+    @Test("an item ID is twelve characters from SHA-256 and never changes")
     func stable() {
-        // SHA-256("acct_a\\0source\\0src_1"), the first 9 bytes: stored keys depend on it.
+        // The first 9 bytes of SHA-256("acct_a\\0source\\0src_1"). Stored keys depend on it.
         #expect(Sample.key().id.description == "vhDUJdIsMklN")
     }
 
-    @Test("the parts are told apart")
+    @Test("the boundaries between parts matter")
     func parts() {
         #expect(ItemID(of: "a", "bc") != ItemID(of: "ab", "c"))
         #expect(ItemID(of: "a") != ItemID(of: "a", ""))
     }
 
-    @Test("ids of many items differ")
+    @Test("the IDs of many items are unique")
     func distinct() {
         let ids = Set((0..<20_000).map { Sample.key("src_\($0)").id })
         #expect(ids.count == 20_000)

@@ -5,7 +5,7 @@ import PollerQueue
 import PollerTesting
 import Synchronization
 
-/// Values that tests begin with and change where it matters.
+/// Default values for tests.
 enum Sample {
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
@@ -62,7 +62,7 @@ enum Sample {
     }
 }
 
-/// A value that a test and the tasks it starts both use.
+/// A value shared by a test and its tasks.
 final class Shared<Value: Sendable>: Sendable {
     private let storage: Mutex<Value>
 

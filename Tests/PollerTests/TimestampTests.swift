@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Timestamp")
 struct TimestampTests {
-    @Test("is written as RFC 3339 in UTC with milliseconds")
+    @Test("a timestamp is written as RFC 3339 in UTC with milliseconds")
     func format() {
         #expect(Timestamp(ms: 0).description == "1970-01-01T00:00:00.000Z")
         #expect(Timestamp(ms: -1).description == "1969-12-31T23:59:59.999Z")
@@ -14,7 +14,7 @@ struct TimestampTests {
         #expect(VirtualTime.start.description == "2026-11-20T09:00:00.000Z")
     }
 
-    @Test("agrees with Foundation and reads back what it wrote", arguments: 0..<10)
+    @Test("formatted text agrees with Foundation and is read back", arguments: 0..<10)
     func roundTrip(_ seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -28,7 +28,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "reads nothing else",
+        "other text is rejected",
         arguments: [
             "", "2026-11-20T09:30:00Z", "2026-11-20T09:30:00.125+00:00",
             "2026-11-20 09:30:00.125Z", "2026-13-20T09:30:00.125Z", "2026-02-30T09:30:00.125Z",
@@ -41,7 +41,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test("spans add and subtract in whole milliseconds")
+    @Test("durations are added and subtracted in whole milliseconds")
     func arithmetic() {
         let time = Timestamp(ms: 1000)
         #expect(time + .milliseconds(-1500) == Timestamp(ms: -500))
@@ -50,7 +50,7 @@ struct TimestampTests {
         #expect(Timestamp(ms: 250) < time)
     }
 
-    @Test("an instant beyond the years 0001 to 9999 is the nearest within them")
+    @Test("an instant outside the years 0001 to 9999 is clamped to them")
     func limits() {
         #expect(Timestamp(ms: .max).description == "9999-12-31T23:59:59.999Z")
         #expect(Timestamp(ms: .min).description == "0001-01-01T00:00:00.000Z")
@@ -60,7 +60,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: "0000-12-31T23:59:59.999Z") == nil)
     }
 
-    @Test("arithmetic with instants and spans stops at the limits")
+    @Test("arithmetic with instants and durations saturates at the limits")
     func saturates() {
         let longest = Duration(secondsComponent: .max, attosecondsComponent: 0)
         let shortest = Duration(secondsComponent: .min, attosecondsComponent: 0)
@@ -70,7 +70,7 @@ struct TimestampTests {
         #expect((Timestamp.latest - .earliest).ms == 315_537_897_599_999)
     }
 
-    @Test("seconds from outside are an instant only within the limits")
+    @Test("Unix seconds outside the limits are rejected")
     func unixSeconds() {
         #expect(Timestamp(unixSeconds: 0) == Timestamp(ms: 0))
         #expect(Timestamp(unixSeconds: 253_402_300_799)?.ms == 253_402_300_799_000)
@@ -83,7 +83,7 @@ struct TimestampTests {
 @Suite("Duration as text")
 struct DurationTextTests {
     @Test(
-        "is read as users write it",
+        "text with a unit is read",
         arguments: [
             ("250ms", 250), ("0s", 0), ("90s", 90_000), ("5m", 300_000), ("36h", 129_600_000),
             ("30d", 2_592_000_000), ("007s", 7000),
@@ -94,7 +94,7 @@ struct DurationTextTests {
     }
 
     @Test(
-        "nothing else is a span",
+        "other text is rejected",
         arguments: [
             "", "s", "ms", "5", "-5s", "+5s", "5 s", " 5s", "5s ", "1.5s", "5S", "5m5s", "٣s",
             "5w", "9223372036854775807d", "99999999999999999999s", "36525d", "0x5s", "5\u{0}s",
@@ -104,7 +104,7 @@ struct DurationTextTests {
         #expect(Duration(text: text) == nil)
     }
 
-    @Test("is written in the largest unit that divides it")
+    @Test("a duration is written in the largest unit that divides it")
     func writes() {
         let wanted: [(Int64, String)] = [
             (0, "0ms"), (250, "250ms"), (90_000, "90s"), (300_000, "5m"), (129_600_000, "36h"),
@@ -113,7 +113,7 @@ struct DurationTextTests {
         for (ms, text) in wanted { #expect(Duration.milliseconds(ms).text == text) }
     }
 
-    @Test("reads back what it wrote")
+    @Test("a written duration is read back")
     func roundTrip() {
         var chance = SeededGenerator(seed: 31)
         for _ in 0..<1000 {
@@ -124,7 +124,7 @@ struct DurationTextTests {
         }
     }
 
-    @Test("milliseconds are cut toward zero")
+    @Test("milliseconds are truncated toward zero")
     func ms() {
         #expect(Duration.microseconds(1999).ms == 1)
         #expect(Duration.microseconds(-1999).ms == -1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PollerWire
 
-@Suite("Numbers of requests and answers")
+@Suite("Numbers on the wire")
 struct WireNumberTests {
     private static let hostile = [
         "9007199254740992", "-9007199254740992", "9223372036854775807", "-9223372036854775808",
@@ -15,13 +15,13 @@ struct WireNumberTests {
         return try? Value.read(json, Place("n"))
     }
 
-    @Test("are refused outside the integers that every JSON reader represents", arguments: hostile)
+    @Test("numbers outside the safe JSON integers are rejected", arguments: hostile)
     func outOfRange(_ text: String) {
         #expect(read(text, as: Int.self) == nil)
         #expect(read(text, as: WholeNumber.self) == nil)
     }
 
-    @Test("are taken at the ends of that range")
+    @Test("the largest and smallest safe JSON integers are accepted")
     func ends() {
         let most = 9_007_199_254_740_991
         #expect(read("\(most)", as: Int.self) == most)
@@ -29,7 +29,7 @@ struct WireNumberTests {
         #expect(read("9.007199254740991e15", as: WholeNumber.self)?.value == most)
     }
 
-    @Test("are finite", arguments: ["1e400", "-1e400", "1e309"])
+    @Test("infinite numbers are rejected", arguments: ["1e400", "-1e400", "1e309"])
     func finite(_ text: String) {
         #expect(read(text, as: Double.self) == nil)
         #expect(read("1e308", as: Double.self) == 1e308)

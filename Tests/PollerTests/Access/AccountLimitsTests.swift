@@ -7,13 +7,13 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("What an account may have")
+@Suite("Account limits")
 struct AccountLimitsTests {
     private let shop = AccountID(unchecked: "shop")
     private let store = MemoryStore(time: VirtualTime())
     private let time = Stopwatch()
 
-    @Test("an account has its own limits, and others what holds for all")
+    @Test("an account uses its own limits, and other accounts use the default")
     func table() {
         let limits = AccountLimits(
             standard: AccountLimit(watches: 10, endpoints: 3),
@@ -32,7 +32,7 @@ struct AccountLimitsTests {
         #expect(book.asked == 0)
     }
 
-    @Test("while there is room an account is counted once a second")
+    @Test("below the limit the open watches of an account are counted once a second")
     func cached() async throws {
         let book = CountedBook(store)
         let limit = limit(1000, book)
@@ -45,7 +45,7 @@ struct AccountLimitsTests {
         #expect(book.asked == 2)
     }
 
-    @Test("as many are open as may be, and no more until one has ended")
+    @Test("watches are accepted up to the limit, and then again after one has closed")
     func held() async throws {
         let limit = limit(3, CountedBook(store))
         for number in 0..<3 { #expect(try await enqueue(number..<number + 1, limit) == nil) }
@@ -59,7 +59,7 @@ struct AccountLimitsTests {
         #expect(try await enqueue(4..<5, limit) != nil)
     }
 
-    @Test("what joins an open watch is accepted at the limit, alone and in a batch")
+    @Test("joining an open watch is accepted at the limit, alone and in a batch")
     func joins() async throws {
         let limit = limit(5, CountedBook(store))
         #expect(try await enqueue(0..<5, limit) == nil)
@@ -68,19 +68,19 @@ struct AccountLimitsTests {
         #expect(try await enqueue(0..<6, limit)?.asked == 1)
         _ = try await store.cancel(key(0, of: shop))
         time.advance(by: .milliseconds(1))
-        // A watch that begins anew is one more.
+        // A watch that starts again counts as one more.
         #expect(try await enqueue(0..<6, limit)?.asked == 2)
         #expect(try await enqueue(0..<5, limit) == nil)
     }
 
-    @Test("the same watch twice in a batch is one")
+    @Test("a duplicate watch in a batch counts once")
     func twice() async throws {
         let limit = limit(1, CountedBook(store))
         let new = try NewWatch(key: key(1, of: shop))
         #expect(try await limit.refusal(of: [new, new]) == nil)
     }
 
-    @Test("of two who count at once one takes the last place, and a later count knows better")
+    @Test("of two concurrent counts one takes the last slot, and a later count is accepted")
     func atOnce() {
         var counts = OpenWatchCounts()
         func settle(counted: Duration, at now: Duration) -> Bool {
@@ -93,7 +93,7 @@ struct AccountLimitsTests {
         #expect(settle(counted: .milliseconds(4), at: .milliseconds(5)))
     }
 
-    @Test("another limit holds from the next request on")
+    @Test("a changed limit applies from the next request")
     func changed() async throws {
         let most = Mutex(1)
         let limit = limit(CountedBook(store)) { most.withLock { $0 } }
@@ -134,7 +134,7 @@ struct AccountLimitsTests {
         try numbers.map { try NewWatch(key: key($0, of: shop)) }
     }
 
-    /// Enqueues what is not refused.
+    /// Enqueues the watches, or returns the refusal.
     private func enqueue(
         _ numbers: Range<Int>,
         _ limit: OpenWatchLimit
@@ -146,9 +146,9 @@ struct AccountLimitsTests {
     }
 }
 
-/// A stopwatch that a test moves.
+/// A stopwatch that the test advances.
 ///
-/// A class, because test and limit share it.
+/// It is a class because the test and the limit share it.
 private final class Stopwatch: Sendable {
     private let passed = Mutex(Duration.zero)
 
@@ -159,9 +159,9 @@ private final class Stopwatch: Sendable {
     }
 }
 
-/// A book that remembers how often it was asked what an account has.
+/// An account book that counts queries for open watches.
 ///
-/// A class, because test and limit share it.
+/// It is a class because the test and the limit share it.
 private final class CountedBook: AccountBook {
     private let store: MemoryStore
     private let count = Mutex(0)

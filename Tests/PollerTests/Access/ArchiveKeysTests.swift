@@ -10,7 +10,7 @@ struct ArchiveKeysTests {
         ArchiveKeys(master: try master.map { try MasterKeys($0) } ?? .none, root: root ?? self.root)
     }
 
-    @Test("a digest verifies the bytes that were signed, and no others")
+    @Test("a digest verifies only the bytes that were signed")
     func own() throws {
         let keys = try keys()
         let digest = keys.digest(of: said)
@@ -21,7 +21,7 @@ struct ArchiveKeysTests {
         #expect(keys.check(nil, of: said) == .missing)
     }
 
-    @Test("a digest that is cut, extended or of another form verifies nothing")
+    @Test("a truncated, extended or malformed digest does not verify")
     func malformed() throws {
         let keys = try keys()
         let digest = keys.digest(of: said)
@@ -36,7 +36,7 @@ struct ArchiveKeysTests {
         }
     }
 
-    @Test("a line of another cluster is told apart from a changed one by the id of its key")
+    @Test("the key ID distinguishes a line of another cluster from a changed line")
     func otherCluster() throws {
         let other = try keys(root: Array(32..<64))
         let digest = other.digest(of: said)
@@ -47,7 +47,7 @@ struct ArchiveKeysTests {
         #expect(digest.contains(id) && id.count == 8)
     }
 
-    @Test("the first master key signs, each of them verifies, whatever store there is")
+    @Test("the first master key signs, and every master key verifies, with any store")
     func masterKeys() throws {
         let (old, new) = (MasterKeysTests.one, MasterKeysTests.two)
         let digest = try keys(old).digest(of: said)
@@ -60,7 +60,7 @@ struct ArchiveKeysTests {
         }
     }
 
-    @Test("an archive from before there was a master key is known as long as its store")
+    @Test("an archive from before the first master key verifies with the root of its store")
     func beforeMasterKey() throws {
         let digest = try keys().digest(of: said)
         #expect(try keys(MasterKeysTests.one).check(digest, of: said) == .own)
@@ -73,7 +73,7 @@ struct ArchiveKeysTests {
         }
     }
 
-    @Test("the digest of a text never changes, so that archives verify")
+    @Test("the digest of a text never changes, so old archives verify")
     func golden() throws {
         let keys = try keys(MasterKeysTests.one)
         #expect(keys.digest(of: said) == "a1.sQtVg8-W.Md4me8d2AWjIGCZpn5ARn4Pu1cx2jwDTY-nqdJ24pCM")

@@ -3,22 +3,22 @@ import Testing
 
 @testable import Poller
 
-@Suite("What keys are called in the audit trail")
+@Suite("Key names in the audit trail")
 struct KeyNameTests {
     @Test(
-        "the system's own names are nobody else's",
+        "names reserved for the system are rejected",
         arguments: ["pollerd", "Configuration", "open", "another  key", "anonymous", "stranger"]
     )
     func reserved(name: String) {
         #expect(throws: InvalidInput.self) { try AuditActor.checkName(name) }
     }
 
-    @Test("any other name is taken, and none")
+    @Test("any other name is accepted, as is no name")
     func others() throws {
         for name in ["deploy", "pollerd-2", nil] { try AuditActor.checkName(name) }
     }
 
-    @Test("a key that is bound to accounts is called by its name and id, others by their name")
+    @Test("a key restricted to accounts is shown with its name and ID, other keys with their name")
     func qualified() throws {
         let acme = AccountSet.some([AccountID(unchecked: "acme")])
         for (name, accounts, wanted) in [
@@ -35,7 +35,7 @@ struct KeyNameTests {
         }
     }
 
-    @Test("who is bound to accounts writes into streams of these alone")
+    @Test("a caller restricted to accounts may only write to streams of these accounts")
     func streams() throws {
         let acme = AccountID(unchecked: "acme")
         let bound = Caller(name: "k", scopes: [], accounts: .some([acme]))
@@ -54,7 +54,7 @@ struct KeyNameTests {
         }
     }
 
-    @Test("of a webhook the trail has the host, and digits that tell one path from another")
+    @Test("the audit trail has a webhook's host and a hash of its path, but not the path")
     func shortened() throws {
         let url = try NotifyURL("https://hooks.example/T00/SECRETPATH?token=1")
         #expect(url.shortened.hasPrefix("https://hooks.example/… (sha256 "))

@@ -10,7 +10,7 @@ struct MasterKeysTests {
 
     private let place = SealedPlace(.endpointSecret, "ep_1", of: .main)
 
-    @Test("what is sealed opens in its place alone, and says nothing of itself")
+    @Test("a sealed value opens only in its place and does not contain the secret")
     func places() throws {
         let keys = try MasterKeys(Self.one)
         let sealed = keys.seal("whsec_canary", at: place)
@@ -33,7 +33,7 @@ struct MasterKeysTests {
         #expect(throws: SealError.self) { try keys.open("s1:", at: place) }
     }
 
-    @Test("the first key seals, each opens, and who lacks one is told which")
+    @Test("the first key seals, every key opens, and a missing key is named in the error")
     func several() throws {
         let old = try MasterKeys(Self.one)
         let both = try MasterKeys("\(Self.two),\n\(Self.one)")
@@ -50,7 +50,7 @@ struct MasterKeysTests {
         }
     }
 
-    @Test("what was stored in the clear is read, also where it looks as if it were sealed")
+    @Test("values stored unencrypted are read, even if they look sealed")
     func clear() throws {
         let keys = try MasterKeys(Self.one)
         #expect(try keys.open("whsec_1", at: place) == "whsec_1" && !keys.isCurrent("whsec_1"))
@@ -63,10 +63,10 @@ struct MasterKeysTests {
         #expect(MasterKeys.none.seal("plain", at: place) == "plain")
     }
 
-    @Test("a learned secret stays as small as an item in Redis may have values")
+    @Test("a sealed secret has at most 64 bytes, the limit for compact hashes in Redis")
     func bytes() throws {
         let keys = try MasterKeys(Self.one)
-        // The longest of Stripe's: that of a SetupIntent, with its letter.
+        // The longest secret of Stripe: that of a SetupIntent, with its letter.
         let packed = Array(String(repeating: "x", count: 32).utf8)
         let sealed = keys.seal(bytes: packed, at: place)
         #expect(sealed.count == 64 && sealed.first == 1)
@@ -78,7 +78,7 @@ struct MasterKeysTests {
     }
 
     @Test(
-        "a key that is none is refused without being told",
+        "an invalid key is rejected, and the error does not contain it",
         arguments: [
             "", " , ", "canary", String(one.dropLast()), one + "0", one + ",canary",
             one + "," + one,
@@ -91,7 +91,7 @@ struct MasterKeysTests {
         #expect(error.map { "\($0)".contains("openssl rand -hex 32") } == true)
     }
 
-    @Test("hex and base64 are the same key, and a key is never printed")
+    @Test("hex and base64 spellings give the same key, and a description never contains the key")
     func spellings() throws {
         let base64 = "ABEiM0RVZneImaq7zN3u/wEjRWeJq83v/ty6mHZUMhA="
         let keys = try MasterKeys(Self.one)

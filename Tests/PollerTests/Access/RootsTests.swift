@@ -9,7 +9,7 @@ struct RootsTests {
     private let former = [UInt8](repeating: 1, count: 32)
     private let newest = [UInt8](repeating: 2, count: 32)
 
-    @Test("a new root is known before it makes anything, and the former counts for its span")
+    @Test("a new root is accepted before it is used, and the former root is accepted for its span")
     func rotation() {
         let roots = Roots(newest, since: start, instead: former)
         let hour = Duration.seconds(3600)
@@ -24,7 +24,7 @@ struct RootsTests {
         #expect(Roots(former).accepted(at: start, for: hour) == [former])
     }
 
-    @Test("what is made from a root opens with the other for a while, and not for ever")
+    @Test("a key from a replaced root is accepted for its span only")
     func keys() {
         let time = VirtualTime()
         let ring = RootRing(Roots(former)) { time.now }

@@ -7,10 +7,10 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// What a process did reaches the store once, whatever the store does.
+/// Each activity is stored once, even if the store fails at first.
 @Suite("Activity reporter")
 struct ActivityReporterTests {
-    /// A store that refuses at first.
+    /// A store that rejects the first `refusals` reports.
     private final class Recorder: ActivityStore {
         let reports = Mutex<[Activity]>([])
         private let refusals: Mutex<Int>
@@ -37,7 +37,7 @@ struct ActivityReporterTests {
         return activity
     }
 
-    @Test("each report tells what was done since the last one that was taken")
+    @Test("a report contains the activity since the last accepted report")
     func deltas() async {
         let store = Recorder(refusals: 1)
         let total = Mutex(polls(10))
@@ -51,7 +51,7 @@ struct ActivityReporterTests {
         told = await reporter.report(since: told)
         #expect(store.reports.withLock { $0 }.isEmpty)
         total.withLock { $0 = polls(14) }
-        // Refused, and told with the next.
+        // This report is rejected, and its activity is in the next one.
         told = await reporter.report(since: told)
         total.withLock { $0 = polls(15) }
         told = await reporter.report(since: told)
@@ -59,7 +59,7 @@ struct ActivityReporterTests {
         #expect(store.reports.withLock { $0 } == [polls(5)])
     }
 
-    @Test("what was done before the end is told at the end")
+    @Test("shutdown reports the remaining activity")
     func end() async throws {
         let store = Recorder(refusals: 0)
         let total = Mutex(polls(0))
@@ -71,7 +71,7 @@ struct ActivityReporterTests {
         )
         let group = ServiceGroup(services: [reporter], logger: Logger(label: "test"))
         async let running: Void = group.run()
-        // Whenever it has begun to wait: what it sees first is what it starts from.
+        // The reporter starts from its first reading of the total, at an unknown time.
         while store.reports.withLock({ $0 }).isEmpty {
             total.withLock { $0 = $0 + polls(1) }
             try await Task.sleep(for: .milliseconds(20))

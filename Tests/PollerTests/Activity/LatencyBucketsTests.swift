@@ -1,17 +1,17 @@
 import Poller
 import Testing
 
-/// Percentiles out of buckets, which is all that several processes can add.
+/// Percentiles from buckets, which can be added across processes.
 @Suite("Latency buckets")
 struct LatencyBucketsTests {
-    /// Counts of spans, as processes make them.
+    /// Counts latencies per bucket, as each process does.
     private func counts(_ seconds: [Double]) -> [Int] {
         seconds.reduce(into: Array(repeating: 0, count: LatencyBuckets.count)) {
             $0[LatencyBuckets.index(ofSeconds: $1)] += 1
         }
     }
 
-    @Test("a quantile is within the bucket that the true one is in")
+    @Test("an estimated quantile is in the same bucket as the exact one")
     func quantiles() throws {
         let spans = (1...1000).map { Double($0) / 1000 }
         for share in [0.01, 0.5, 0.9, 0.99, 1] {
@@ -22,11 +22,11 @@ struct LatencyBucketsTests {
                     == LatencyBuckets.index(ofSeconds: truth)
             )
         }
-        // Spread evenly within the bucket of 0.25 to 0.5 s, the median is exact.
+        // The values are evenly spread within the bucket of 0.25 to 0.5 s, so the median is exact.
         #expect(LatencyBuckets.quantile(0.5, of: counts(spans)) == 500)
     }
 
-    @Test("nothing has no quantile, and what is beyond the last bound is told as that")
+    @Test("an empty sample has no quantile, and values above the last bound report that bound")
     func edges() {
         #expect(LatencyBuckets.quantile(0.5, of: counts([])) == nil)
         #expect(LatencyBuckets.quantile(0.5, of: counts([0])) == 1)

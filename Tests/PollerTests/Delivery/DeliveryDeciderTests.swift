@@ -31,14 +31,14 @@ struct DeliveryDeciderTests {
         )
     }
 
-    @Test("what is accepted moves the cursor and says that the endpoint is well")
+    @Test("an accepted event advances the cursor and marks the endpoint as healthy")
     func delivered() {
         let done = decide(DeliveryState(cursor: 3, failures: 2, attempts: 7), .delivered)
         #expect(done.state == DeliveryState(cursor: 4, attempts: 8, told: event.id.digest))
         #expect(done.verdict == .rest && done.signal == .fine && done.fate == .delivered)
     }
 
-    @Test("what fails on one delivery counts for its whole endpoint")
+    @Test("a failed delivery counts against its endpoint")
     func failing() {
         let done = decide(DeliveryState(cursor: 3), .failed("500"))
         #expect(done.signal == .erring && done.fate == .failed)
@@ -48,7 +48,7 @@ struct DeliveryDeciderTests {
     }
 
     @Test(
-        "regression 13: Retry-After holds the whole endpoint, up to an hour",
+        "regression 13: Retry-After pauses the endpoint, for up to an hour",
         arguments: [
             (Duration.seconds(300), LaneSignal.hold(.seconds(300))), (.zero, .erring),
             (.seconds(999_999), .hold(.seconds(3600))),
@@ -59,17 +59,17 @@ struct DeliveryDeciderTests {
         #expect(done.signal == signal)
     }
 
-    @Test("a probe of an open circuit that fails uses nothing of the schedule")
+    @Test("a failed probe of an open circuit uses no step of the schedule")
     func probe() {
         let before = DeliveryState(cursor: 3, failures: 1, attempts: 5)
         let done = decide(before, .failed("500"), trouble: probed)
         #expect(done.state.failures == 1 && done.fate == .failed)
         #expect(done.signal == .erring)
-        // Behind the others, so that one bad event is not the only probe.
+        // The delivery goes behind the others, so one bad event is not the only probe.
         #expect((done.wait ?? .zero) >= .seconds(8))
     }
 
-    @Test("a probe that fails after the schedule's whole span is the last")
+    @Test("a probe that fails after the whole span of the schedule is the last attempt")
     func lastProbe() {
         let before = DeliveryState(cursor: 3, failures: 1, failedSince: VirtualTime.start)
         let late = VirtualTime.start + schedule.span
@@ -78,7 +78,7 @@ struct DeliveryDeciderTests {
         #expect(decide(before, .failed("500"), trouble: probed, at: early).fate == .failed)
     }
 
-    @Test("an event that outlived its schedule behind an open circuit is given up unsent")
+    @Test("an event that outlives its schedule behind an open circuit is dead-lettered unsent")
     func outlived() {
         let decider = DeliveryDecider(schedule: schedule)
         func outlived(_ trouble: LaneTrouble?, at now: Timestamp) -> DeliveryDecision? {
@@ -87,7 +87,7 @@ struct DeliveryDeciderTests {
         let late = event.polledAt + schedule.span + .milliseconds(1)
         let done = outlived(probed, at: late)
         #expect(done?.fate == .givenUp && done?.state.dead == [4])
-        // It says nothing about the endpoint, so the next one may probe at once.
+        // This result is no evidence about the endpoint, so the next delivery may probe at once.
         #expect(done?.signal == .hold(.zero))
         #expect(outlived(probed, at: event.polledAt + schedule.span) == nil)
         #expect(outlived(LaneTrouble(failures: 9, since: VirtualTime.start), at: late) == nil)
@@ -96,7 +96,7 @@ struct DeliveryDeciderTests {
         #expect(outlived(recent, at: late) == nil, "the endpoint was well until a minute ago")
     }
 
-    @Test("what is given up is remembered, and the delivery set aside when nothing is left")
+    @Test("a dead letter is remembered, and a delivery with nothing else pending is set aside")
     func givesUp() {
         let before = DeliveryState(cursor: 3, failures: 2, attempts: 2, dead: [1])
         let done = decide(before, .failed("500"))
@@ -106,21 +106,21 @@ struct DeliveryDeciderTests {
         #expect(decide(before, .failed("500"), more: true).verdict == .next(after: .zero))
     }
 
-    @Test("410 keeps the whole endpoint still")
+    @Test("410 pauses the endpoint")
     func gone() {
         let done = decide(DeliveryState(), .rejected("410", .gone))
         #expect(done.signal == .refused(.seconds(3600)))
         #expect(done.fate == .rejected && done.state.dead == [4])
     }
 
-    @Test("what is ours or about one message says nothing about the endpoint")
+    @Test("local errors and refusals of one message are not evidence about the endpoint")
     func silent() {
         #expect(decide(DeliveryState(), .failed("no secret", .local)).signal == .hold(.zero))
         #expect(decide(DeliveryState(), .failed("?", .poison)).signal == .hold(.zero))
         #expect(decide(DeliveryState(), .rejected("550", .refused)).signal == .fine)
     }
 
-    @Test("a dead letter that is sent again leaves the cursor where it is")
+    @Test("retrying a dead letter does not move the cursor")
     func again() {
         var state = DeliveryState(cursor: 7, dead: [2, 4])
         state.revive()
@@ -140,7 +140,7 @@ struct DeliveryDeciderTests {
         #expect(failed.verdict == .setAside)
     }
 
-    @Test("the fallback is told once, when the span has passed")
+    @Test("the fallback is notified once, after the configured span")
     func escalates() {
         let early = decide(DeliveryState(), .failed("500"), notifyBy: .seconds(65))
         #expect(!early.escalates && early.wait == .seconds(5))
@@ -154,14 +154,14 @@ struct DeliveryDeciderTests {
         #expect(!decide(DeliveryState(), .delivered, notifyBy: .zero).escalates)
     }
 
-    @Test("no more than twenty dead letters are remembered, the newest")
+    @Test("the newest twenty dead letters are remembered")
     func bounded() {
         var state = DeliveryState()
         for seq in 1...30 { state.giveUp(seq) }
         #expect(state.dead == Array(11...30) && state.cursor == 30)
     }
 
-    @Test("going back tells everything after a seq anew")
+    @Test("a rewind makes every event after a seq pending again")
     func rewinds() {
         var state = DeliveryState(
             cursor: 9,

@@ -3,9 +3,9 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-/// What came back from an archive.
+/// Payments that were restored from an archive.
 extension DeliveryHandlerTests {
-    @Test("of a payment that came back from an archive what it told before is not told again")
+    @Test("events delivered before a payment was archived are not sent again after a restore")
     func restored() async throws {
         let archive = DeliveryHandlerTests()
         try await archive.record(["pending", "chargeable"])

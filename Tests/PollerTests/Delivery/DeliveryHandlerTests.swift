@@ -25,7 +25,7 @@ struct DeliveryHandlerTests {
         }
     }
 
-    /// What a delivery remembers of an event that was told.
+    /// Returns the digest that a delivery stores of its last delivered event.
     func digest(_ seq: Int) async throws -> String? {
         try await store.events(of: key, after: seq - 1, limit: 1).first?.id.digest
     }
@@ -73,7 +73,7 @@ struct DeliveryHandlerTests {
         )
     }
 
-    @Test("of letters that could not be sent only the newest is, but each that was not tried")
+    @Test("a superseding channel sends only the newest failed event, but every untried event")
     func superseded() async throws {
         try await record(["a", "b", "c"])
         let mail = RecordingChannel(isSuperseding: true)
@@ -88,7 +88,7 @@ struct DeliveryHandlerTests {
         #expect(hook.attempts.map(\.event.seq) == [1])
     }
 
-    @Test("tells the one event after the cursor and moves the cursor behind it")
+    @Test("the handler delivers the event after the cursor and advances the cursor")
     func next() async throws {
         try await record(["a", "b", "c"])
         let channel = RecordingChannel()
@@ -104,7 +104,7 @@ struct DeliveryHandlerTests {
         #expect(last.verdict == .rest)
     }
 
-    @Test("with nothing to tell it rests")
+    @Test("a delivery without pending events rests")
     func nothing() async throws {
         try await record(["a"])
         let channel = RecordingChannel()
@@ -114,7 +114,7 @@ struct DeliveryHandlerTests {
         #expect(channel.attempts.isEmpty)
     }
 
-    @Test("an extra attempt that fails uses nothing of the schedule")
+    @Test("a failed extra attempt uses no step of the schedule")
     func extraAttempt() async throws {
         try await record(["a"])
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(10)]))
@@ -122,7 +122,7 @@ struct DeliveryHandlerTests {
         let retryAt = VirtualTime.start + .seconds(3600)
         let waiting = DeliveryState(failures: 1, attempts: 1, retryAt: retryAt)
         let done = try #require(try await handle(channel, waiting))
-        // A regular second failure would have used up the schedule's only wait.
+        // A regular second failure would have used the schedule's only wait.
         #expect(done.change.state.failures == 1 && done.change.state.retryAt == retryAt)
         guard case .next(let wait) = done.verdict else {
             Issue.record("\(done.verdict)")
@@ -150,7 +150,7 @@ struct DeliveryHandlerTests {
     }
 
     @Test(
-        "the receiver may ask for a longer wait, up to an hour",
+        "the receiver may request a longer wait, up to an hour",
         arguments: [
             (Duration.seconds(300), Duration.seconds(300)), (.seconds(9999), .seconds(3600)),
         ]
@@ -162,7 +162,7 @@ struct DeliveryHandlerTests {
         #expect(try await handle(channel)?.verdict == .next(after: wanted))
     }
 
-    @Test("when no attempt is left the event is given up and the next one is told")
+    @Test("after the last attempt the event is dead-lettered and the next one is delivered")
     func givesUp() async throws {
         try await record(["a", "b"])
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(1)]))
@@ -175,7 +175,7 @@ struct DeliveryHandlerTests {
         #expect(done.change.lastError == "500")
     }
 
-    @Test("a dead letter that is asked for comes first, under its own id, and then the next event")
+    @Test("a retried dead letter is sent first with its original ID, and then the next event")
     func again() async throws {
         try await record(["a", "b", "c"])
         let channel = RecordingChannel()
@@ -190,7 +190,7 @@ struct DeliveryHandlerTests {
         #expect(channel.attempts.map(\.event.seq) == [1, 3])
     }
 
-    @Test("a dead letter that its log has let go of is forgotten")
+    @Test("a dead letter that is no longer in the log is forgotten")
     func againGone() async throws {
         try await record(["a"])
         let channel = RecordingChannel()
@@ -201,7 +201,7 @@ struct DeliveryHandlerTests {
         #expect(channel.attempts.isEmpty && done.verdict == .next(after: .zero))
     }
 
-    @Test("every attempt is recorded with what is known of it")
+    @Test("every attempt is recorded with its details")
     func recorded() async throws {
         try await record(["a"])
         let channel = RecordingChannel()
@@ -218,7 +218,7 @@ struct DeliveryHandlerTests {
         #expect(done.signal == .erring)
     }
 
-    @Test("events the channel does not want are passed over in one turn")
+    @Test("events that the channel does not want are skipped in one run of the handler")
     func unwanted() async throws {
         try await record((1...40).map { $0 == 40 ? "chargeable" : "s\($0)" })
         let channel = RecordingChannel { $0.status?.description == "chargeable" }
@@ -231,7 +231,7 @@ struct DeliveryHandlerTests {
         #expect(second.verdict == .rest)
     }
 
-    @Test("without a channel for the scheme others go first, and it waits ever longer")
+    @Test("a delivery without a channel for its scheme waits longer each time, for other notifiers")
     func noChannel() async throws {
         try await record(["a", "b"])
         var state = DeliveryState()
@@ -241,12 +241,12 @@ struct DeliveryHandlerTests {
                 try await handle(RecordingChannel(), state, url: "mailto:a@b.example")
             )
             #expect(done.isForOthers)
-            // It says nothing about the recipient's relay.
+            // This result is no evidence about the recipient's relay.
             #expect(done.signal == .hold(.zero))
             #expect(done.change.attempt?.kind == .local)
             #expect(done.change.lastError?.contains("mailto") == true)
             state = done.change.state
-            // Each turn as if its wait had passed.
+            // Each run starts as if the wait had passed.
             if case .next(let wait) = done.verdict, state.dead.isEmpty { waits.append(wait) }
             state = DeliveryState(
                 cursor: state.cursor,
@@ -257,7 +257,7 @@ struct DeliveryHandlerTests {
             )
         }
         #expect(waits.count == 12 && waits.last ?? .zero > .seconds(60_000), "\(waits)")
-        // The newest stood for both; it can be sent again once there is a channel.
+        // The newest event replaced the older one. It can be retried once there is a channel.
         #expect(state == DeliveryState(cursor: 2, attempts: 13, dead: [2]))
         let mail = RecordingChannel(schemes: ["mailto"])
         state.revive()
@@ -265,7 +265,7 @@ struct DeliveryHandlerTests {
         #expect(mail.attempts.map(\.event.seq) == [2])
     }
 
-    @Test("another event under the number that was told last is told, and what follows it")
+    @Test("if another event has the last delivered seq, it and all later events are delivered")
     func equalSeq() async throws {
         try await record(["a", "b"])
         let channel = RecordingChannel()
@@ -274,7 +274,7 @@ struct DeliveryHandlerTests {
             try await handle(channel, DeliveryState(cursor: 2, told: told))
         )
         #expect(same.verdict == .rest && channel.attempts.isEmpty)
-        // A failover lost the second event; what was recorded then has its number.
+        // A failover lost the second event, and the next recorded event got its seq.
         let lost = DeliveryState(cursor: 2, attempts: 2, escalated: 2, dead: [2], told: "AAAAAA")
         let back = try #require(try await handle(channel, lost))
         #expect(back.change.state == DeliveryState(cursor: 1, attempts: 2, escalated: 1))
@@ -290,12 +290,12 @@ struct DeliveryHandlerTests {
                     told: told
                 )
         )
-        // After a rewind nothing is known of the last event.
+        // After a rewind the last delivered event is unknown.
         let rewound = try #require(try await handle(channel, DeliveryState(cursor: 2)))
         #expect(rewound.verdict == .rest && channel.attempts.count == 1)
     }
 
-    @Test("a log that cannot be read is tried again in a second")
+    @Test("reading an unavailable log is retried after a second")
     func unreadable() async throws {
         let plan = FaultPlan()
         plan.setDown(true)
@@ -309,7 +309,7 @@ struct DeliveryHandlerTests {
         #expect(done?.change.state == DeliveryState(cursor: 3))
     }
 
-    @Test("an attempt that was cut off counts only if it was accepted")
+    @Test("a cancelled attempt counts only if it was accepted")
     func cutOff() async throws {
         try await record(["a"])
         for (answer, isKept) in [

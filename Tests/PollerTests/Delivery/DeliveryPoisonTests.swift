@@ -5,7 +5,7 @@ import PollerTesting
 import Testing
 
 extension DeliveryHandlerTests {
-    @Test("what has ended its notifiers is put off like a failed attempt, and told later")
+    @Test("an event that ended its notifiers is postponed like a failure and delivered later")
     func poisoned() async throws {
         try await record(["a", "b"])
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(60)]))
@@ -20,7 +20,7 @@ extension DeliveryHandlerTests {
         #expect((48...72).contains(wait))
         let told = try #require(try await handle(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [1, 1] && told.change.state.cursor == 1)
-        // Its schedule has an end, as for any other failure.
+        // The schedule of such an event ends, as after any other failure.
         let last = try #require(try await handle(channel, DeliveryState(failures: 1), crashes: 5))
         #expect(last.change.state.dead == [1])
     }

@@ -19,7 +19,7 @@ struct EndpointDeliveryTests {
         directory = EndpointDirectory(store: registry, logger: Sample.quiet)
     }
 
-    /// Runs reader, sync and notifier beside a worker while a test looks at what is told.
+    /// Runs reader, sync, notifier and a worker while the test checks the deliveries.
     func notifying(isKeeping: Bool = true, _ body: () async throws -> Void) async throws {
         let clock = rig.clock
         let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: clock)
@@ -72,7 +72,7 @@ struct EndpointDeliveryTests {
             .map { "\($0.event.key.source) \($0.event.status?.description ?? "")" }
     }
 
-    @Test("each endpoint is told in order what it asked for, with its own choices")
+    @Test("each endpoint receives the events in its scope in order, with its own settings")
     func wants() async throws {
         _ = try await register("all")
         _ = try await register("ends") { $0.scope = try EndpointScope(finalOnly: true) }
@@ -99,7 +99,7 @@ struct EndpointDeliveryTests {
         #expect(deliveries.violations() == [])
     }
 
-    @Test("the reader of the outbox knows an endpoint that was created before the event was")
+    @Test("the outbox reader finds an endpoint that was created before the event")
     func exact() async throws {
         let reader = OutboxReader(rig.store, deliveries, directory: directory, clock: rig.clock)
         try await running(reader.run) {
@@ -109,7 +109,7 @@ struct EndpointDeliveryTests {
                 let key = Sample.key("src_\(number)")
                 _ = try await rig.store.enqueue([try NewWatch(key: key)])
                 _ = try await rig.store.cancel(key)
-                // One more endpoint is told of each: 1 + 2 + 3 + …
+                // One more endpoint receives each event: 1 + 2 + 3 + …
                 let marked = number * (number + 1) / 2
                 try await eventually("all endpoints are marked") {
                     try await deliveries.stats().pending == marked
@@ -119,7 +119,7 @@ struct EndpointDeliveryTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("regression 12: the same source under two accounts is told to each account's own")
+    @Test("regression 12: two accounts with the same source receive only their own events")
     func accounts() async throws {
         for account in ["acct_a", "acct_b"] {
             let endpoint = try EndpointTests.endpoint(account, account: account)
@@ -144,7 +144,7 @@ struct EndpointDeliveryTests {
         #expect(Set(inline.map { $0.target.id(account: $0.event.key.account) }).count == 2)
     }
 
-    @Test("a disabled endpoint is told nothing, and what waited once it is enabled")
+    @Test("a disabled endpoint receives nothing, and its pending events after it is enabled")
     func disabled() async throws {
         let id = try await register("a")
         _ = try await register("b")
@@ -166,7 +166,7 @@ struct EndpointDeliveryTests {
         }
     }
 
-    @Test("what is claimed of a disabled endpoint before its lane is paused is not sent")
+    @Test("a delivery claimed before the lane of its disabled endpoint is paused is not sent")
     func claimedAnyway() async throws {
         let id = try await register("a")
         _ = try await register("b")
@@ -182,7 +182,7 @@ struct EndpointDeliveryTests {
         #expect(told("a") == [])
     }
 
-    @Test("what waits for a removed endpoint is dropped")
+    @Test("pending events of a removed endpoint are dropped")
     func removed() async throws {
         let id = try await register("a")
         try await registry.disable(id, reason: "x")
@@ -199,7 +199,7 @@ struct EndpointDeliveryTests {
         #expect(channel.attempts.isEmpty)
     }
 
-    @Test("an endpoint's own schedule decides how often it is tried")
+    @Test("an endpoint's own schedule determines its number of attempts")
     func schedule() async throws {
         _ = try await register("a") { $0.retry = .none }
         channel.script([.failed("answered 500"), .failed("answered 500")])
@@ -213,7 +213,7 @@ struct EndpointDeliveryTests {
         #expect(channel.attempts.map(\.number) == [1, 1])
     }
 
-    @Test("an endpoint without retries is tried once with each event, its circuit open or not")
+    @Test("an endpoint without retries gets one attempt per event, with any state of its circuit")
     func noRetries() async throws {
         let id = try await register("a") { $0.retry = .none }
         channel.script(Array(repeating: .failed("answered 500"), count: 10))

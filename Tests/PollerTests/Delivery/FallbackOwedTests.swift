@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("a fallback that somebody holds", .timeLimit(.minutes(1)))
+@Suite("a fallback in use by another notifier", .timeLimit(.minutes(1)))
 struct FallbackOwedTests {
     private let time = VirtualTime()
     private let store: MemoryStore
@@ -23,7 +23,7 @@ struct FallbackOwedTests {
         directory = EndpointDirectory(store: registry, logger: Sample.quiet)
     }
 
-    /// An event, an endpoint that is late with it, and its fallback, which is told something.
+    /// Creates an event, an endpoint that is late with it, and a leased delivery to its fallback.
     private func late() async throws -> (endpoint: Endpoint, telling: Lease<Delivery>) {
         _ = try await store.enqueue([try NewWatch(key: key)])
         _ = try await store.cancel(key)
@@ -43,13 +43,13 @@ struct FallbackOwedTests {
         return (endpoint, telling)
     }
 
-    /// The notifier is done with the fallback.
+    /// Ends the delivery to the fallback.
     private func end(_ lease: Lease<Delivery>) async throws {
         let change = DeliveryChange(state: lease.item.state)
         _ = try await deliveries.commit([Commit(ref: lease.ref, verdict: .rest, change: change)])
     }
 
-    /// Takes the fallback's delivery, as a notifier that tells it something.
+    /// Claims the fallback's delivery, as a notifier with a pending event does.
     private func claim() async throws -> Lease<Delivery>? {
         try await deliveries.claim(
             ClaimRequest(
@@ -90,7 +90,7 @@ struct FallbackOwedTests {
         return try #require(await handler.handle(leased))
     }
 
-    @Test("regression 16: each attempt beside it is recorded, and the call made when it is free")
+    @Test("regression 16: a fallback in use is notified later, and attempts are recorded meanwhile")
     func owed() async throws {
         let (endpoint, telling) = try await late()
         hook.script([.failed("answered 500")])
@@ -99,7 +99,7 @@ struct FallbackOwedTests {
         #expect(failed.change.attempt?.kind == .serverError)
         #expect(failed.change.state.owed == [1] && failed.change.state.failures == 1)
         #expect(failed.verdict == .next(after: .seconds(1)) && failed.signal == .erring)
-        // It is still held: nothing is sent to the endpoint for that.
+        // The fallback is still leased, which causes no attempt to the endpoint.
         let busy = try await handle(endpoint, failed.change.state)
         #expect(hook.attempts.count == 1 && busy.verdict == .next(after: .seconds(1)))
         #expect(busy.change.state == failed.change.state && busy.change.attempt == nil)
@@ -114,7 +114,7 @@ struct FallbackOwedTests {
         #expect(try await claim()?.item.state.again == [1])
     }
 
-    @Test("while the endpoint's circuit is open what is owed is told in passing")
+    @Test("the sweep notifies the fallback while the endpoint's circuit is open")
     func held() async throws {
         let (endpoint, telling) = try await late()
         try await end(telling)
@@ -153,7 +153,7 @@ struct FallbackOwedTests {
         #expect(try await claim()?.item.state.again == [1])
     }
 
-    @Test("an event that is given up meanwhile is owed as well")
+    @Test("a dead-lettered event is owed to the fallback as well")
     func givenUp() async throws {
         let (endpoint, telling) = try await late()
         hook.script([.rejected("not ours", .blocked)])

@@ -21,7 +21,7 @@ struct FallbackSweepTests {
         directory = EndpointDirectory(store: registry, logger: Sample.quiet)
     }
 
-    @Test("while a circuit is open the fallback is told of each event in its time, and once")
+    @Test("while a circuit is open the fallback is notified of each event in time, and once")
     func open() async throws {
         let endpoint = try await endpointThatIsDown()
         let sources = (1...20).map { "src_\($0)" }
@@ -38,7 +38,7 @@ struct FallbackSweepTests {
             try await rig.timePasses(by: .seconds(1), until: "the fallback is told of all") {
                 mail.attempts.count >= sources.count
             }
-            // A busy machine lets virtual time run ahead of the tasks that live in it.
+            // On a busy machine virtual time may run ahead of the tasks.
             let late = rig.clock.now.offset
             #expect(late >= .seconds(300) && late < .seconds(3600), "\(late)")
             rig.clock.advance(by: .seconds(60))
@@ -47,11 +47,11 @@ struct FallbackSweepTests {
             }
         }
         #expect(mail.attempts.map { "\($0.event.key.source)" }.sorted() == sources.sorted())
-        // Of those that were not tried, most were never: that is what the circuit is for.
+        // Most events were never tried at the endpoint, which is the purpose of the circuit.
         #expect(hook.attempts.count < 2 * sources.count)
     }
 
-    @Test("only endpoints of our own partitions are looked at, and nobody is asked for that")
+    @Test("the sweep checks only endpoints of its own partitions, without a store request")
     func owned() throws {
         let sweep = FallbackSweep(
             watches: rig.store,
@@ -70,11 +70,11 @@ struct FallbackSweepTests {
         }
     }
 
-    @Test("watches that lie where nothing answers hold up no fallback of others")
+    @Test("watches in an unavailable partition do not delay the fallbacks of others")
     func away() async throws {
         let endpoint = try await endpointThatIsDown()
         let kinds = [true, false]
-        // What was recorded first is looked at first.
+        // The sweep checks watches in the order of their events.
         let keys = kinds.flatMap { isAway in
             (1...5).map { number in
                 WatchKey(
@@ -99,7 +99,7 @@ struct FallbackSweepTests {
             try await rig.timePasses(by: .seconds(1), until: "the fallback is told of the others") {
                 Set(mail.attempts.map(\.event.key)).isSuperset(of: keys.filter { $0.lane != gone })
             }
-            // In their time, and not when the endpoint is tried itself.
+            // The fallback is notified in time, not only at the endpoint's next attempt.
             let late = rig.clock.now.offset
             #expect(late < .seconds(3600), "\(late)")
             plan.setAway { _ in false }
@@ -110,7 +110,7 @@ struct FallbackSweepTests {
         #expect(mail.attempts.count == keys.count)
     }
 
-    /// An endpoint that accepts nothing, with a mailbox for its fallback that is told nothing else.
+    /// Creates an endpoint that fails every attempt, with a mail fallback that receives nothing else.
     private func endpointThatIsDown() async throws -> Endpoint {
         var fallback = Endpoint(
             id: EndpointID(unchecked: "ep_mail"),
@@ -126,7 +126,7 @@ struct FallbackSweepTests {
         return endpoint
     }
 
-    /// Runs all of a notifier beside a worker; the sweep reads watches by a plan.
+    /// Runs a complete notifier and a worker, with a fault plan for the watches that the sweep reads.
     private func notifying(
         sweepingBy plan: FaultPlan = FaultPlan(),
         _ body: () async throws -> Void
@@ -146,7 +146,7 @@ struct FallbackSweepTests {
             settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 8,
-                // No claim lapses while its task waits for a core and virtual time goes on.
+                // No claim expires while its task waits for a core and virtual time continues.
                 lease: .seconds(7200),
                 lane: .unlimited,
                 drainTimeout: .seconds(5)

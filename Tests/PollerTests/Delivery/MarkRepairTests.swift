@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("marks that a shard has lost", .timeLimit(.minutes(1)))
+@Suite("repair of lost marks", .timeLimit(.minutes(1)))
 struct MarkRepairTests {
     private let rig = WorkerRig()
     private let deliveries: MemoryDeliveryQueue
@@ -29,7 +29,7 @@ struct MarkRepairTests {
         }
     }
 
-    /// Looks as often as marks are looked after within these spans, and does something between.
+    /// Runs the repair for both spans, with an action in between.
     private func looked(
         for span: Duration = .zero,
         then between: () async throws -> Void = {},
@@ -59,7 +59,7 @@ struct MarkRepairTests {
         }
     }
 
-    /// Ends a payment that is told to an inline URL and to a registered endpoint.
+    /// Closes a watch with an inline URL and a registered endpoint as recipients.
     private func settle(_ source: String) async throws {
         let key = Sample.key(source)
         let url = try NotifyURL("https://inline.example/")
@@ -75,7 +75,7 @@ struct MarkRepairTests {
         return standings
     }
 
-    @Test("are made again, though nobody was there when it lost them")
+    @Test("marks lost while no repair was running are created again")
     func again() async throws {
         _ = try await registry.create(try EndpointTests.endpoint("all"), request: nil)
         try await settle("src_before")
@@ -93,13 +93,13 @@ struct MarkRepairTests {
         #expect(try await deliveries.stats().pending == 4)
     }
 
-    @Test("are made again once more after a while, and then noted to be whole")
+    @Test("marks are repaired again after a while, and then the partition is recorded as complete")
     func settles() async throws {
         try await looked()
         deliveries.checkpoint()
         deliveries.rewind()
         let late = {
-            // A master that was cut off still takes a mark, so its entry is acknowledged.
+            // An isolated former master still accepts a mark, so the entry is acknowledged.
             try await settle("src_late")
             for partition in 0..<rig.store.partitions {
                 let entries = try await rig.store.unacknowledged(
@@ -119,7 +119,7 @@ struct MarkRepairTests {
         #expect(try await standings().allSatisfy { $0.noted == $0.history })
     }
 
-    /// Two watches whose outboxes are in the partitions 0 and 1.
+    /// Returns two watches with outboxes in the partitions 0 and 1.
     private func sources() throws -> [String] {
         try (0..<rig.store.partitions).map { partition in
             try #require(
@@ -130,7 +130,7 @@ struct MarkRepairTests {
         }
     }
 
-    /// Ends a payment of an account of its own.
+    /// Closes a watch of a separate account.
     private func settle(alone source: String) async throws {
         let key = Sample.key(source, account: source)
         let url = try NotifyURL("https://inline.example/")
@@ -138,7 +138,7 @@ struct MarkRepairTests {
         _ = try await rig.store.cancel(key)
     }
 
-    @Test("are made again of the outboxes that answer, and of the others when they do")
+    @Test("marks are repaired from available outboxes, and from the others once they are available")
     func outboxAway() async throws {
         try await looked()
         deliveries.checkpoint()
@@ -159,7 +159,7 @@ struct MarkRepairTests {
         #expect(try await standings().allSatisfy { $0.noted == $0.history })
     }
 
-    @Test("one partition that does not answer keeps no other from being whole")
+    @Test("an unavailable partition does not keep others from being recorded as complete")
     func ledgerAway() async throws {
         plan.setAway(outboxes: [], ledgers: [2])
         try await looked()
@@ -167,12 +167,12 @@ struct MarkRepairTests {
         #expect(noted == [true, true, false, true])
     }
 
-    @Test("an entry that was old when it was marked is marked again too")
+    @Test("an outbox entry that was old when it was marked is repaired as well")
     func backlog() async throws {
         try await settle("src_old")
         try await looked(for: .seconds(600))
         deliveries.checkpoint()
-        // Only now a notifier comes round to it.
+        // A notifier reads the entry only now.
         try await mark()
         deliveries.rewind()
         #expect(try await deliveries.stats().pending == 0)
@@ -180,7 +180,7 @@ struct MarkRepairTests {
         #expect(try await deliveries.stats().pending == 1)
     }
 
-    @Test("what was noted long before is not read again")
+    @Test("entries before the recorded watermark are not read again")
     func bounded() async throws {
         try await settle("src_old")
         try await mark()
@@ -189,7 +189,7 @@ struct MarkRepairTests {
         try await looked()
         deliveries.checkpoint()
         deliveries.rewind()
-        // Told and forgotten meanwhile; a mark would make it anew.
+        // The event was delivered and its mark removed in the meantime. Another mark would deliver it again.
         for partition in 0..<deliveries.partitions {
             let claim = try await deliveries.claim(ClaimRequest(partition: partition, limit: 10))
             for lease in claim.leases {

@@ -4,11 +4,11 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("from a recorded change to its customers", .timeLimit(.minutes(1)))
+@Suite("delivery of recorded changes", .timeLimit(.minutes(1)))
 struct NotifierTests {
     let rig = WorkerRig()
 
-    @Test("each endpoint is told every change once, in order, though attempts fail")
+    @Test("each endpoint receives every change once and in order, despite failed attempts")
     func wholePath() async throws {
         let clock = rig.clock
         let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
@@ -55,7 +55,7 @@ struct NotifierTests {
             for key in keys {
                 let told = channel.attempts.filter { $0.url == url && $0.event.key == key }
                 var seqs = told.map(\.event.seq)
-                // A repeated attempt is of the same event.
+                // A repeated attempt has the same event.
                 seqs = seqs.enumerated().filter {
                     $0.offset == 0 || seqs[$0.offset - 1] != $0.element
                 }

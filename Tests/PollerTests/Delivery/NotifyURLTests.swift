@@ -5,7 +5,7 @@ import Testing
 @Suite("NotifyURL")
 struct NotifyURLTests {
     @Test(
-        "takes plain web and mail addresses as they are",
+        "valid web and mail addresses are accepted unchanged",
         arguments: [
             ("https://a.example/hook?x=1#f", "https"), ("http://127.0.0.1:8080/", "http"),
             ("HTTPS://A.EXAMPLE", "https"), ("https://[::1]:8443/x", "https"),
@@ -19,7 +19,7 @@ struct NotifyURLTests {
     }
 
     @Test(
-        "refuses everything else",
+        "invalid addresses are rejected",
         arguments: [
             "", ":", "https", "https:", "https:/", "https://", "https:///path", "https://?q",
             "https://#f", "https://:443/", "https:a.example", "https://user@a.example/",
@@ -39,7 +39,7 @@ struct NotifyURLTests {
         #expect(throws: InvalidInput.self) { try NotifyURL(text) }
     }
 
-    @Test("a mail address is checked as it is decoded, for every byte that an address has not")
+    @Test("a mail address is validated in decoded form, for every byte")
     func decodedAddress() throws {
         let plain = Set("!#$%&'*+-/=?^_`{|}~".utf8)
         for byte in UInt8.min...UInt8.max {
@@ -63,7 +63,7 @@ struct NotifyURLTests {
     }
 
     @Test(
-        "an address that no relay takes is refused, with what to do",
+        "an address that no relay accepts is rejected with advice",
         arguments: [
             ("j%C3%BCrgen@customer.example", "xn--"), ("payer@b%c3%bccher.example", "xn--"),
             ("%22a%20b%22@customer.example", "name@host"), ("a%40b@c.example", "name@host"),
@@ -77,7 +77,7 @@ struct NotifyURLTests {
         #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
     }
 
-    @Test("may be 2,048 characters long, no more")
+    @Test("a URL has at most 2,048 characters")
     func length() throws {
         let start = "https://a.example/"
         let rest = String(repeating: "x", count: 2048 - start.count)
@@ -85,7 +85,7 @@ struct NotifyURLTests {
         #expect(throws: InvalidInput.self) { try NotifyURL(start + rest + "x") }
     }
 
-    @Test("a mail address may be 254 characters long, no more")
+    @Test("a mail address has at most 254 characters")
     func mailLength() throws {
         let name = String(repeating: "x", count: 64)
         func host(_ lengths: Int...) -> String {

@@ -18,20 +18,20 @@ struct PendingEventTests {
         }
     }
 
-    @Test("the oldest is next, and nothing gives way, while all is well")
+    @Test("without failures the oldest event is next, and none is skipped")
     func oldest() {
         let next = PendingEvent(in: log(3...6), isWhole: true, coalesces: false) { _ in true }
         #expect(next?.event.seq == 3 && next?.event.skippedSeqs == [] && next?.more == true)
     }
 
-    @Test("older ones give way to the newest after a failure, and are named")
+    @Test("after a failure the newest event replaces older ones, which are listed as skipped")
     func newest() {
         let next = PendingEvent(in: log(3...6), isWhole: true, coalesces: true) { $0.seq != 4 }
         #expect(next?.event.seq == 6 && next?.event.skippedSeqs == [3, 5])
         #expect(next?.more == false)
     }
 
-    @Test("nothing gives way to what comes after the end of a run: an end is always told")
+    @Test("the last event of a run is never skipped for later events")
     func end() {
         let next = PendingEvent(in: log(3...6, end: 5), isWhole: false, coalesces: true) { _ in
             true
@@ -39,7 +39,7 @@ struct PendingEventTests {
         #expect(next?.event.seq == 5 && next?.event.skippedSeqs == [3, 4] && next?.more == true)
     }
 
-    @Test("what was skipped stands in the bytes that are signed and sent")
+    @Test("the signed body lists the skipped events")
     func body() throws {
         let next = PendingEvent(in: log(1...3), isWhole: true, coalesces: true) { _ in true }
         let event = try #require(next?.event)

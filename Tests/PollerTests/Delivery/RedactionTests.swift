@@ -3,7 +3,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("What was sent in confidence is not told")
+@Suite("Redaction of credentials")
 struct RedactionTests {
     private func text(_ text: String, hiding values: String...) -> String {
         String(decoding: Redaction(values).text(Array(text.utf8)), as: UTF8.self)
@@ -13,7 +13,7 @@ struct RedactionTests {
         String(decoding: Redaction(values).json(Array(text.utf8)), as: UTF8.self)
     }
 
-    @Test("a value is taken out as it was sent, without its scheme, and as JSON writes it")
+    @Test("a value is redacted as sent, without its scheme, and in its JSON spellings")
     func forms() {
         let value = #"Bearer ab"c\d/e"#
         for echoed in [
@@ -28,19 +28,19 @@ struct RedactionTests {
         #expect(text("token-1 and token-12", hiding: "token-1", "token-12").contains("2") == false)
     }
 
-    @Test("a text that was cut off within a value loses the beginning of the value, too")
+    @Test("a prefix of a value at the end of a truncated text is redacted")
     func cut() {
         #expect(text("you sent abcdefgh", hiding: "abcdefghijkl") == "you sent (redacted)")
         #expect(text("you sent abc", hiding: "abcdefghijkl") == "you sent abc")
     }
 
-    @Test("what no value is in stays as it is, and a value of some letters is none")
+    @Test("other text stays unchanged, and values of a few letters are not redacted")
     func others() {
         #expect(text("no such account: 17", hiding: "17", "Bearer xyzzy") == "no such account: 17")
         #expect(text("anything") == "anything")
     }
 
-    @Test("JSON stays the JSON that it was: only its strings lose something")
+    @Test("redacted JSON stays valid, because only its strings change")
     func withinJSON() {
         let object = #"{"n":12345678,"hdr":"Bearer 12345678","a\"b":"x\\","t":"12345678"}"#
         #expect(
@@ -48,14 +48,14 @@ struct RedactionTests {
                 == #"{"n":12345678,"hdr":"(redacted)","a\"b":"x\\","t":"(redacted)"}"#
         )
         #expect(json(#"{"a":"b","c":"d"}"#, hiding: #"b","c"#) == #"{"a":"b","c":"d"}"#)
-        // Others find what they look for by the names of members.
+        // Member names stay, because clients look values up by name.
         #expect(
             json(#"{"customer" : {"is":"customer"}}"#, hiding: "customer")
                 == #"{"customer" : {"is":"(redacted)"}}"#
         )
     }
 
-    @Test("an excerpt is cut off behind what is hidden, not within it")
+    @Test("an excerpt is truncated after the redaction, not within a value")
     func excerpts() {
         let secret = "secret-" + String(repeating: "x", count: 30)
         for place in [1000, 1010, 1017, 1023] {

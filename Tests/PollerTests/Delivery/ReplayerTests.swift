@@ -46,7 +46,7 @@ struct ReplayerTests {
 
     private var id: DeliveryID { deliveries.id(of: endpoint.id, key) }
 
-    /// Marks the delivery and takes it.
+    /// Marks and claims the delivery.
     private func take() async throws -> Lease<Delivery> {
         try await deliveries.mark([DeliveryMark(endpoint: endpoint.id, watch: key)])
         return try #require(try await deliveries.claim(request(id.partition)).leases.first)
@@ -59,7 +59,7 @@ struct ReplayerTests {
         ])
     }
 
-    /// Runs a job to its end; time passes as it asks for.
+    /// Runs a replay to its end while the clock advances.
     private func replay(
         _ choice: ReplayJob.Choice,
         since: Timestamp? = nil,
@@ -79,7 +79,7 @@ struct ReplayerTests {
             since: since,
             isDryRun: isDryRun
         )
-        // What an earlier one has left is not this one's end.
+        // The recorded job replaces an earlier one, which would look like the end of this one.
         try await deliveries.record(job)
         let running = Task { await replayer.run(job, endpoint: endpoint) }
         try await meanwhile()
@@ -92,7 +92,7 @@ struct ReplayerTests {
         return try #require(try await deliveries.replay(of: endpoint.id))
     }
 
-    @Test("with a time, only what was given up since is sent again")
+    @Test("a replay since a time resends only events that were dead-lettered since")
     func deadSince() async throws {
         try await record(["a", "b", "c"], every: .seconds(60))
         let events = try await store.events(of: key, after: 0, limit: 9)
@@ -103,7 +103,7 @@ struct ReplayerTests {
         #expect(state?.again == [3] && state?.dead == [1, 3] && state?.cursor == 3)
     }
 
-    @Test("a replay that has ended three processes fails until it is redriven")
+    @Test("a replay that ended three processes fails until it is redriven")
     func poison() async throws {
         try await record(["a"])
         let partition = store.home(ofSuspects: endpoint.id.description)
@@ -118,7 +118,7 @@ struct ReplayerTests {
         #expect(try await replay(.dead).progress == .finished)
     }
 
-    @Test("everything since a time: the cursor goes back to before the first event of then")
+    @Test("a replay of all events since a time moves the cursor back before the first of them")
     func allSince() async throws {
         try await record(["a", "b", "c"], every: .seconds(60))
         let events = try await store.events(of: key, after: 0, limit: 9)
@@ -131,7 +131,7 @@ struct ReplayerTests {
         #expect(try await deliveries.delivery(id)?.delivery.state.cursor == 1)
     }
 
-    @Test("a source of which the endpoint was never told is marked")
+    @Test("a source without a delivery to the endpoint is marked")
     func missing() async throws {
         try await record(["a"])
         let events = try await store.events(of: key, after: 0, limit: 9)
@@ -141,13 +141,13 @@ struct ReplayerTests {
         #expect(try await deliveries.delivery(id)?.state == .waiting)
     }
 
-    @Test("a delivery that is being tried is looked at again when it is no longer")
+    @Test("a delivery with an attempt in progress is checked again after it")
     func busy() async throws {
         try await record(["a"])
         let events = try await store.events(of: key, after: 0, limit: 9)
         let lease = try await take()
         let job = try await replay(.all, since: events[0].polledAt) {
-            // It has met the lease and waits.
+            // The replay has found the delivery leased and waits.
             await clock.waitForSleepers(1)
             #expect(try await deliveries.replay(of: endpoint.id)?.matched ?? 0 == 0)
             try await end(lease, DeliveryState(cursor: 1, attempts: 1))
@@ -156,7 +156,7 @@ struct ReplayerTests {
         #expect(try await deliveries.delivery(id)?.delivery.state.cursor == 0)
     }
 
-    @Test("a store that cannot be read ends the job as failed, with the reason")
+    @Test("a replay fails with the reason if the store is unavailable")
     func failing() async throws {
         let plan = FaultPlan()
         plan.setDown(true)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("RetrySchedule")
 struct RetryScheduleTests {
-    @Test("each wait is jittered by 20 %, and after the last there is none")
+    @Test("each wait has 20 % jitter, and there is none after the last")
     func waits() throws {
         var chance = SeededGenerator(seed: 21)
         for schedule in [RetrySchedule.webhook, .email] {
@@ -22,7 +22,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test("webhooks get 13 attempts over 75 h 42 min, mail 10 over 27 h 51 min")
+    @Test("webhooks get 13 attempts over 75 h 42 min, and mail 10 over 27 h 51 min")
     func totals() {
         let webhook = RetrySchedule.webhook.waits
         #expect(webhook.count == 12)
@@ -32,7 +32,7 @@ struct RetryScheduleTests {
         #expect(email.reduce(Duration.zero, +).text == "1671m")
     }
 
-    @Test("a schedule is never longer than 20 waits")
+    @Test("a schedule has at most 20 waits")
     func bound() {
         #expect(RetrySchedule(waits: Array(repeating: .zero, count: 99)).waits.count == 20)
     }
@@ -41,7 +41,7 @@ struct RetryScheduleTests {
 @Suite("Excerpt")
 struct ExcerptTests {
     @Test(
-        "what steers a terminal or a page is made harmless",
+        "control characters are replaced",
         arguments: [
             ("a\u{1B}[2Jb", "a\u{FFFD}[2Jb"), ("a\r\nb\tc", "a\u{FFFD}\nb\tc"),
             ("\u{0}\u{7F}\u{9B}", "\u{FFFD}\u{FFFD}\u{FFFD}"),
@@ -52,7 +52,7 @@ struct ExcerptTests {
         #expect(Excerpt.text(text.utf8) == shown)
     }
 
-    @Test("it is 1 KiB at most, and cut between characters")
+    @Test("an excerpt has at most 1 KiB and ends between characters")
     func bounded() {
         let long = Excerpt.text(String(repeating: "€", count: 5000).utf8)
         #expect(long.utf8.count <= Excerpt.bytesMax && long.utf8.count > Excerpt.bytesMax - 4)

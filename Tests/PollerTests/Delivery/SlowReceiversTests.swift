@@ -5,13 +5,13 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("Slow receivers of an account")
+@Suite("slow receivers of an account")
 struct SlowReceiversTests {
     let slow = SlowReceivers(places: 16)
     let acme = SlowReceivers.Party(account: AccountID(unchecked: "acme"), channel: "http")
     let rival = SlowReceivers.Party(account: AccountID(unchecked: "rival"), channel: "http")
 
-    /// How many of `count` attempts at once may begin at an instant.
+    /// Returns how many of `count` simultaneous attempts may begin.
     func begin(
         _ count: Int,
         _ party: SlowReceivers.Party,
@@ -26,15 +26,15 @@ struct SlowReceiversTests {
         slow.end(party, host, began: Timestamp(ms: began), now: Timestamp(ms: ms))
     }
 
-    @Test("hold half of the places, and the next account half of what they leave")
+    @Test("an account's slow attempts hold half of the slots, the next account's half of the rest")
     func halves() {
         #expect(begin(8, acme, at: 0) == 8)
-        // None of them is slow yet, so nobody is put off.
+        // No attempt is slow yet, so none is postponed.
         #expect(begin(8, acme, at: 999) == 8)
         for _ in 0..<8 { end(acme, began: 999, at: 999) }
         #expect(begin(1, acme, "b.example", at: 1000) == 0)
-        // Now that most are slow, nobody else may take more than a quarter of what is left before it is known how
-        // they are.
+        // Most attempts are slow now. Until its own speed is known, another account may take at most a quarter of the
+        // free slots.
         #expect(begin(7, rival, at: 1000) == 6)
         #expect(begin(1, rival, at: 2000) == 0)
         let third = SlowReceivers.Party(account: AccountID(unchecked: "third"), channel: "http")
@@ -42,58 +42,58 @@ struct SlowReceiversTests {
         #expect(begin(1, third, at: 3000) == 0)
     }
 
-    @Test("leave their places before what waits for one is given back")
+    @Test("slow attempts leave their slots before waiting deliveries are released")
     func patience() {
         typealias Waiting = Upcoming<Int, Int, ContinuousClock.Instant>
         #expect(SlowReceivers.patience <= Waiting.placeWait)
     }
 
-    @Test("of one host leave a part to those of another")
+    @Test("slow attempts to one host leave slots for other hosts")
     func hosts() {
         #expect(begin(8, acme, at: 0) == 8)
         for _ in 0..<2 { end(acme, began: 0, at: 3000) }
         #expect(begin(1, acme, at: 3000) == 0)
         #expect(begin(1, acme, "b.example", at: 3000) == 1)
-        // From the third on those count too that have just begun.
+        // After three very slow attempts, all attempts to the host count, even new ones.
         end(acme, began: 0, at: 3000)
         #expect(begin(2, acme, at: 3000) == 1)
         end(acme, began: 0, at: 3000)
-        // One answers in time: most are slow all the same.
+        // One fast answer does not change that most are slow.
         end(acme, began: 3000, at: 3001)
         #expect(begin(6, acme, at: 3001) == 2)
-        // Two answer: they are not all slow.
+        // After two more fast answers the host is no longer suspect.
         for _ in 0..<2 { end(acme, began: 3001, at: 3002) }
         #expect(begin(6, acme, at: 3002) == 6)
     }
 
-    @Test("that take a second or two are no silent host")
+    @Test("attempts of a second or two do not mark a host as silent")
     func lame() {
         #expect(begin(5, acme, at: 0) == 5)
         for _ in 0..<4 { end(acme, began: 0, at: 2900) }
         #expect(begin(9, acme, at: 2900) == 9)
     }
 
-    @Test("of many accounts together always leave places to the next")
+    @Test("slow attempts of many accounts always leave slots for the next account")
     func sum() {
         let slow = SlowReceivers(places: 256)
         var underWay = 0
-        // As many as there are seconds in an attempt.
+        // One account for each second of an attempt.
         for account in 0..<15 {
             let party = SlowReceivers.Party(
                 account: AccountID(unchecked: "account\(account)"),
                 channel: "http"
             )
-            // A burst each, of which nobody knows before a second has passed how slow it is.
+            // Each account sends a burst, and its speed is unknown for the first second.
             let now = Timestamp(ms: Int64(account) * 1000)
             let begun = (0..<256).count { slow.begin(party, "h\($0).example", now: now) == nil }
             #expect(begun >= 1, "account \(account)")
             underWay += begun
         }
-        // The places, and as many attempts that have lost theirs.
+        // All slots, and as many attempts that have left theirs.
         #expect(underWay < 2 * 256)
     }
 
-    @Test("by mail say nothing of its webhooks")
+    @Test("slow mail attempts do not affect webhooks of the account")
     func channels() {
         let mail = SlowReceivers.Party(account: acme.account, channel: "mailto")
         #expect(begin(8, mail, at: 0) == 8)
@@ -101,18 +101,18 @@ struct SlowReceiversTests {
         #expect(begin(1, acme, at: 1000) == 1)
     }
 
-    @Test("that have answered let the others begin")
+    @Test("finished attempts let others begin")
     func ends() {
         #expect(begin(8, acme, "a.example", at: 0) == 8)
         #expect(begin(1, acme, "b.example", at: 5000) == 0)
         end(acme, began: 0, at: 5000)
         #expect(begin(2, acme, "b.example", at: 5000) == 2)
-        // A clock that was set back finds them in order.
+        // A clock that was set back keeps the attempts in order.
         #expect(begin(1, acme, "b.example", at: 4000) == 1)
         #expect(begin(1, acme, "c.example", at: 5000) == 0)
     }
 
-    @Test("come back one after the other, the first that came first")
+    @Test("postponed attempts return one after the other, in order of arrival")
     func line() {
         #expect(begin(8, acme, at: 0) == 8)
         let waits = (0..<12_000).map { _ in
@@ -120,13 +120,13 @@ struct SlowReceiversTests {
         }
         #expect(waits.first == .seconds(3) && waits[1] == .milliseconds(3005))
         #expect(waits == waits.sorted() && waits.last == .seconds(60))
-        // Another host stands in the account's line alone.
+        // Another host waits only for the limit of the account.
         let other = slow.begin(acme, "b.example", now: Timestamp(ms: 1000))
         #expect(other == .milliseconds(15_000))
         #expect(slow.begin(acme, "a.example", isNeeded: true, now: Timestamp(ms: 1000)) == nil)
     }
 
-    @Test("are as many as an account may have at least, in a notifier with few places")
+    @Test("a notifier with few slots still gives every account one")
     func few() {
         let slow = SlowReceivers(places: 1)
         #expect(slow.begin(acme, "a.example", now: Timestamp(ms: 0)) == nil)
@@ -134,7 +134,7 @@ struct SlowReceiversTests {
         #expect(slow.begin(rival, "a.example", now: Timestamp(ms: 1000)) == nil)
     }
 
-    @Test("have the fallback told in time, and hold an endpoint that fails already")
+    @Test("a postponed attempt still notifies the fallback in time, and pauses a failing endpoint")
     func deciding() throws {
         let decider = DeliveryDecider(schedule: .webhook, notifyBy: .seconds(10))
         let event = Sample.event(seq: 1)
@@ -155,7 +155,7 @@ struct SlowReceiversTests {
         let late = putOff(after: .seconds(10))
         #expect(late.escalates && late.state.escalated == event.seq)
         #expect(late.verdict == .next(after: .seconds(4)))
-        // Long past, so it is told again: it was accepted, or the fallback told, when it was new.
+        // The event is long past, so this is a repeat. It was accepted, or the fallback notified, when it was new.
         #expect(!putOff(after: .seconds(71)).escalates)
         let failing = LaneTrouble(failures: 3, since: event.polledAt)
         #expect(putOff(after: .seconds(1), trouble: failing).signal == .hold(.zero))
@@ -165,7 +165,7 @@ struct SlowReceiversTests {
 }
 
 extension DeliveryHandlerTests {
-    @Test("an attempt beside too many slow ones of its account is put off, and counts for nothing")
+    @Test("an attempt is postponed without a trace if too many of its account are slow")
     func putOff() async throws {
         try await record(["a"])
         let channel = HangingChannel()
@@ -197,7 +197,7 @@ extension DeliveryHandlerTests {
     }
 }
 
-/// Tells of each attempt, and lets it wait until it is cancelled.
+/// A channel that reports each attempt and suspends it until cancellation.
 private struct HangingChannel: DeliveryChannel {
     let schemes: Set<String> = ["https"]
     let timeout = Duration.seconds(10)
@@ -211,7 +211,7 @@ private struct HangingChannel: DeliveryChannel {
 
     func deliver(_ event: Event, to target: DeliveryTarget, attempt: Int) async -> AttemptResult {
         arrival.yield()
-        // Cancelled, which is what ends it.
+        // Only cancellation ends this sleep.
         try? await Task.sleep(for: .seconds(60))
         return .failed("cut", after: nil)
     }

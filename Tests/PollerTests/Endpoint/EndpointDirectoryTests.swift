@@ -32,7 +32,7 @@ struct EndpointDirectoryTests {
         return directory.interested(in: event).endpoints.sorted { $0.description < $1.description }
     }
 
-    @Test("knows who wants an event right after they were created, changed or removed")
+    @Test("recipients are exact right after endpoints are created, changed or removed")
     func exact() async throws {
         let event = EndpointTests.event()
         #expect(try await interested(event) == [])
@@ -50,7 +50,7 @@ struct EndpointDirectoryTests {
         #expect(try await interested(event) == [])
     }
 
-    @Test("a disabled endpoint is marked for a day, so that it can catch up")
+    @Test("a disabled endpoint collects events for a day, so that it can catch up")
     func disabled() async throws {
         let id = try await create("a")
         try await store.disable(id, reason: "x")
@@ -62,7 +62,7 @@ struct EndpointDirectoryTests {
         #expect(try await interested(EndpointTests.event()) == [])
     }
 
-    @Test("reads page by page, and all anew from a registry that is another one")
+    @Test("the registry is read page by page, and completely again after it was replaced")
     func reset() async throws {
         for number in 0..<8 { try await create("n\(number)") }
         #expect(try await interested(EndpointTests.event()).count == 8)
@@ -80,7 +80,7 @@ struct EndpointDirectoryTests {
         #expect(directory.interested(in: EndpointTests.event()).endpoints.count == 5)
     }
 
-    @Test("however many ask at once, the registry is read once")
+    @Test("concurrent refreshes read the registry once")
     func atOnce() async throws {
         for number in 0..<8 { try await create("n\(number)") }
         let slow = SwappedStore(store)
@@ -92,7 +92,7 @@ struct EndpointDirectoryTests {
         #expect(slow.pages.value == 3)
     }
 
-    @Test("an endpoint that the copy does not have is asked for before it counts as gone")
+    @Test("an endpoint missing from the copy is looked up in the store before it counts as deleted")
     func unknown() async throws {
         try await directory.refresh()
         let id = try await create("a")
@@ -101,7 +101,7 @@ struct EndpointDirectoryTests {
         #expect(try await directory.endpoint(EndpointID(unchecked: "ep_none")) == nil)
     }
 
-    @Test("the sync brings lanes into line: paused, limited, going on, forgotten")
+    @Test("the sync pauses, limits, resumes and removes lanes to match the endpoints")
     func sync() async throws {
         let queue = MemoryDeliveryQueue(time: time)
         let sync = EndpointSync(
@@ -125,7 +125,7 @@ struct EndpointDirectoryTests {
         await sync.align(isReloading: false)
         report = try #require(try await queue.lane(lane))
         #expect(!report.isPaused)
-        // What a failover has undone is noticed at the next full look.
+        // The next full reload notices a change that a failover has undone.
         try await queue.pause(lane)
         await sync.align(isReloading: false)
         #expect(try await queue.lane(lane)?.isPaused == true)
@@ -136,7 +136,7 @@ struct EndpointDirectoryTests {
         #expect(try await queue.lane(lane)?.limit == nil)
     }
 
-    @Test("of an endpoint that is removed nothing stays dead, failing or held")
+    @Test("removing an endpoint clears its dead letters, failing deliveries and open circuit")
     func cleared() async throws {
         let queue = MemoryDeliveryQueue(time: time)
         let sync = EndpointSync(
@@ -174,7 +174,7 @@ struct EndpointDirectoryTests {
         #expect(try await listed(.dead, ids[1]) == 2, "the other's are what they were")
         #expect(try await queue.lane(LaneID(endpoint: ids[1]))?.circuit == .open)
 
-        // Who starts after that has not seen it go.
+        // A process that starts later has not observed the removal.
         try await queue.give(ids[0], "src_late", DeliveryState(cursor: 1, dead: [1]), .setAside)
         let later = EndpointSync(
             directory: EndpointDirectory(store: store, logger: Sample.quiet),
@@ -188,10 +188,10 @@ struct EndpointDirectoryTests {
     }
 }
 
-/// A store that becomes another one while somebody uses it, as after a FLUSHALL.
+/// A store that is replaced by another one during use, as after a FLUSHALL.
 private struct SwappedStore: EndpointStoreInFront {
     let current: Shared<MemoryEndpointStore>
-    /// How many pages of changes were read.
+    /// The number of pages of changes that were read.
     let pages = Shared(0)
 
     init(_ store: MemoryEndpointStore) {
@@ -205,14 +205,14 @@ private struct SwappedStore: EndpointStoreInFront {
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
         pages.change { $0 += 1 }
-        // As long as an answer takes, in which others ask.
+        // The time of an answer, during which other callers refresh.
         for _ in 0..<20 { await Task.yield() }
         return try await base.changes(since: version, isContinuing: isContinuing)
     }
 }
 
 extension MemoryDeliveryQueue {
-    /// Leaves a delivery of an endpoint as an attempt would.
+    /// Stores a delivery of an endpoint as an attempt would leave it.
     fileprivate func give(
         _ id: EndpointID,
         _ source: String,

@@ -33,7 +33,7 @@ struct EndpointHealthTests {
         )
     }
 
-    @Test("an endpoint that accepts nothing for five days is disabled, with the reason")
+    @Test("an endpoint that fails for five days is disabled with the reason")
     func patience() async throws {
         let made = try await endpoint()
         await hear(made, .failed("answered 500"), after: day * 4)
@@ -48,7 +48,7 @@ struct EndpointHealthTests {
         #expect(by == .ourselves, "no person wanted that")
     }
 
-    @Test("410 disables at once; a success never does")
+    @Test("410 disables an endpoint at once, and a success never does")
     func gone() async throws {
         let made = try await endpoint()
         await hear(made, .delivered, after: day * 9)
@@ -57,7 +57,7 @@ struct EndpointHealthTests {
         #expect(try await store.read(made.id)?.endpoint.isEnabled == false)
     }
 
-    @Test("what many attempts of several notifiers find at once is noted once")
+    @Test("concurrent attempts of several notifiers record one audit entry for disabling")
     func once() async throws {
         let made = try await endpoint()
         let trail = NotedChanges()
@@ -83,7 +83,7 @@ struct EndpointHealthTests {
         #expect(trail.count.value == 1)
     }
 
-    @Test("an endpoint that is removed meanwhile was not disabled")
+    @Test("an endpoint that was removed in the meantime is not reported as disabled")
     func removed() async throws {
         let made = try await endpoint()
         let removing = RemovingEndpointStore(base: store)
@@ -93,7 +93,7 @@ struct EndpointHealthTests {
     }
 }
 
-/// A registry in which somebody removes an endpoint whenever another is about to change it.
+/// A registry in which every endpoint is removed just before a change to it.
 private struct RemovingEndpointStore: EndpointStoreInFront {
     let base: any EndpointStore
 
@@ -119,7 +119,7 @@ struct EndpointVerdictTests {
         return EndpointVerdict(result, trouble, now: VirtualTime.start + span)
     }
 
-    @Test("five days without a success disable, one and three warn before")
+    @Test("five days without a success disable an endpoint, after warnings at one and three days")
     func patience() {
         let failed = AttemptResult.failed("500")
         #expect(verdict(failed, after: day - .milliseconds(1)) == nil)
@@ -136,7 +136,7 @@ struct EndpointVerdictTests {
     }
 
     @Test(
-        "after ten refusals in a row the owner is warned, not for an outage",
+        "ten refusals in a row warn the owner, but an outage does not",
         arguments: [
             (AttemptClass.unauthorized, true), (.notFound, true), (.tls, true),
             (.serverError, false), (.timeout, false),
@@ -149,7 +149,7 @@ struct EndpointVerdictTests {
     }
 }
 
-/// A trail that counts the changes.
+/// An audit trail that counts changes.
 private struct NotedChanges: AuditTrail {
     let count = Shared(0)
 

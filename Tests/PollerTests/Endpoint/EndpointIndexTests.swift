@@ -12,7 +12,7 @@ struct EndpointIndexTests {
         "source.*", "source.pending", "source.chargeable", "watch.*", "watch.expired", "payment.*",
     ]
 
-    /// As a hash of the id spreads them.
+    /// Returns the partition of a lane, spread as by a hash of the ID.
     @Sendable static func partition(_ lane: LaneID) -> Int {
         lane.description.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 3
     }
@@ -51,7 +51,7 @@ struct EndpointIndexTests {
         }
     }
 
-    @Test("finds those that want an event, each once and in order, whoever came, changed or went")
+    @Test("after any sequence of changes the index lists each recipient once and in order")
     func finds() throws {
         let seed = UInt64.random(in: .min ... .max)
         var chance = SeededGenerator(seed: seed)
@@ -83,7 +83,7 @@ struct EndpointIndexTests {
         #expect(found > 0)
     }
 
-    @Test("goes on behind a position, also of an endpoint that has gone")
+    @Test("the list continues after a position, even if its endpoint was removed")
     func resumes() throws {
         var index = EndpointIndex(partition: Self.partition)
         var all: [Endpoint] = []
@@ -101,7 +101,7 @@ struct EndpointIndexTests {
         let gone = try #require(all.first { $0.id == told[20].endpoint })
         index.remove(gone)
         #expect(index.audience(of: event).next(.max, after: told[20]) == Array(told[21...]))
-        // What was asked before knows what it knew.
+        // An audience is a snapshot, so it still contains the removed endpoint.
         #expect(before.next(1, after: told[19]) == [told[20]])
         #expect(FanOutPosition(told[20].description) == told[20])
         for text in ["", "7", "ep_a", "x ep_a"] { #expect(FanOutPosition(text) == nil, "\(text)") }

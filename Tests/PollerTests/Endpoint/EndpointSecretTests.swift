@@ -6,9 +6,9 @@ import PollerTesting
 import StandardWebhooks
 import Testing
 
-@Suite("Keys that sign webhooks")
+@Suite("Webhook signing keys")
 struct EndpointSecretTests {
-    // *Source*: RFC 8032 §7.1, test 2: seed and public key.
+    // *Source*: RFC 8032 §7.1, test 2 (seed and public key).
     private static let seed = "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"
     private static let publicKey =
         "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
@@ -23,7 +23,7 @@ struct EndpointSecretTests {
         return Data(bytes).base64EncodedString()
     }
 
-    @Test("an Ed25519 key is read with and without its public half, which is told")
+    @Test("an Ed25519 key is read with or without its public half, and reports the public half")
     func reading() throws {
         let short = try WebhookSecret("whsk_" + Self.base64(Self.seed))
         let long = try WebhookSecret("whsk_" + Self.base64(Self.seed + Self.publicKey))
@@ -39,7 +39,7 @@ struct EndpointSecretTests {
         }
     }
 
-    @Test("its signature is over id, time and body, and checked with the public half alone")
+    @Test("a signature covers the ID, time and body, and verifies with the public half alone")
     func signature() throws {
         let secret = try WebhookSecret("whsk_" + Self.base64(Self.seed))
         let text = secret.signature(id: EventID(unchecked: "evt_1"), timestamp: 7, body: "{}")

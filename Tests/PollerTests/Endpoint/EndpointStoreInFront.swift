@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 import PollerQueue
 
-/// An endpoint store that passes to another one each operation that it does not define itself.
+/// An endpoint store that forwards to another one by default.
 protocol EndpointStoreInFront: EndpointStore {
     var base: any EndpointStore { get }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("EndpointSync", .timeLimit(.minutes(1)))
 struct EndpointSyncTests {
-    @Test("a partition that does not answer is waited for once, and the others are in line")
+    @Test("an unavailable partition delays the sync once, and the others are synchronised")
     func syncBesideOneAway() async throws {
         let time = VirtualTime()
         let store = MemoryEndpointStore(time: time)
@@ -46,7 +46,7 @@ struct EndpointSyncTests {
     }
 }
 
-/// Lanes of which those in some partitions are waited for in vain.
+/// Lanes in partitions that can be made unavailable.
 private struct AwayLanes: LaneControl {
     let base: MemoryDeliveryQueue
     let clock: ManualClock

@@ -44,7 +44,7 @@ struct EndpointTests {
         )
     }
 
-    @Test("is told of its account what it asked for by type, source, and end")
+    @Test("an endpoint receives events of its account that match its types, sources and finality")
     func scope() throws {
         func wants(_ scope: EndpointScope, _ event: Event) throws -> Bool {
             try Self.endpoint(scope: scope).wants(event)
@@ -74,7 +74,7 @@ struct EndpointTests {
         #expect(try wants(ends, expired))
     }
 
-    @Test("is told nothing that was seen before it was created")
+    @Test("an endpoint receives no event observed before it was created")
     func past() throws {
         let event = Self.event()
         #expect(try Self.endpoint(createdAt: event.polledAt).wants(event))
@@ -82,7 +82,7 @@ struct EndpointTests {
         #expect(try !Self.endpoint(createdAt: later).wants(event))
     }
 
-    @Test("asks for metadata that the watch has, all of it")
+    @Test("a metadata filter matches a watch that has all its entries")
     func metadata() throws {
         let scope = try EndpointScope(metadata: ["shop": "berlin", "tier": "1"])
         #expect(scope.admits(metadata: #"{"tier":"1","shop":"berlin","order":"9"}"#))
@@ -93,7 +93,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "a scope that could never fit is refused",
+        "a scope that can never match is rejected",
         arguments: [
             ["chargeable"], ["source"], [""], ["*"], ["source.*.x"], ["source.Ä"], ["payments.*"],
             ["source.\nx"], Array(repeating: "source.*", count: 51),
@@ -103,7 +103,7 @@ struct EndpointTests {
         #expect(throws: InvalidInput.self) { try EndpointScope(types: types) }
     }
 
-    @Test("headers that belong to HTTP, to us, or smuggle a line are refused")
+    @Test("headers that are reserved, invalid or contain line breaks are rejected")
     func headers() throws {
         let bad = [
             ("Host", "a"), ("content-LENGTH", "1"), ("Webhook-Id", "a"), ("Connection", "close"),
@@ -122,7 +122,7 @@ struct EndpointTests {
         #expect(throws: InvalidInput.self) { try EndpointHeader.check(twice) }
     }
 
-    @Test("nothing that prints an endpoint prints its secrets")
+    @Test("the description of an endpoint contains no secrets")
     func redacted() throws {
         var endpoint = try Self.endpoint()
         endpoint.headers = [try EndpointHeader("X-Key", "canary")]
@@ -132,7 +132,7 @@ struct EndpointTests {
         }
     }
 
-    @Test("a rotation puts the new secret first, and the old ones sign until their overlap ends")
+    @Test("a rotation puts the new secret first, and old secrets sign until their overlap ends")
     func rotation() throws {
         var chance = SeededGenerator(seed: 1)
         let secrets = (0..<4).map { _ in WebhookSecret(using: &chance) }
@@ -142,11 +142,11 @@ struct EndpointTests {
         try endpoint.rotate(to: secrets[1], overlap: .seconds(60), at: now)
         #expect(endpoint.secrets(at: now) == [secrets[1], secrets[0]])
         #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[1]])
-        // A longer overlap later does not give the first one a longer life.
+        // A later rotation with a longer overlap does not extend the first secret's life.
         try endpoint.rotate(to: secrets[2], overlap: .seconds(600), at: now + .seconds(1))
         #expect(endpoint.secrets(at: now + .seconds(59)) == [secrets[2], secrets[1], secrets[0]])
         #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[2], secrets[1]])
-        // A fourth would end one before its time.
+        // A fourth secret would end one before the end of its overlap.
         let full = endpoint
         let refusal = #expect(throws: InvalidInput.self) {
             try endpoint.rotate(to: secrets[3], overlap: .seconds(600), at: now + .seconds(2))
@@ -160,7 +160,7 @@ struct EndpointTests {
         #expect(endpoint.secrets.map(\.secret) == [secrets[0]])
     }
 
-    @Test("the repeat of a rotation makes no second secret")
+    @Test("repeating a rotation creates no second secret")
     func repeatedRotation() throws {
         var chance = SeededGenerator(seed: 2)
         var endpoint = try Self.endpoint()
@@ -176,7 +176,7 @@ struct EndpointTests {
         #expect(endpoint.secrets.count == 2)
     }
 
-    @Test("a disabled endpoint collects for a day and no longer")
+    @Test("a disabled endpoint collects events for one day")
     func collects() throws {
         var endpoint = try Self.endpoint()
         let now = VirtualTime.start
@@ -186,7 +186,7 @@ struct EndpointTests {
         #expect(!endpoint.collects(at: now + .seconds(86_400)))
     }
 
-    @Test("schedules: the channel's, a fast one, none, or its own within bounds")
+    @Test("a retry schedule is the channel's, `fast`, `none`, or custom within the limits")
     func retries() throws {
         let standard = RetrySchedule.webhook
         #expect(RetryChoice.standard.schedule(standard: standard) == standard)
@@ -204,7 +204,7 @@ struct EndpointTests {
         #expect(throws: InvalidInput.self) { try RetryChoice(named: "often") }
     }
 
-    @Test("what does not go together is refused")
+    @Test("contradictory endpoint settings are rejected")
     func wholes() throws {
         var slow = try Self.endpoint()
         slow.timeout = .seconds(31)
@@ -226,7 +226,7 @@ struct EndpointTests {
         #expect(throws: InvalidInput.self) { try selfish.check() }
     }
 
-    @Test("a thin payload has the event's id and status and no object")
+    @Test("a thin payload has the event's ID and status but no object")
     func thin() throws {
         let event = Self.event("a\"b", final: true)
         let object = try JSONSerialization.jsonObject(with: Data(event.thinJSON.utf8))
@@ -244,7 +244,7 @@ struct EndpointTests {
         #expect(DeliveryTarget(endpoint).body(of: event) == event.thinJSON)
     }
 
-    @Test("the same name under two accounts is two endpoints")
+    @Test("the same name in two accounts gives two endpoints")
     func names() {
         let accounts = ["acct_a", "acct_b"].map(AccountID.init(unchecked:))
         #expect(
@@ -257,7 +257,7 @@ struct EndpointTests {
         )
     }
 
-    @Test("stream endpoints are named, and nothing else passes as one")
+    @Test("a stream URL needs a valid name")
     func streams() throws {
         #expect(try NotifyURL("redis+stream:orders").host == "orders")
         for text in ["redis+stream:", "redis+stream://x", "redis+stream:a b", "redis+stream:a{b}"] {

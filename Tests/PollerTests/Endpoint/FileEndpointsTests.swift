@@ -14,7 +14,7 @@ struct FileEndpointsTests {
         store = MemoryEndpointStore(time: time, page: 3)
     }
 
-    @Test("the endpoints of the configuration file come back when the store has lost them")
+    @Test("endpoints of the configuration file are restored after the store lost them")
     func restored() async throws {
         var endpoint = try EndpointTests.endpoint("a")
         let account = endpoint.account
@@ -42,7 +42,7 @@ struct FileEndpointsTests {
         #expect(directory.interested(in: EndpointTests.event()).endpoints == [endpoint.id])
     }
 
-    /// An endpoint of the file.
+    /// Creates an endpoint of the configuration file.
     private static func endpoint(_ name: String) throws -> Endpoint {
         let account = AccountID(unchecked: "acct_a")
         return Endpoint(
@@ -55,7 +55,7 @@ struct FileEndpointsTests {
     }
 
     @Test(
-        "the file takes a name from an endpoint of the API, which loses only its name"
+        "the file takes a name from an endpoint of the API, which keeps its other settings"
     )
     func nameOfFile() async throws {
         var chance = SeededGenerator(seed: 1)
@@ -73,13 +73,13 @@ struct FileEndpointsTests {
         #expect(try await store.read(wish.id)?.endpoint.name == "crm")
         let left = try #require(try await store.read(mine.id)?.endpoint)
         #expect(left.name == nil && left.coalesces && left.isEnabled)
-        // An endpoint that the API has named is not of the file, and stays if the file lacks it.
+        // An endpoint that the API named is not managed by the file, so it stays enabled without an entry there.
         _ = try await store.update(mine.id) { endpoint, _ in endpoint.name = "mine" }
         #expect(try await FileEndpoints([wish], store: store).applied() == [])
         #expect(try await store.read(mine.id)?.endpoint.isEnabled == true)
     }
 
-    @Test("one there is no room for is left out and said so, and made once there is room")
+    @Test("an endpoint over the limit is left out and reported, and created once there is room")
     func noRoom() async throws {
         let store = MemoryEndpointStore(time: time, countMax: 1)
         let wanted = try ["a", "b"].map(Self.endpoint)
@@ -90,7 +90,7 @@ struct FileEndpointsTests {
         #expect(try await file.restored().map(\.what) == ["created"])
     }
 
-    @Test("one that cannot be dealt with holds up no other, and is told at the end")
+    @Test("an endpoint that fails does not block the others, and its error is thrown at the end")
     func corrupt() async throws {
         let (bad, good) = (try Self.endpoint("a"), try Self.endpoint("b"))
         let gone = try Self.endpoint("gone")
@@ -107,7 +107,7 @@ struct FileEndpointsTests {
         _ = try await store.remove(good.id)
         await #expect(throws: StoreError.self) { try await file.restore { _ in } }
         #expect(try await store.read(good.id) != nil)
-        // Where the store is away the others need not be waited for.
+        // If the store is unavailable, the other endpoints are not tried.
         failing.failures.change { $0[bad.id] = .unavailable("no answer in time") }
         let reads = failing.reads.value
         await #expect(throws: StoreError.unavailable("no answer in time")) {
@@ -116,7 +116,7 @@ struct FileEndpointsTests {
         #expect(failing.reads.value == reads + 1)
     }
 
-    @Test("a failure that goes on is told once, and again after it was over")
+    @Test("a continuing failure is reported once, and again after it has ended")
     func toldOnce() {
         let told = ToldFailure()
         #expect(!told.isNews(nil))
@@ -126,7 +126,7 @@ struct FileEndpointsTests {
         #expect(!told.isNews(nil) && told.isNews(.corrupt("x")))
     }
 
-    @Test("a configuration file makes, changes, disables and enables its endpoints, no others")
+    @Test("a configuration file creates, changes, disables and enables its own endpoints only")
     func file() async throws {
         let mine = try EndpointTests.endpoint("mine")
         _ = try await store.create(mine, request: nil)
@@ -152,7 +152,7 @@ struct FileEndpointsTests {
         let gone = EndpointID(account: AccountID(unchecked: "acct_a"), name: "b")
         #expect(try await store.read(gone)?.endpoint.isEnabled == false)
         #expect(try await apply(["a", "b"], secret: 2) == ["enabled again"])
-        // Disabled for another reason it stays so, whatever the file says.
+        // An endpoint disabled for another reason stays disabled, even if the file lists it.
         try await store.disable(gone, reason: "answered 410")
         #expect(try await apply(["a", "b"], secret: 2) == [])
         #expect(try await store.read(gone)?.endpoint.isEnabled == false)
@@ -161,14 +161,14 @@ struct FileEndpointsTests {
 }
 
 extension FileEndpoints {
-    /// What applying it changes.
+    /// Applies the file, and returns the changes.
     fileprivate func applied() async throws -> [Change] {
         var changes: [Change] = []
         try await apply { changes.append($0) }
         return changes
     }
 
-    /// What restoring it makes.
+    /// Restores the endpoints of the file, and returns the changes.
     fileprivate func restored() async throws -> [Change] {
         var changes: [Change] = []
         try await restore { changes.append($0) }
@@ -176,7 +176,7 @@ extension FileEndpoints {
     }
 }
 
-/// A registry in which some endpoints cannot be read.
+/// A registry in which reads of some endpoints fail.
 private struct FailingReads: EndpointStoreInFront {
     let base: any EndpointStore
     let failures = Shared<[EndpointID: StoreError]>([:])

@@ -2,12 +2,12 @@ import Poller
 import PollerIdentity
 import Testing
 
-@Suite("Secrets of inline webhooks")
+@Suite("Inline webhook secrets")
 struct InlineSecretsTests {
     private let main = WebhookSecret.sample
     private let acme = AccountID(unchecked: "acme")
 
-    @Test("each account has its own; the default one's stays as it was")
+    @Test("each account has its own secret, and the default account keeps the main secret")
     func accounts() {
         let secrets = InlineSecrets(main: main, root: Array(0..<32))
         let others = InlineSecrets(main: main, root: Array(1..<33))

@@ -52,7 +52,7 @@ struct EventTests {
         )
     }
 
-    @Test("is JSON of the documented shape, without the source's secret")
+    @Test("an event is JSON of the documented shape, without the source's secret")
     func shape() throws {
         let event = event(#"{"id":"src_1","client_secret":"src_client_secret_x","note":"a\"b"}"#)
         let wire = try wire(event)
@@ -70,7 +70,7 @@ struct EventTests {
         #expect(!event.json.contains("client_secret"))
     }
 
-    @Test("an object beyond the limit is left out, one at the limit is not")
+    @Test("an object over the size limit is omitted")
     func large() throws {
         let frame = #"{"a":""}"#.utf8.count
         for (extra, isKept) in [(0, true), (1, false)] {
@@ -81,12 +81,12 @@ struct EventTests {
         }
     }
 
-    @Test("a watch that ends without a final status says why")
+    @Test("the event of a watch that closes without a final status has the reason in its type")
     func closed() throws {
         for reason in ClosedReason.allCases where reason != .settled && reason != .reached {
             #expect(event(nil, closed: reason).type == "watch.\(reason.rawValue)")
         }
-        // All the watch was there for has been seen: that is what the event is about.
+        // The watch has reached its goal, and the event reports the status that did so.
         let reached = event(nil, closed: .reached)
         #expect(reached.type == "source.chargeable" && !reached.final)
         #expect(reached.closed == .reached)
@@ -95,7 +95,7 @@ struct EventTests {
         #expect(wire.status == nil && wire.object == nil)
     }
 
-    @Test("reads back from its bytes")
+    @Test("an event is equal to its parsed JSON")
     func roundTrip() {
         for event in [event(nil), event(#"{"id":"1"}"#), event(nil, status: nil, closed: .gone)] {
             #expect(Event(json: event.json) == event)
@@ -105,7 +105,7 @@ struct EventTests {
         }
     }
 
-    @Test("its id depends on account, source, run, span, seq and type alone, and never changes")
+    @Test("an ID depends on account, source, run, time span, seq and type only, and never changes")
     func id() {
         let key = Sample.key()
         func id(
@@ -125,17 +125,17 @@ struct EventTests {
         #expect(event(nil).id == id)
         #expect(event(#"{"a":"1"}"#).id == id)
         #expect(Set(others + [id]).count == 7)
-        // SHA-256("acct_a\0source\0src_1\01\02\0source.chargeable\05194"), the first 18 bytes: consumers
-        // dedupe by it, so no release may change it.
+        // The first 18 bytes of SHA-256("acct_a\0source\0src_1\01\02\0source.chargeable\05194"). Clients deduplicate by
+        // the ID, so no release may change it.
         #expect(id.description == "evt_xFLwrW16Iny-iDljioo1dTxf")
     }
 
-    @Test("a watch that begins anew after it was forgotten has other ids, one lost early the same")
+    @Test("a watch recreated after retention gets new event IDs, one recreated soon the same IDs")
     func again() {
         func id(_ began: Timestamp) -> EventID {
             EventID(key: Sample.key(), run: 1, began: began, seq: 1, type: "source.pending")
         }
-        // Four days are the earliest that a closed watch is forgotten after.
+        // A closed watch is kept for at least four days.
         let kept = Duration.seconds(4 * 86_400)
         for day in [0, 10, 11, 12, 300] {
             let began = VirtualTime.start + .seconds(day * 86_400)
@@ -146,10 +146,12 @@ struct EventTests {
         #expect(id(began) == id(began + .seconds(60)))
     }
 
-    /// An object with line ends between its parts, where one line is an event of another payment.
+    /// An object with line breaks.
+    ///
+    /// One line looks like an event of another payment.
     static let hostile = "{\r\n \"note\" : \"a  b\",\n \"x\":\n{\"id\":\"evt_x\",\"seq\":1}\n }"
 
-    @Test("an upstream's object is recorded without line ends")
+    @Test("an upstream's object is recorded without line breaks")
     func oneLine() throws {
         let event = event(Self.hostile)
         #expect(!event.json.utf8.contains(0x0A) && !event.json.utf8.contains(0x0D))
@@ -157,13 +159,13 @@ struct EventTests {
         #expect(event.json.contains(#""object":\#(object),"#))
     }
 
-    @Test("white space does not count towards the limit of an object")
+    @Test("white space does not count towards the size limit of an object")
     func compactLimit() throws {
         let spaces = String(repeating: " \n", count: Event.objectBytesMax)
         #expect(try wire(event(#"{"id":\#(spaces)"src_1"}"#)).object == ["id": "src_1"])
     }
 
-    @Test("one of a kind that only another release knows is read as it is")
+    @Test("an event of a kind that only another release knows is preserved")
     func otherKind() throws {
         let json = event(nil).json.replacing(#""kind":"source""#, with: #""kind":"invoice""#)
         let event = try #require(Event(json: json))
@@ -174,7 +176,7 @@ struct EventTests {
         #expect(SourceKind(rawValue: "invoice") == nil)
     }
 
-    @Test("no client secret stays, neither as a member nor inside a URL")
+    @Test("client secrets are removed, both as members and inside URLs")
     func clientSecrets() {
         let source = """
             {"id":"src_1","client_secret":"s3cret","redirect":\
@@ -186,7 +188,7 @@ struct EventTests {
         #expect(shown.hasSuffix("\"a?client_secret=redacted\"}}"))
     }
 
-    @Test("a secret in a path is blanked, and that of a charge's source is taken out")
+    @Test("a secret in a path is redacted, and the secret of a charge's source is removed")
     func secretsElsewhere() {
         let source = """
             {"id":"src_1","client_secret":"src_client_secret_1","type":"sepa_debit","sepa_debit":\
@@ -202,7 +204,7 @@ struct EventTests {
     }
 
     @Test(
-        "nor does the account that money goes back to, in a source or in the source of a charge",
+        "the refund account is removed from a source and from the source of a charge",
         arguments: ["multibanco", "sepa_credit_transfer", "ach_credit_transfer"]
     )
     func refundAccounts(type: String) {

@@ -24,7 +24,7 @@ struct FanOutTests {
         _ = try await registry.create(endpoint, request: nil)
     }
 
-    /// Records an event that very many are told, and one URL of its own.
+    /// Records an event with 2,600 registered endpoints and one inline URL as recipients.
     func record() async throws {
         for number in 0..<Self.count { try await create("e\(number)") }
         let key = Sample.key(account: "acct_0")
@@ -63,7 +63,7 @@ struct FanOutTests {
         )
     }
 
-    @Test("who takes an event over goes on where the one before has stopped, whoever came or went")
+    @Test("a reader that takes over an event continues at its position, despite changed endpoints")
     func resumes() async throws {
         try await record()
         let isDead = Shared(false)
@@ -76,7 +76,7 @@ struct FanOutTests {
             try await eventually("it has died half-way") { isDead.value }
         }
         let done = marked.value
-        // The first is the URL.
+        // The first mark is that of the URL.
         for id in [done[1], done[done.count - 1]] {
             #expect(try await registry.remove(id))
         }
@@ -96,7 +96,7 @@ struct FanOutTests {
         #expect(try await deliveries.stats().pending == Self.count + 1)
     }
 
-    @Test("endpoints whose shard does not answer hold up no others, and are told later")
+    @Test("endpoints in an unavailable shard do not delay others, and are marked later")
     func shardAway() async throws {
         try await record()
         let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
@@ -127,7 +127,7 @@ struct FanOutTests {
         #expect(try await queue.stats().pending == told.count)
     }
 
-    @Test("what was left is left again for a while, and nothing of it is marked meanwhile")
+    @Test("deferred endpoints are deferred again for a while, and no others are marked again")
     func leftAgain() async throws {
         try await record()
         let queue = deliveries
@@ -163,7 +163,7 @@ struct FanOutTests {
         #expect(try await queue.stats().pending == told.count)
     }
 
-    @Test("who has lost an event to another stops, and takes nothing back")
+    @Test("a reader that lost an event to another reader stops, and does not take it back")
     func stops() async throws {
         try await record()
         let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
@@ -179,7 +179,7 @@ struct FanOutTests {
                 limit: 9
             )
             taken.change { $0 = entries }
-            // The other is further by the time the first is back.
+            // The other reader has advanced further when the first one continues.
             let last = FanOutPosition(partition: 99, endpoint: EndpointID(unchecked: "ep_z"))
             let held = entries.map { PendingEntry($0.id, at: last) }
             _ = try await rig.store.hold(partition: home, consumer: other, held)
@@ -194,9 +194,9 @@ struct FanOutTests {
             _ = try await rig.store.enqueue([try NewWatch(key: later, notify: [url])])
             _ = try await rig.store.cancel(later)
             let endpoint = DeliveryMark(url: url, watch: later).endpoint
-            // What is recorded later is read when that is over.
+            // Events recorded later are read after that.
             try await eventually("it does something else") { marked.value.contains(endpoint) }
-            // That is acknowledged, and what was lost to the other is not.
+            // The later event is acknowledged, and the lost one is not.
             try await eventually("one is left") { try await rig.store.stats().undelivered == 1 }
         }
         #expect(taken.value.count == 1)

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@Suite("Who hears what")
+@Suite("Interest table")
 struct InterestTableTests {
     private static func account(_ name: String) -> AccountID { AccountID(unchecked: name) }
     private static func source(_ name: String) -> SourceID { SourceID(unchecked: name) }
@@ -26,7 +26,7 @@ struct InterestTableTests {
         Interest(in: .sources(Set(names.map(source)), of: accounts))
     }
 
-    /// Interests of every scope that hear the watch of `src_1` of `acct_a`.
+    /// Interests of every scope that match the watch of `src_1` in `acct_a`.
     static let hearing: [Interest] = [
         .everything, Interest(in: .watch(Sample.key())),
         sources("src_1", "src_2", of: .all),
@@ -35,7 +35,7 @@ struct InterestTableTests {
     ]
 
     @Test(
-        "who is found by whatever it is hears until it leaves, and leaves nothing",
+        "a subscriber of any scope receives events until it leaves, and leaves no entries",
         arguments: hearing
     )
     func leaves(_ interest: Interest) {
@@ -51,7 +51,7 @@ struct InterestTableTests {
         #expect(!table.mayHear(Self.reference(Sample.key())))
     }
 
-    @Test("who hears something else hears nothing of before", arguments: hearing)
+    @Test("a changed interest replaces the former one", arguments: hearing)
     func changes(_ interest: Interest) {
         var table = InterestTable(1, hearing: interest)
         let other = Sample.key("src_9", account: "acct_c")
@@ -62,7 +62,7 @@ struct InterestTableTests {
         #expect(table.routeCount == 0)
     }
 
-    @Test("an entry is read for those alone who may hear it")
+    @Test("an entry is read only if a subscriber may match it")
     func reads() {
         let (mine, other) = (Sample.key(), Sample.key("src_9", account: "acct_c"))
         for interest in Self.hearing {
@@ -70,7 +70,7 @@ struct InterestTableTests {
             for saysLane in [false, true] {
                 #expect(table.mayHear(Self.reference(mine, saysLane: saysLane)), "\(interest)")
             }
-            // Which account an entry is of, its lane says; which source of whatever account, nothing.
+            // The lane of an entry gives its account, but no field gives its source.
             let expected: (bare: Bool, lane: Bool) =
                 switch interest.scope {
                 case .accounts(.all), .sources(_, of: .all): (true, true)
@@ -83,7 +83,7 @@ struct InterestTableTests {
         }
     }
 
-    @Test("more sources than are found by their items are found by themselves")
+    @Test("interests in many sources are indexed by source instead of item")
     func manySources() {
         let names = Set((0..<60).map { Self.source("src_\($0)") })
         let accounts: AccountSet = .some([Self.account("acct_a"), Self.account("acct_b")])
@@ -94,7 +94,7 @@ struct InterestTableTests {
     }
 
     @Test(
-        "what is heard is what a filter over all would let pass",
+        "the table selects the same subscribers as a filter over all interests",
         arguments: 1...10 as ClosedRange<UInt64>
     )
     func property(_ seed: UInt64) {
@@ -133,7 +133,7 @@ struct InterestTableTests {
         #expect(table.routeCount == 0, "seed \(seed)")
     }
 
-    /// The filter, in its own words.
+    /// Filters one event, as a reference for the table.
     private static func passes(_ event: Event, _ interest: Interest) -> Bool {
         let types = interest.types ?? ["*"]
         let isOfType = types.contains { $0 == event.type || $0 == "*" || $0 == "source.*" }

@@ -14,7 +14,7 @@ struct LiveFeedTests {
         feed = LiveFeed(outbox: store, clock: clock, logger: Sample.quiet)
     }
 
-    /// Records two events of a source: one change by restart and cancellation each time.
+    /// Records events of a source, each by a restart and a cancellation.
     func record(_ source: String, times: Int = 1) async throws {
         let key = Sample.key(source)
         for _ in 0..<times {
@@ -27,7 +27,7 @@ struct LiveFeedTests {
         items.compactMap { if case .event(let found) = $0 { found.event.seq } else { nil } }
     }
 
-    @Test("tells what is recorded from now on, in order, without any time passing")
+    @Test("the feed delivers new events in order, without a delay")
     func order() async throws {
         try await record("src_1", times: 3)
         let stream = feed.listen(bufferMax: 1000, to: .everything)
@@ -44,7 +44,7 @@ struct LiveFeedTests {
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("each listener gets what matches")
+    @Test("each subscriber receives the events that match its interest")
     func matching() async throws {
         let one = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_1"))))
         let two = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_2"))))
@@ -63,7 +63,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("of what nobody hears not even the event is read, and what is heard comes in order")
+    @Test("events without a subscriber are not read, and others arrive in order")
     func unheard() async throws {
         let stream = feed.listen(bufferMax: 10, to: Interest(in: .watch(Sample.key("src_1"))))
         try await running(feed.run) {
@@ -81,7 +81,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("what arrives while the feed rests is read by one look, when the rest is over")
+    @Test("events that arrive during the feed's pause are read with one request after it")
     func rests() async throws {
         let rest = Duration.milliseconds(5)
         let feed = LiveFeed(outbox: store, clock: clock, rest: rest, logger: Sample.quiet)
@@ -102,7 +102,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("who listens no more leaves nothing")
+    @Test("a subscriber that leaves has no entries")
     func leaves() async throws {
         for number in 1...50 {
             let watch = Interest(in: .watch(Sample.key("src_\(number)")))
@@ -113,7 +113,7 @@ struct LiveFeedTests {
         #expect(feed.listening == (0, 0))
     }
 
-    @Test("a slow listener is told that it missed something, and the others miss nothing")
+    @Test("a slow subscriber is notified of its overflow, and other subscribers miss nothing")
     func overflow() async throws {
         let slow = feed.listen(bufferMax: 5, to: .everything)
         let fast = feed.listen(bufferMax: 100, to: .everything)
@@ -133,7 +133,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("every stream ends when the feed does, and those that come later end at once")
+    @Test("every stream ends with the feed, and later subscriptions end at once")
     func ends() async throws {
         let early = feed.listen(bufferMax: 5, to: .everything)
         try await running(feed.run) { await clock.waitForSleepers(1) }
@@ -142,7 +142,7 @@ struct LiveFeedTests {
         for await item in late { Issue.record("\(item)") }
     }
 
-    @Test("a follower is told where the feed is, everything behind that, and its end")
+    @Test("a follower receives the feed's position, all later events, and the end")
     func follows() async throws {
         try await record("src_1", times: 2)
         let bounds = try await store.bounds().map(\.newest)
@@ -167,7 +167,7 @@ struct LiveFeedTests {
     }
 
     @Test(
-        "partitions that do not answer, or not enough of them, keep nobody from what the others have",
+        "unavailable or lagging partitions do not delay events of the others",
         arguments: [false, true]
     )
     func away(isAnswering: Bool) async throws {
@@ -199,7 +199,7 @@ struct LiveFeedTests {
         }
     }
 
-    /// Lets time pass until a follower has been told these, and nothing else.
+    /// Advances the clock until a follower has received exactly these events.
     private func told(_ seqs: [Int], _ what: String, _ follower: Follower) async throws {
         try await eventually(what) {
             clock.advance(by: .milliseconds(200))
@@ -207,7 +207,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("a store that is away delays the feed but loses nothing")
+    @Test("a store outage delays the feed but loses nothing")
     func outage() async throws {
         let plan = FaultPlan()
         let feed = LiveFeed(
@@ -241,7 +241,7 @@ struct LiveFeedTests {
     }
 }
 
-/// Keeps what a feed tells.
+/// A follower that keeps everything it receives.
 private final class Follower: FeedFollower {
     let begun = Shared<[[String]]>([])
     let seqs = Shared<[Int]>([])

@@ -9,7 +9,7 @@ struct OrderNotesTests {
     private let rig = WorkerRig()
     private let order = OrderID(unchecked: "A77")
 
-    @Test("of all accounts whose orders lie where nothing answers one asks, now and then")
+    @Test("one account probes an unavailable order partition at intervals for all accounts")
     func oneAsks() async throws {
         let keys = orderHome().prefix(20).map { Sample.key("src_1", account: $0.description) }
         try #require(keys.count == 20)
@@ -36,7 +36,7 @@ struct OrderNotesTests {
         }
     }
 
-    @Test("who concerns no order is told before a place is probed where orders lie")
+    @Test("events without an order are marked before an unavailable order partition is probed")
     func unconcerned() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         let account = try #require(orderHome().first).description
@@ -55,7 +55,7 @@ struct OrderNotesTests {
         )
         try await running(reader.run) {
             try await eventually("it is asked") { orders.asked.value == 1 }
-            // So that both are in the batch in which it is asked again.
+            // The store stays down so that the next batch has both events.
             plan.setDown(true)
             try await rig.timePasses(by: .milliseconds(100), until: "it may be asked again") {
                 rig.clock.now >= .init(offset: .seconds(21))
@@ -74,14 +74,14 @@ struct OrderNotesTests {
         #expect(try await deliveries.stats().pending == 1)
     }
 
-    /// Accounts whose orders lie in one partition.
+    /// Returns accounts with orders in one partition.
     private func orderHome() -> [AccountID] {
         (0..<99).map { AccountID(unchecked: "acct_\($0)") }.filter {
             rig.store.partition(of: LaneID(account: $0, kind: .order)) == 0
         }
     }
 
-    /// Records that the payments of all watches are paid.
+    /// Commits a paid payment for every watch.
     private func commitAllPaid() async throws {
         for partition in 0..<2 {
             let claim = try await rig.store.claim(ClaimRequest(partition: partition))
@@ -108,7 +108,7 @@ struct OrderNotesTests {
     }
 }
 
-/// Orders whose reads fail after five seconds during an outage.
+/// Orders with reads that fail after five seconds during an outage.
 private struct SilentOrders {
     let shelf: OrderShelf
     /// Reads during the outage.

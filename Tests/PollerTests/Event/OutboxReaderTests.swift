@@ -24,7 +24,7 @@ struct OutboxReaderTests {
         )
     }
 
-    /// Records a cancellation for each watch, which is told to two endpoints.
+    /// Records a cancellation with two recipients for each watch.
     func record(_ count: Int) async throws {
         let urls = try ["https://a.example/", "https://b.example/"].map { try NotifyURL($0) }
         for number in 0..<count {
@@ -34,7 +34,7 @@ struct OutboxReaderTests {
         }
     }
 
-    @Test("marks a delivery for each endpoint and acknowledges")
+    @Test("the reader marks a delivery for each endpoint and acknowledges the event")
     func marks() async throws {
         try await record(10)
         let reader = reader()
@@ -47,7 +47,7 @@ struct OutboxReaderTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("what is recorded later is marked without any time passing")
+    @Test("a later event is marked without a delay")
     func arrival() async throws {
         let reader = reader()
         try await running(reader.run) {
@@ -58,7 +58,7 @@ struct OutboxReaderTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("more than a batch is read on at once")
+    @Test("more than one batch is read without a delay")
     func batches() async throws {
         try await record(600)
         let reader = reader()
@@ -68,7 +68,7 @@ struct OutboxReaderTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("entries whose marks were not stored are not acknowledged, and come again")
+    @Test("an entry without stored marks is not acknowledged, and is read again")
     func retries() async throws {
         plan.fail(.mark, Array(repeating: .refused, count: 8))
         try await record(8)
@@ -82,7 +82,7 @@ struct OutboxReaderTests {
         #expect(rig.clock.now >= .init(offset: .seconds(5)))
     }
 
-    @Test("what lies where nothing answers comes again, and holds up nothing else of its batch")
+    @Test("events for unavailable endpoints are read again and do not delay others of their batch")
     func shardAway() async throws {
         let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
         let keys = (0..<99).map { Sample.key("src_\($0)", account: "acct_\($0)") }
@@ -111,10 +111,10 @@ struct OutboxReaderTests {
         #expect(try await deliveries.stats().pending == 6)
     }
 
-    @Test("an entry with which three notifiers have died is set aside, and all others are marked")
+    @Test("an entry that ended three notifiers is set aside, and all others are marked")
     func poison() async throws {
         try await record(8)
-        // A notifier reads everything and ends.
+        // Another notifier reads everything and crashes.
         var dead: [OutboxEntry] = []
         for partition in 0..<rig.store.partitions {
             dead += try await rig.store.unacknowledged(
@@ -143,7 +143,7 @@ struct OutboxReaderTests {
             #expect(entries.map(\.id) == [suspects[3].id])
             #expect(entries.map(\.about) == [dead[3].event.key.source.description])
             #expect(try await deliveries.stats().pending == 14)
-            // Put back by an operator, it is handled like a new one.
+            // After an operator redrives the entry, it is handled like a new one.
             _ = try await rig.store.endSetAside(suspects[3].id, isRedriven: true)
             try await rig.timePasses(until: "it is marked as well") {
                 try await deliveries.stats().pending == 16
@@ -151,7 +151,7 @@ struct OutboxReaderTests {
         }
     }
 
-    @Test("regression 16: a batch that takes long is marked once, and acknowledged as it goes")
+    @Test("regression 16: a slow batch is marked once and acknowledged step by step")
     func slow() async throws {
         let registry = MemoryEndpointStore(time: ClockTime(rig.clock))
         for number in 0..<2500 {
@@ -166,7 +166,7 @@ struct OutboxReaderTests {
             _ = try await rig.store.enqueue([try NewWatch(key: key)])
             _ = try await rig.store.cancel(key)
         }
-        // What another notifier would take over before each operation, and what is left to do.
+        // Before each mark, the entries that another notifier would take over, and the entries still to do.
         let taken = Mutex<[Int]>([])
         let left = Mutex<[Int]>([])
         let slow = SlowMarks(base: deliveries) { _ throws(StoreError) in
@@ -197,7 +197,7 @@ struct OutboxReaderTests {
         #expect(left.withLock(\.self) == [2, 2, 2, 2, 2, 1, 1, 1, 1, 1])
     }
 
-    @Test("what another reader has taken over is that one's to acknowledge")
+    @Test("entries that another reader has taken over are acknowledged by that reader")
     func takenOver() async throws {
         let registry = MemoryEndpointStore(time: ClockTime(rig.clock))
         for number in 0..<16 {
@@ -220,7 +220,7 @@ struct OutboxReaderTests {
                     return $0
                 }) == 1
             else { return }
-            // It stands still for so long that its batch looks abandoned.
+            // The reader stalls for so long that its batch looks abandoned.
             rig.clock.advance(by: .seconds(6))
             let taken = try await rig.store.unacknowledged(
                 partition: home,
@@ -242,7 +242,7 @@ struct OutboxReaderTests {
         #expect(try await rig.store.stats().undelivered == 128)
     }
 
-    @Test("a reader that dies between marking and acknowledging loses nothing")
+    @Test("a reader that crashes between marking and acknowledging loses nothing")
     func dies() async throws {
         plan.fail(.acknowledge, Array(repeating: .refused, count: 50))
         try await record(8)
@@ -266,14 +266,14 @@ struct OutboxReaderTests {
     }
 }
 
-/// A loop.
+/// A service loop.
 protocol Runnable: Sendable {
     func run() async
 }
 
 extension OutboxReader: Runnable {}
 
-/// A queue of deliveries in which something happens before each marking.
+/// A delivery queue that runs a closure before each mark.
 struct SlowMarks: DeliveryQueue {
     typealias Item = Delivery
     typealias Change = DeliveryChange

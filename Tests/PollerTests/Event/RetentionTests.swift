@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Retention", .timeLimit(.minutes(1)))
 struct RetentionTests {
-    @Test("forgets what is old: acknowledged entries, closed watches, rested deliveries")
+    @Test("retention deletes old acknowledged entries, closed watches and resting deliveries")
     func forgets() async throws {
         let clock = ManualClock()
         let store = MemoryStore(time: ClockTime(clock))
@@ -42,14 +42,14 @@ struct RetentionTests {
             }
             #expect(try await store.stats().closed == 249)
             await clock.waitForSleepers(1)
-            // Two hours, and four days more so that no delivery is left without its log.
+            // Two hours, plus four days so that no delivery outlives its log.
             clock.advance(by: .seconds(3601 + 4 * 86_400))
             try await eventually("old watches are gone") { try await store.stats().closed == 0 }
             #expect(try await store.stats().pending == 1)
         }
     }
 
-    @Test("what may come back stays for its afterlife", arguments: [true, false])
+    @Test("a refundable payment is kept for its span after settlement", arguments: [true, false])
     func afterlife(isKept: Bool) async throws {
         let clock = ManualClock()
         let store = MemoryStore(time: ClockTime(clock))
@@ -84,7 +84,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("a partition that cannot be reached keeps nothing of the others")
+    @Test("an unavailable partition does not keep retention from the others")
     func goesOn() async throws {
         let clock = ManualClock()
         let store = MemoryStore(time: ClockTime(clock))
@@ -102,7 +102,7 @@ struct RetentionTests {
         _ = try await store.enqueue([try NewWatch(key: key)])
         _ = try await store.cancel(key)
         clock.advance(by: .seconds(5 * 86_400))
-        // The outbox of every partition is away; what comes after them is not.
+        // The outbox of every partition is unavailable. Later steps are available.
         plan.fail(.other, Array(repeating: .refused, count: store.partitions))
         try await running(retention.run) {
             await clock.waitForSleepers(1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("How late a sweep is")
+@Suite("Sweep delay")
 struct SweepDelayTests {
     private let begin = ContinuousClock.now
     private var delay = SweepDelay<ContinuousClock.Instant>()
@@ -19,12 +19,12 @@ struct SweepDelayTests {
         )
     }
 
-    @Test("nothing is told before anything was heard")
+    @Test("the delay is unknown before the first answer")
     func unknown() {
         #expect(delay.delay(at: begin) == nil)
     }
 
-    @Test("a sweep that keeps to its pace is never late, however slow that is")
+    @Test("a sweep that keeps its pace has no delay, at any pace")
     mutating func pace() {
         for now in [0, 600, 1290] {
             delay.hear(turn(caughtUp: 0, now: now), pace: .seconds(1296), at: begin)
@@ -36,14 +36,14 @@ struct SweepDelayTests {
         #expect(delay.delay(at: begin) == .zero, "it has read everything again")
     }
 
-    @Test("while the store says nothing the delay grows by the process' own clock")
+    @Test("during a store outage the delay grows by the local clock")
     mutating func outage() {
         delay.hear(turn(caughtUp: 8, now: 10), pace: .seconds(2), at: begin)
         #expect(delay.delay(at: begin) == .zero)
         #expect(delay.delay(at: begin + .seconds(90)) == .seconds(90))
     }
 
-    @Test("a sweep that has never read everything is late since it was asked for first")
+    @Test("the delay of a sweep that never finished counts from its first request")
     mutating func never() {
         delay.hear(turn(caughtUp: nil, now: 100), pace: .seconds(1296), at: begin)
         #expect(delay.delay(at: begin) == .zero)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("What a sweep reads next")
+@Suite("Sweep steps")
 struct SweepStepTests {
     private let now = VirtualTime.start
     private let minute = Duration.seconds(60)
@@ -38,7 +38,7 @@ struct SweepStepTests {
     }
 
     @Test(
-        "an account without events is read from before the present, by more than clocks may differ"
+        "the first sweep of an account starts before the present, by more than the tolerated clock skew"
     )
     func first() {
         let tolerated = Duration.seconds(300)
@@ -52,30 +52,30 @@ struct SweepStepTests {
         }
     }
 
-    @Test("the overlap begins minutes before the last time that everything was read")
+    @Test("the overlap begins minutes before the last complete reading")
     func overlap() {
         let step = SweepStep(turn(.after("evt_1"), caughtUp: minute), interval: minute)
         #expect(step == .overlap(since: ago(minute + SweepStep.span)))
     }
 
-    @Test("in between, and after a downtime, it goes on behind the last event")
+    @Test("between overlaps and after a downtime the sweep continues after the last event")
     func pages() {
         let early = turn(.after("evt_1"), caughtUp: minute, isRereadDue: false)
         #expect(SweepStep(early, interval: minute) == .page(after: "evt_1"))
         let late = turn(.after("evt_1"), caughtUp: .seconds(86_400))
         #expect(SweepStep(late, interval: minute) == .page(after: "evt_1"))
-        // For an account that is read every twenty minutes that is no downtime.
+        // For an account that is read every 20 minutes, that is no downtime.
         let seldom = SweepStep(turn(.after("evt_1"), caughtUp: minute * 20), interval: minute * 20)
         #expect(seldom == .overlap(since: ago(minute * 20 + SweepStep.span)))
     }
 
-    @Test("an overlap moves the cursor only when it reaches back to it")
+    @Test("an overlap moves the cursor only if it reaches back to the cursor")
     func connected() {
         let turn = turn(.after("evt_1"), caughtUp: minute)
         let step = SweepStep(turn, interval: minute)
         let whole = SweepReading(step, page("evt_1", "evt_2"), turn, interval: minute)
         #expect(whole.cursor == .after("evt_2") && whole.isCaughtUp)
-        // The clock of the store may be ahead: what is between is read behind the cursor.
+        // The store's clock may be ahead. Events in between are read after the cursor.
         let part = SweepReading(step, page("evt_3"), turn, interval: minute)
         #expect(part.cursor == .after("evt_1") && part.isCaughtUp)
         #expect(part.rereadPause.map { $0 > minute } == true)
@@ -83,7 +83,7 @@ struct SweepStepTests {
         #expect(cut.cursor == .after("evt_1") && !cut.isCaughtUp)
     }
 
-    @Test("reading again costs a request every three seconds, however busy the account is")
+    @Test("overlaps cost one request every three seconds on average, even for a busy account")
     func cost() {
         let turn = turn(.after("evt_1"), caughtUp: minute)
         let step = SweepStep(turn, interval: .seconds(2))

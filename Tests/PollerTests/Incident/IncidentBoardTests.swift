@@ -5,19 +5,19 @@ import Testing
 
 @testable import Poller
 
-/// What operators are told: once when it begins, once when it is over, however it flaps.
+/// Incidents are reported once when they begin and once when they end, even if they flap.
 @Suite("IncidentBoard")
 struct IncidentBoardTests {
     private static let start = Timestamp(ms: 1_795_165_200_125)
     private let hold = Duration.seconds(60)
 
-    /// A board with what it has told so far.
+    /// A board with the incidents it has reported.
     private struct Story {
         var board = IncidentBoard()
         var told: [String] = []
         var news: [Poller.Incident] = []
 
-        /// What a look sees so many seconds after the start.
+        /// Records the observations at a second after the start.
         mutating func see(
             _ second: Int,
             _ seen: [IncidentKind: Sighting],
@@ -25,7 +25,7 @@ struct IncidentBoardTests {
         ) {
             let now = IncidentBoardTests.start + .seconds(second)
             news = board.note(seen, at: now, hold: hold)
-            // As the next process reads it.
+            // The next process reads the stored board.
             board = IncidentBoard(stored: board.stored)
             told += news.map { "\($0.event.type) \($0.event.status?.description ?? "")" }
         }
@@ -43,7 +43,7 @@ struct IncidentBoardTests {
         Sighting((0..<count).map { Sighting.Trouble("lane/\(100 + $0)", "no answer") })
     }
 
-    @Test("how many there are is what the sentence says, also when they become fewer")
+    @Test("the message has the current count, even if the count falls")
     func counts() {
         var story = Story()
         for (second, count) in [(0, 87), (10, 90), (20, 86)] {
@@ -54,7 +54,7 @@ struct IncidentBoardTests {
         }
     }
 
-    @Test("trouble that lasts is told once, and once more when it has been well for a while")
+    @Test("a lasting problem is reported once, and its end once after it was well for a while")
     func once() throws {
         var story = Story()
         for second in stride(from: 0, through: 50, by: 10) {
@@ -79,7 +79,7 @@ struct IncidentBoardTests {
         #expect(story.told.count == 2)
     }
 
-    @Test("what flaps within its hold is told once, and what passes by itself never")
+    @Test("a flapping problem is reported once, and a short one never")
     func flapping() {
         var story = Story()
         for second in stride(from: 0, to: 600, by: 10) {
@@ -95,7 +95,7 @@ struct IncidentBoardTests {
         #expect(story.told == ["operator.lane_stopped open"], "never well for a minute")
     }
 
-    @Test("what no time mends is told at once")
+    @Test("a problem that cannot end on its own is reported at once")
     func atOnce() {
         var story = Story()
         story.see(
@@ -113,7 +113,7 @@ struct IncidentBoardTests {
         )
     }
 
-    @Test("a few of a kind are told one by one, each with its own end")
+    @Test("a few incidents of a kind are reported one by one, each with its end")
     func oneByOne() {
         var story = Story()
         story.see(0, [.deadLetters: sighting("ep_1", "ep_2")])
@@ -126,10 +126,10 @@ struct IncidentBoardTests {
         #expect(story.told.count == 4 && story.board.open.map(\.subject) == ["ep_1", "ep_3"])
     }
 
-    @Test("five hundred lanes at once are one incident with a count, and one end")
+    @Test("five hundred stopped lanes are one incident with a count and one end")
     func together() throws {
         var story = Story()
-        // They do not all stop between the same two looks.
+        // The lanes stop over several observations.
         story.see(0, [.laneStopped: many(3)])
         for second in stride(from: 10, through: 70, by: 10) {
             story.see(second, [.laneStopped: many(500)])
@@ -151,7 +151,7 @@ struct IncidentBoardTests {
         #expect(story.told == ["operator.lane_stopped open", "operator.lane_stopped resolved"])
     }
 
-    @Test("a thousand dead letters that come one after the other are a handful of incidents")
+    @Test("a thousand consecutive dead letters cause a handful of incidents")
     func oneAfterTheOther() {
         var story = Story()
         for count in 1...1000 {
@@ -160,15 +160,15 @@ struct IncidentBoardTests {
         }
         #expect(story.told.count == IncidentBoard.perKindMax + 1)
         #expect(story.board.open.last?.count == 2 * (1000 - IncidentBoard.perKindMax))
-        // Of each kind there is a bound, and so of the board.
+        // Each kind has a limit, so the board has one, too.
         #expect(story.board.stored.utf8.count < 30_000)
     }
 
-    @Test("what was not looked at is neither well nor in trouble")
+    @Test("a subject that was not observed is neither well nor in trouble")
     func unknown() {
         var story = Story()
         story.see(0, [.deadLetters: sighting("ep_1"), .noWorker: sighting(nil)])
-        // A look that could not read everything, and one that could not read this kind at all.
+        // Observations alternate between an incomplete one and one without this kind.
         for second in stride(from: 10, through: 300, by: 10) {
             story.see(second, second % 20 == 0 ? [:] : [.deadLetters: sighting(isWhole: false)])
         }
@@ -178,7 +178,7 @@ struct IncidentBoardTests {
         #expect(story.told.last == "operator.no_worker open", "it was so at both looks at it")
     }
 
-    @Test("what an older release does not know stays as it is")
+    @Test("an incident kind unknown to an older release is preserved")
     func unknownKind() throws {
         var story = Story()
         story.see(0, [.quarantine: sighting(nil)])
@@ -221,7 +221,7 @@ struct IncidentBoardTests {
         )
     }
 
-    @Test("trouble with a known start is reported with it, also if it is seen much later")
+    @Test("a problem is reported with its known start, even if it is observed much later")
     func since() {
         var story = Story()
         let began = Self.start + (.zero - .seconds(400))
@@ -232,13 +232,13 @@ struct IncidentBoardTests {
         #expect(story.board.open.map(\.openedAt) == [Self.start])
     }
 
-    @Test("the kinds are those that the API knows")
+    @Test("the incident kinds are the same as in the API")
     func kinds() {
         let known = PollerWire.Incident.Kind.allCases.map(\.rawValue)
         #expect(IncidentKind.allCases.map(\.rawValue) == known)
     }
 
-    @Test("the events tell what, since when, and what to do; the second is the last")
+    @Test("events have the problem, its start and the action, and the second event is final")
     func events() throws {
         var story = Story()
         story.see(0, [.endpointDisabled: sighting("ep_1")])
@@ -259,7 +259,7 @@ struct IncidentBoardTests {
         #expect(wire.since.ms == Self.start.ms && wire.resolvedAt?.ms == Self.start.ms + 10_000)
         #expect(Poller.Incident(second) == over)
         #expect(Poller.Incident(stored: over.stored) == over)
-        // Whoever decides the same makes the same event.
+        // Another process that observes the same creates the same event.
         var again = Story()
         again.see(0, [.endpointDisabled: sighting("ep_1")])
         #expect(again.news.first?.event == first)

@@ -27,7 +27,7 @@ struct OperatorEventTests {
         return endpoint
     }
 
-    @Test("only subscribers that name their types receive them; a wildcard does not include them")
+    @Test("subscribers receive incident events only if they name the types, not with a wildcard")
     func asked() throws {
         let event = try event()
         for types in [["operator.*"], ["source.*", "operator.no_worker"]] {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("ManualClock")
 struct ManualClockTests {
-    @Test("wakes sleepers whose time has come, and no others")
+    @Test("an advance wakes exactly the due sleepers")
     func wakes() async throws {
         let clock = ManualClock()
         let woken = Shared<[Int]>([])
@@ -41,7 +41,7 @@ struct ManualClockTests {
         try await clock.sleep(until: .init(offset: .seconds(5)), tolerance: nil)
     }
 
-    @Test("those who sleep beyond the horizon are not waited for")
+    @Test("sleepers beyond the horizon are not waited for")
     func horizon() async {
         let clock = ManualClock()
         let far = Task { try? await clock.sleep(for: .seconds(3600)) }
@@ -54,14 +54,14 @@ struct ManualClockTests {
         await far.value
     }
 
-    @Test("one seed always gives the same numbers")
+    @Test("the same seed gives the same numbers")
     func seeded() {
         var one = SeededGenerator(seed: 42)
         var two = SeededGenerator(seed: 42)
         let numbers = (0..<100).map { _ in one.next() }
         #expect(numbers == (0..<100).map { _ in two.next() })
         #expect(Set(numbers).count == 100)
-        // The reference implementation's first number for seed 0.
+        // The first number of the reference implementation for seed 0.
         var zero = SeededGenerator(seed: 0)
         #expect(zero.next() == 0xE220_A839_7B1D_CDAF)
     }

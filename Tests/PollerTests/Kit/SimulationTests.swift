@@ -2,7 +2,7 @@ import Foundation
 import PollerTesting
 import Testing
 
-@Suite("simulated workers over the in-memory store")
+@Suite("simulated workers with the in-memory store")
 struct SimulationTests {
     static let steps = 250
 
@@ -23,7 +23,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "a store that is wrong is found out",
+        "a faulty store is detected",
         arguments: QueueFlaw.allCases.filter { !$0.isBeyondSimulation }
     )
     func findsFlaw(_ flaw: QueueFlaw) async throws {
@@ -34,22 +34,23 @@ struct SimulationTests {
         #expect(fault != nil, "200 seeds did not notice it")
     }
 
-    @Test("a failing seed is told with its number and the shortest way to it")
+    @Test("a failure is reported with its seed and the shortest list of steps")
     func minimal() async throws {
         let simulation = Self.simulation(1, flaws: [.keepsSlotsOfEndedLeases])
         let told = try #require(try await simulation.failure())
         #expect(told.seed == 1)
         #expect(told.message.contains("slots taken"))
-        // Somebody enqueues, claims and is never heard of again.
+        // A watch is enqueued and claimed, and its owner never returns.
         #expect(told.trace.count <= 4, "\(told)")
         let again = try await simulation.failure()
         #expect(again == told)
     }
 
-    /// What `ops/simulate` runs: `SIMULATION_SEEDS` seeds from `SIMULATION_START` on, each of
-    /// `SIMULATION_STEPS` steps.
+    /// The simulation of `ops/simulate`.
+    ///
+    /// It runs `SIMULATION_SEEDS` seeds, starting at `SIMULATION_START`, with `SIMULATION_STEPS` steps each.
     @Test(
-        "the seeds somebody asks for break no rule",
+        "the requested seeds break no rule",
         .enabled(if: ProcessInfo.processInfo.environment["SIMULATION_SEEDS"] != nil)
     )
     func asked() async throws {
@@ -59,9 +60,9 @@ struct SimulationTests {
     }
 }
 
-@Suite("shortening a failing list of steps")
+@Suite("shrinking a failing list of steps")
 struct SimulationShrinkerTests {
-    @Test("only what the failure needs is left, in order")
+    @Test("only the steps that cause the failure are left, in order")
     func minimal() async {
         let needed: Set<Int> = [3, 77, 78, 199]
         var plays = 0
@@ -73,13 +74,13 @@ struct SimulationShrinkerTests {
         #expect(plays < 200, "\(plays) plays")
     }
 
-    @Test("a list that fails whatever is left out shrinks to nothing")
+    @Test("a list that always fails shrinks to nothing")
     func empty() async {
         let shortest = await SimulationShrinker.minimal(Array(0..<50)) { _ in true }
         #expect(shortest == [])
     }
 
-    @Test("a step that cannot be left out is made smaller")
+    @Test("a step that cannot be left out is simplified")
     func simpler() async {
         let shortest = await SimulationShrinker.minimal(
             [[1, 2, 3], [4], [5, 6]],
@@ -89,7 +90,7 @@ struct SimulationShrinkerTests {
         #expect(shortest == [[2], [6]])
     }
 
-    @Test("a list that fails only now and then comes to an end")
+    @Test("shrinking a list that fails at random ends")
     func flaky() async {
         var chance = SeededGenerator(seed: 7)
         let shortest = await SimulationShrinker.minimal(Array(0..<300)) { _ in
@@ -98,7 +99,7 @@ struct SimulationShrinkerTests {
         #expect(shortest.count <= 300)
     }
 
-    @Test("one seed is one list of steps")
+    @Test("the same seed gives the same list of steps")
     func repeatable() {
         let steps = SimulationStep.steps(seed: 42, count: 300)
         #expect(steps == SimulationStep.steps(seed: 42, count: 300))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("What an order was paid with twice")
+@Suite("Refunds of duplicate payments")
 struct DuplicateRefundsTests {
     private let rig = WorkerRig()
     private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
@@ -25,7 +25,7 @@ struct DuplicateRefundsTests {
         return facts
     }
 
-    @Test("is told as refunded because it was a duplicate, and stays so however it is looked at")
+    @Test("a refunded duplicate has the reason `duplicate`, and keeps it on later polls")
     func told() throws {
         let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
         #expect(before.payment.state == .paid)
@@ -36,7 +36,7 @@ struct DuplicateRefundsTests {
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
         #expect(back.payment.amountReturned == 1099 && back.isPaymentNews)
         #expect(back.memory.packed.utf8.count <= 64)
-        // The charge itself says only that it was refunded.
+        // The charge shows only that it was refunded, not why.
         var seen = consumed
         seen.charge = money(refunded: 1099)
         let memory = PaymentMemory(
@@ -45,12 +45,12 @@ struct DuplicateRefundsTests {
         )
         let again = PaymentLook(seen, after: memory)
         #expect(again.payment.reason == .duplicate && !again.isNews)
-        // What the shop gives back by itself is none.
+        // A refund by the shop is not a duplicate's refund.
         #expect(Payment(seen.following(nil)).reason == nil)
     }
 
     @Test(
-        "is reported as pending while its refund is, and as refunded only once that has succeeded",
+        "a duplicate is reported as refunded only after its refund has succeeded",
         arguments: [RefundProgress.Status.pending, .requiresAction]
     )
     func underway(status: RefundProgress.Status) {
@@ -75,7 +75,7 @@ struct DuplicateRefundsTests {
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
     }
 
-    @Test("is looked at once its account wants that, and otherwise left alone")
+    @Test("a duplicate is polled only if its account has duplicate refunds enabled")
     func hinted() async throws {
         let members = ["1", "2"].map { Sample.key("src_\($0)", account: "default") }
         _ = try await rig.store.enqueue(
@@ -103,7 +103,7 @@ struct DuplicateRefundsTests {
         #expect(try await note([.main], twice) == [false, true])
     }
 
-    @Test("a refund that is not made yet changes nothing, and is tried again")
+    @Test("a postponed refund changes nothing and is retried")
     func postponed() {
         var chance = SeededGenerator(seed: 7)
         let now = VirtualTime.start

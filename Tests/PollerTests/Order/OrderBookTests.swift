@@ -39,7 +39,7 @@ struct OrderBookTests {
         )
     }
 
-    @Test("notes what is told of payments of orders, and nothing else")
+    @Test("the book records payment events of orders, and no others")
     func notes() async throws {
         for subject in [EventSubject.status, .nextStep, .charge(.succeeded)] {
             #expect(try await book.note(event("1", of: subject)).isEmpty)
@@ -51,11 +51,11 @@ struct OrderBookTests {
         let first = try #require(told.first)
         #expect(first.key == key.watch && first.order == key.order && first.isLive == true)
         #expect(first.payment?.amountReceived == 1099 && first.closed == nil && !first.final)
-        // What is told of the order is no news of a member.
+        // An event of the order itself does not change a member.
         #expect(try await book.note(first).isEmpty)
     }
 
-    @Test("an event comes back from its bytes with its order, and customers are not told of it")
+    @Test("an event keeps its order in JSON, and an event without an order has no such member")
     func wire() throws {
         let event = event("1", of: .payment(.paid))
         let back = try #require(Event(json: event.json))
@@ -66,7 +66,7 @@ struct OrderBookTests {
         #expect(!self.event("1", of: .status, order: nil).json.contains("order"))
     }
 
-    @Test("an order is known as soon as a watch names it, with what that has told")
+    @Test("an order exists as soon as a watch names it, with the watch's last payment")
     func joins() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: book)
@@ -77,26 +77,26 @@ struct OrderBookTests {
         let known = try #require(try await shelf.order(key))
         #expect(known.members.map(\.key) == [member("1")])
         #expect(known.truth.payment.state == .awaitingCustomer && known.seq == 0)
-        // The same once more, and from elsewhere.
+        // Enqueueing again, and a watch without an order, change nothing.
         try await enqueue("1", key.order)
         try await enqueue("2", nil)
         #expect(try await shelf.order(key) == known)
-        // It pays nothing else by that.
+        // The watch keeps its first order.
         try await enqueue("1", OrderID(unchecked: "B78"))
         let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
         #expect(try await shelf.order(other) == nil)
-        // A watch that had none joins with its number.
+        // A watch without an order joins with the first one that it is given.
         try await enqueue("2", key.order)
         #expect(try await shelf.order(key)?.members.map(\.key) == [member("1"), member("2")])
     }
 
-    @Test("who reads the outbox notes each payment once, and acknowledges what that has made")
+    @Test("the outbox reader records each payment once, and acknowledges the resulting event")
     func outbox() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         _ = try await rig.store.enqueue([try NewWatch(key: member("1"), order: key.order)])
         let reader = OutboxReader(rig.store, deliveries, orders: book, clock: rig.clock)
         try await running(reader.run) {
-            // It has read what there is, and hears of what comes.
+            // The reader has read everything, and waits for new entries.
             await rig.clock.waitForSleepers(1)
             try await commitPaid()
             try await eventually("the order is paid") {
@@ -109,7 +109,7 @@ struct OrderBookTests {
         #expect(shelf.events.map(\.type) == ["order.paid"])
     }
 
-    @Test("while an account's orders do not answer it is told later, and all others in time")
+    @Test("an account with unavailable orders is delivered later, and all others in time")
     func away() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         let url = try NotifyURL("https://a.example/")
@@ -121,7 +121,7 @@ struct OrderBookTests {
         let first = try NewWatch(key: member("1"), notify: [url], order: key.order)
         _ = try await rig.store.enqueue([first])
         try await commitPaid(.next(after: .seconds(60)))
-        // Nothing of it is to be noted, but it would tell of what was before it.
+        // This event changes no order, but must not be delivered before the earlier one.
         _ = try await rig.store.cancel(member("1"))
         _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
         _ = try await rig.store.cancel(other)
@@ -145,7 +145,7 @@ struct OrderBookTests {
         #expect(try await shelf.order(key)?.truth.payment.state == .paid)
     }
 
-    /// Records that the payment of the first watch is paid.
+    /// Commits a paid payment for the first watch.
     private func commitPaid(_ verdict: Verdict = .close(.settled)) async throws {
         let claim = try await rig.store.claim(
             ClaimRequest(partition: rig.store.partition(of: member("1").lane), limit: 1)

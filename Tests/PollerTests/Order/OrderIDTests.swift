@@ -3,9 +3,9 @@ import Testing
 
 @testable import Poller
 
-@Suite("The name of an order")
+@Suite("Order ID")
 struct OrderIDTests {
-    /// Names as shops have them.
+    /// Names as used by shops.
     static let taken = [
         "A77", "#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B", "100%",
         "wc_order_AbC123&key=x", "a?b",
@@ -20,18 +20,18 @@ struct OrderIDTests {
         String(repeating: "x", count: 256),
     ]
 
-    @Test("printable text of any script is taken as it is", arguments: taken)
+    @Test("printable text of any script is accepted unchanged", arguments: taken)
     func takes(_ text: String) throws {
         #expect(Array(try OrderID(text).description.utf8) == Array(text.utf8))
     }
 
-    @Test("what nobody would see, and what a path cannot carry, is refused", arguments: refused)
+    @Test("names with invisible characters or unfit for a path are rejected", arguments: refused)
     func refuses(_ text: String) throws {
         let error = #expect(throws: InvalidInput.self) { try OrderID(text) }
         #expect(error?.field == "order")
     }
 
-    @Test("composed and decomposed letters are the same name")
+    @Test("composed and decomposed letters give the same name")
     func composed() throws {
         let (composed, decomposed) = (try OrderID("ä7"), try OrderID("a\u{308}7"))
         #expect(composed == decomposed)

@@ -5,16 +5,18 @@ import Synchronization
 
 @testable import Poller
 
-/// Orders in memory, with the events that were recorded with them.
+/// An in-memory order store that records events.
 ///
-/// A class, because the book and the test share it. The Redis store is tested by conformance "orders".
+/// It is a class because the book and the test share it. The conformance suite "orders" tests the Redis store.
 final class OrderShelf: OrderStore {
     private let partitions: Int
     private let kept = Mutex<[OrderKey: Order]>([:])
     private let told = Mutex<[Event]>([])
     private let beforeRead: @Sendable () async throws(StoreError) -> Void
 
-    /// No orders, in as many partitions as the store of ``WorkerRig`` has; `beforeRead` may fail each read.
+    /// Creates an empty store with as many partitions as the store of ``WorkerRig``.
+    ///
+    /// `beforeRead` may fail a read.
     init(
         partitions: Int = 2,
         beforeRead: @escaping @Sendable () async throws(StoreError) -> Void = {}

@@ -23,7 +23,7 @@ struct OrderTests {
         )
     }
 
-    @Test("an event of a member counts once, and none that is older than what is known")
+    @Test("an event of a member counts once, and older events are ignored")
     func notesOnce() {
         var order = Order(key: key)
         #expect(order.note(member("1"), seq: 2, payment(.failed)) == [.order(.failed)])
@@ -35,7 +35,7 @@ struct OrderTests {
         #expect(order.version == 2)
     }
 
-    @Test("that its customer is awaited is no news at first, and is after a try has failed")
+    @Test("awaiting the customer is a change only after a failed attempt")
     func awaiting() {
         var order = Order(key: key)
         #expect(order.note(member("1"), seq: 1, payment(.awaitingCustomer)) == [])
@@ -45,7 +45,7 @@ struct OrderTests {
         #expect(again == [.order(.awaitingCustomer)])
     }
 
-    @Test("a second success is told, and a third, but none of them twice")
+    @Test("every success after the first raises `order.paid_twice` once")
     func paidTwice() {
         var order = Order(key: key)
         #expect(order.note(member("1"), seq: 1, payment(.paid, at: 5)) == [.order(.paid)])
@@ -62,16 +62,16 @@ struct OrderTests {
             reason: .inquiry
         )
         #expect(order.note(member("2"), seq: 2, reason) == [])
-        // Who was paid first is known late: then the other one is the second.
+        // The earliest payment may be observed last. The payment that was first before is then a duplicate.
         #expect(order.note(member("3"), seq: 1, payment(.paid, at: 1))?.last == .orderPaidTwice)
         #expect(order.truth.paidBy == member("3"))
-        // What has gone back is not there twice.
+        // A refunded payment is no duplicate any more.
         _ = order.note(member("1"), seq: 2, payment(.refunded))
         _ = order.note(member("3"), seq: 2, payment(.refunded))
         #expect(order.truth.alsoPaidBy == [])
     }
 
-    @Test("the first that asks may charge, again and again, and nobody else")
+    @Test("only the first member that requests the right to charge gets it, as often as it asks")
     func right() {
         var order = Order(key: key)
         #expect(order.take(member("1"), seq: 2) == .granted(1))
@@ -82,21 +82,21 @@ struct OrderTests {
     }
 
     @Test(
-        "the right is free when its holder has ended without money since it took it",
+        "the right to charge is free after its holder ended without money",
         arguments: PaymentState.allCases
     )
     func freed(_ state: PaymentState) {
         var order = Order(key: key)
         _ = order.note(member("1"), seq: 2, payment(.failed))
         #expect(order.take(member("1"), seq: 2) == .granted(1))
-        // What was known before says nothing of the charge that is under way.
+        // An event from before the grant does not describe the charge in progress.
         #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
         _ = order.note(member("1"), seq: 3, payment(state))
         let isFree = [.failed, .expired, .cancelled].contains(state)
         #expect(order.take(member("2"), seq: 1) == (isFree ? .granted(2) : .refused(member("1"))))
     }
 
-    @Test("whose own try has ended asks with a new number")
+    @Test("a member charges again with a new number after its own attempt failed")
     func ownTry() {
         var order = Order(key: key)
         #expect(order.take(member("1"), seq: 2) == .granted(1))
@@ -105,7 +105,7 @@ struct OrderTests {
         #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
     }
 
-    @Test("an order that is paid, or may be, is not charged", arguments: PaymentState.allCases)
+    @Test("an order that is paid or may be paid is not charged", arguments: PaymentState.allCases)
     func paid(_ state: PaymentState) {
         var order = Order(key: key)
         _ = order.note(member("1"), seq: 1, payment(state))
@@ -114,7 +114,7 @@ struct OrderTests {
         #expect(answer == (forbids.contains(state) ? .refused(member("1")) : .granted(1)))
     }
 
-    @Test("a new try takes the place of one that failed, and of none that may bring money")
+    @Test("a new attempt replaces a failed one, and never one that may still be paid")
     func room() {
         var order = Order(key: key)
         for number in 0..<Order.membersMax {
@@ -127,7 +127,7 @@ struct OrderTests {
         #expect(order.members.count == Order.membersMax)
     }
 
-    @Test("comes back from its text as it was")
+    @Test("an order is equal to its stored and parsed text")
     func stored() throws {
         var order = Order(key: key, createdAt: Timestamp(ms: 1_795_165_200_125))
         _ = order.note(member("1"), seq: 3, payment(.paid))
@@ -143,7 +143,7 @@ struct OrderTests {
         #expect(Order(stored: "x {}", key: key, createdAt: Timestamp(ms: 0), seq: 0) == nil)
     }
 
-    @Test("however members and their ends are mixed, at most one may charge", arguments: 0..<200)
+    @Test("at most one member may charge, in any mix of members and outcomes", arguments: 0..<200)
     func oneAtATime(_ seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         var order = Order(key: key)
@@ -156,7 +156,7 @@ struct OrderTests {
                 guard case .granted(let number) = order.take(asking, seq: seqs[asking] ?? 0) else {
                     continue
                 }
-                // A number is one member's alone.
+                // Each number belongs to one member.
                 #expect(numbers[number, default: asking] == asking)
                 numbers[number] = asking
                 charging.insert(asking)

@@ -6,7 +6,7 @@ import Testing
 struct AmountTests {
     private static let beyond = [Int.min, Int.max, SafeInteger.min - 1, SafeInteger.max + 1]
 
-    @Test("a number beyond 2^53 - 1 is no amount", arguments: beyond)
+    @Test("a number beyond 2^53 - 1 is not an amount", arguments: beyond)
     func refused(number: Int) {
         #expect(Amount(number) == nil)
         #expect(Amount(nonNegative: number) == nil)
@@ -15,7 +15,7 @@ struct AmountTests {
         #expect([SafeInteger.min, SafeInteger.max].contains(Amount(clamping: number).minorUnits))
     }
 
-    @Test("the limits themselves are amounts")
+    @Test("the limits are amounts")
     func limits() {
         #expect(Amount(SafeInteger.max) == .max)
         #expect(Amount(SafeInteger.min)?.minorUnits == SafeInteger.min)
@@ -25,14 +25,14 @@ struct AmountTests {
     }
 
     @Test(
-        "text that is not decimal digits is no amount",
+        "text other than decimal digits is not an amount",
         arguments: ["", "1e3", "NaN", "1.0", " 1", "0x1"]
     )
     func text(_ text: String) {
         #expect(Amount(decimal: text) == nil)
     }
 
-    @Test("sums and differences stop at the limits")
+    @Test("sums and differences saturate at the limits")
     func saturates() {
         let least = Amount(clamping: Int.min)
         #expect(Amount.max + .max == .max && least + least == least)
@@ -43,10 +43,10 @@ struct AmountTests {
     }
 }
 
-@Suite("Whole numbers from outside")
+@Suite("Safe conversion of whole numbers")
 struct SafeNumbersTests {
     @Test(
-        "a floating-point number becomes the nearest whole number",
+        "a floating-point number is converted to the nearest whole number",
         arguments: [
             (1e308, Int.max), (-1e308, .min), (.infinity, .max), (-.infinity, .min), (.nan, 0),
             (1.9, 1), (-1.9, -1), (9.3e18, .max),
@@ -56,7 +56,7 @@ struct SafeNumbersTests {
         #expect(Int(saturating: number) == whole)
     }
 
-    @Test("arithmetic stops at the limits of the type")
+    @Test("arithmetic saturates at the limits of the type")
     func saturates() {
         #expect(Int.max.addingSaturating(1) == .max && Int.min.addingSaturating(-1) == .min)
         #expect(Int.min.subtractingSaturating(1) == .min)
@@ -65,7 +65,7 @@ struct SafeNumbersTests {
         #expect(Int.max.multipliedSaturating(by: -2) == .min)
     }
 
-    @Test("a count is at least 0 and can be counted on")
+    @Test("a count is at least 0 and at most the largest safe integer")
     func counts() {
         #expect(SafeInteger.count(Int.min) == 0 && SafeInteger.count(-1) == 0)
         #expect(SafeInteger.count(Int.max) == SafeInteger.max)

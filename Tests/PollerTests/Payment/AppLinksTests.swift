@@ -2,12 +2,12 @@ import Poller
 import PollerIdentity
 import Testing
 
-@Suite("Which apps links open")
+@Suite("App links")
 struct AppLinksTests {
     private static let print = (1...32).map { "0\($0 % 10)" }.joined(separator: ":")
 
     @Test(
-        "a file for Apple is taken as it is",
+        "a valid file for Apple is accepted unchanged",
         arguments: [
             #"{"applinks":{"details":[{"appIDs":["ABCDE12345.com.example.shop"],"components":[{"/":"/r/*"}]}]}}"#,
             #"{ "applinks": {"apps": [], "details": [{"appID": "ABCDE12345.com.example", "paths": ["/r/*"]}]} }"#,
@@ -19,7 +19,7 @@ struct AppLinksTests {
     }
 
     @Test(
-        "a file that Apple would ignore is refused",
+        "a file that Apple would ignore is rejected",
         arguments: [
             "", "{", "[]", "{}", #"{"applinks":{}}"#, #"{"applinks":{"details":[]}}"#,
             #"{"applinks":{"details":[{"components":[]}]}}"#,
@@ -32,7 +32,7 @@ struct AppLinksTests {
         #expect(throws: InvalidInput.self) { try AppLinks.apple(text) }
     }
 
-    @Test("a file for Android is taken as it is, with statements about websites too")
+    @Test("a valid file for Android is accepted unchanged, including statements about websites")
     func android() throws {
         let text = """
             [{"relation": ["delegate_permission/common.handle_all_urls"], "target": {"namespace": "android_app",
@@ -44,7 +44,7 @@ struct AppLinksTests {
     }
 
     @Test(
-        "a file that Android would ignore is refused",
+        "a file that Android would ignore is rejected",
         arguments: [
             "{}", "[]", "[{}]", #"[{"relation":[],"target":{"namespace":"web"}}]"#,
             #"[{"relation":["a"],"target":{"namespace":"android_app"}}]"#,
@@ -55,7 +55,7 @@ struct AppLinksTests {
         #expect(throws: InvalidInput.self) { try AppLinks.android(text) }
     }
 
-    @Test("a file larger than Apple takes is refused")
+    @Test("a file above Apple's size limit is rejected")
     func size() {
         let long = String(repeating: " ", count: 131_072)
         #expect(throws: InvalidInput.self) { try AppLinks.apple(#"{"webcredentials":{}}"# + long) }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Poller
 
-@Suite("what is told of a source says what is true of its charge")
+@Suite("A source reports the state of its charge")
 struct ChargeBesideItsSourceTests: PaymentStories {
     private let id = ChargeID(unchecked: "ch_1")
 
-    @Test("what is known of a charge is old unless the last look, a moment ago, has seen it")
+    @Test("knowledge of a charge is stale unless the last poll, moments ago, observed it")
     func age() {
         let start = VirtualTime.start
         func isOld(after span: Duration, _ change: (inout WatchState) -> Void = { _ in }) -> Bool {
@@ -29,11 +29,11 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         #expect(isOld(after: .seconds(1)) { $0.step = 1 })
         #expect(isOld(after: .seconds(1)) { $0.failures = 1 })
         #expect(isOld(after: .seconds(1)) { $0.lastPolledAt = nil })
-        // Without money it is a hold, which may have been let go.
+        // A charge without money is a hold, which may have been released.
         #expect(isOld(after: .seconds(1)) { $0.charge = .succeeded(id) })
     }
 
-    @Test("a look that was put off leaves what is known of a charge old", arguments: [true, false])
+    @Test("after a postponed poll the knowledge of a charge is stale", arguments: [true, false])
     func putOff(isLocked: Bool) {
         var chance = SeededGenerator(seed: 7)
         let result = isLocked ? PollResult.lockTimeout : .rateLimited(retryAfter: nil)
@@ -48,7 +48,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         #expect(step(.none) == 0 && step(.failed) == 0)
     }
 
-    @Test("the source is told with the charge as it was seen beside it")
+    @Test("a source's event has the charge that the same poll observed")
     func together() {
         var story = PaymentStory(charge: .whole)
         var released = charge(.succeeded)
@@ -65,7 +65,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         )
     }
 
-    @Test("what is remembered without money is a hold, and no payment")
+    @Test("a stored charge without money is a hold, not a payment")
     func hold() {
         var story = PaymentStory()
         var held = charge(.succeeded)
@@ -81,7 +81,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
     }
 
     @Test(
-        "the answer about a charge is never taken for the source's, which nobody has seen",
+        "a charge's status is never reported as the source's status",
         arguments: ["pending", "succeeded", "failed", "lost"]
     )
     func unseenSource(name: String) {
@@ -103,7 +103,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
     }
 
     @Test(
-        "an answer is reported exactly when the decision on it has an event",
+        "an answer counts as reported exactly if the decision on it has an event",
         arguments: [nil, "pending", "chargeable"]
     )
     func reported(status: String?) {
@@ -136,7 +136,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         }
     }
 
-    @Test("any charge that is known is what a review is there for")
+    @Test("a review polls any known charge")
     func reviews() {
         let state = WatchState(status: .chargeable, charge: .pending(id))
         var story = PaymentStory(state: state)
@@ -146,7 +146,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         #expect(story.watch.isReview && story.step == .charge(id))
     }
 
-    @Test("a source whose charge was refused and that is used up was charged by somebody else")
+    @Test("a source consumed after its charge was declined was charged by another system")
     func refusedAndPaid() {
         var story = PaymentStory(
             state: WatchState(status: .chargeable, charge: .failed),
@@ -163,7 +163,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
     }
 
-    @Test("what a used-up source made us believe gives way to its charge")
+    @Test("payment inferred from a consumed source yields to the observed charge")
     func inferred() {
         let failed = charge(.failed)
         var proof = ChargeFacts(status: .succeeded)
@@ -171,7 +171,7 @@ struct ChargeBesideItsSourceTests: PaymentStories {
         var facts = source("consumed")
         facts.charge = failed.charge
         #expect(Payment(facts.following(proof)).state == .failed)
-        // A charge that was seen with the money does not.
+        // A charge that was observed with money does not yield.
         proof.id = id
         #expect(Payment(facts.following(proof)).state == .reversed)
         facts.charge = nil

@@ -65,7 +65,7 @@ struct ChargeDecisionTests {
         .made(ChargeSeen(id: charge, status: status, object: RawJSON(unchecked: "{}")))
     }
 
-    @Test("a source that became chargeable is told first and charged at once after that")
+    @Test("a source that becomes chargeable is reported first and charged at once after that")
     func toldFirst() {
         let first = decide(watch("pending"), seen("chargeable"))
         #expect(first.change.event?.type == "source.chargeable")
@@ -80,7 +80,7 @@ struct ChargeDecisionTests {
         #expect(without.verdict != .next(after: .zero))
     }
 
-    @Test("a doubtful charge is tried again; a made, settled or refused one never is")
+    @Test("a charge is retried only if its outcome is in doubt")
     func onlyOnce() {
         #expect(
             ChargeStep.action(watch("chargeable", .doubtful), seeing: seen("chargeable"))
@@ -90,20 +90,20 @@ struct ChargeDecisionTests {
             #expect(
                 ChargeStep.action(watch("chargeable", progress), seeing: seen("chargeable")) == nil
             )
-            // What is used up though its charge was refused was charged by somebody else.
+            // A source consumed despite its declined charge was charged by another system.
             let found: ChargeStep.Action? = progress == .failed ? .find : nil
             #expect(
                 ChargeStep.action(watch("chargeable", progress), seeing: seen("consumed")) == found
             )
         }
-        // Consumed before we knew of a charge: it is looked for.
+        // The source was consumed before a charge was known, so the charge is looked up.
         #expect(ChargeStep.action(watch("chargeable"), seeing: seen("consumed")) == .find)
         #expect(
             ChargeStep.action(watch("pending"), seeing: seen("canceled")) == nil
         )
     }
 
-    @Test("money that arrives at a receiver is told before its charge is tried again")
+    @Test("money that arrives at a receiver is reported before its charge is retried")
     func arriving() {
         let partly = Observation(
             status: .chargeable,
@@ -117,7 +117,7 @@ struct ChargeDecisionTests {
         #expect(told.verdict == .next(after: .zero))
     }
 
-    @Test("events say how far the charge has come, and stay as they were where there is none")
+    @Test("events include the charge's progress, and only if there is a charge")
     func progress() throws {
         let told = try #require(decide(watch("chargeable"), made(.pending)).change.event)
         #expect(told.json.contains(#","charge":{"state":"pending","id":"ch_1"},"object":"#))
@@ -131,7 +131,7 @@ struct ChargeDecisionTests {
         #expect(Event(json: without.json)?.progress == ChargeProgress.none)
     }
 
-    @Test("each answer of the bank has its event, and nothing ends before the source is consumed")
+    @Test("each answer of the bank has an event, and only a consumed source closes the watch")
     func answers() {
         for (status, progress) in [
             (ChargeSeen.Status.pending, ChargeProgress.pending(charge)),
@@ -147,13 +147,13 @@ struct ChargeDecisionTests {
         }
     }
 
-    @Test("a consumed source ends a watch once the bank has answered, and not before")
+    @Test("a consumed source closes its watch only after the bank has answered")
     func theEnd() {
         let paid = decide(watch("chargeable", .succeeded(charge)), seen("consumed", final: true))
         #expect(paid.verdict == .close(.settled) && paid.change.event?.final == true)
         let waiting = decide(watch("chargeable", .pending(charge)), seen("consumed", final: true))
         #expect(waiting.verdict != .close(.settled) && waiting.change.event?.final == false)
-        // A debit that fails takes its source along: its answer is still waited for.
+        // A failing debit makes its source fail, and the bank's answer is still awaited.
         let failing = decide(watch("chargeable", .pending(charge)), seen("failed", final: true))
         #expect(failing.verdict != .close(.settled))
         let late = decide(watch("consumed", .pending(charge)), made(.succeeded))
@@ -161,7 +161,7 @@ struct ChargeDecisionTests {
         #expect(late.change.event?.type == "charge.succeeded")
     }
 
-    @Test("a reusable source, which stays chargeable for good, ends after its charge")
+    @Test("the watch of a reusable source, which stays chargeable, closes after its charge")
     func reusable() {
         let before = decide(watch(nil), seen("chargeable", final: true))
         #expect(before.verdict == .next(after: .zero) && before.change.event?.final == false)
@@ -176,7 +176,7 @@ struct ChargeDecisionTests {
         #expect(ChargeStep(watch("chargeable", .pending(charge), step: 1)) == .charge(charge))
     }
 
-    @Test("a refusal is told with its reason and the watch goes on")
+    @Test("a declined charge is reported with its reason, and the watch stays open")
     func refusal() {
         let decision = decide(watch("chargeable"), .declined(code: "card_declined"))
         #expect(decision.change.event?.type == "charge.failed")
@@ -189,7 +189,7 @@ struct ChargeDecisionTests {
         }
     }
 
-    @Test("a doubt is remembered, a postponement is not, and neither is told as an event")
+    @Test("a doubtful charge is recorded and a postponed one is not, and neither causes an event")
     func doubt() {
         let doubt = decide(watch("chargeable"), .indeterminate("500"))
         #expect(doubt.change.state.charge == .doubtful && doubt.change.event == nil)
@@ -206,7 +206,7 @@ struct ChargeDecisionTests {
         #expect(stillDoubtful.change.state.charge == .doubtful)
     }
 
-    @Test("what cannot be charged by the deadline ends as expired")
+    @Test("a source that cannot be charged by the deadline expires")
     func deadline() {
         let decision = decide(watch("chargeable"), .indeterminate("500"), after: 3600 + 601)
         #expect(decision.verdict == .close(.expired))
@@ -214,7 +214,7 @@ struct ChargeDecisionTests {
         #expect(part.verdict == .close(.expired))
     }
 
-    @Test("a charge the bank has not answered is looked at like a source that does not change")
+    @Test("a charge without the bank's answer is polled like an unchanged source")
     func following() {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
@@ -237,7 +237,7 @@ struct ChargeDecisionTests {
         #expect(failed.change.event?.final == true && failed.verdict == .close(.settled))
     }
 
-    @Test("an order has one key, whoever makes it; another order, source or account another")
+    @Test("an idempotency key depends on the source, account, amount, currency and metadata alone")
     func key() throws {
         func key(
             _ metadata: [String: String] = [:],
@@ -250,7 +250,7 @@ struct ChargeDecisionTests {
                 .idempotencyKey(of: watch, amount: amount, currency: currency)
         }
         let order = ["order": "4711", "shop": "1"]
-        // Known forever: another release must not charge what this one has charged.
+        // A fixed value: another release must not repeat a charge of this one.
         let known = "poller-charge:7AfsqaEfAy2JYZtsa8s8uXml"
         #expect(try key(order) == known)
         #expect(try key(order, note: "for people") == known)
@@ -263,7 +263,7 @@ struct ChargeDecisionTests {
         #expect(keys.allSatisfy { $0.utf8.count == 38 })
     }
 
-    @Test("an order survives the store; one that Stripe would refuse is refused before")
+    @Test("a charge order survives storage, and one that Stripe would reject is rejected")
     func order() throws {
         let order = try ChargeOrder(
             amount: 5,

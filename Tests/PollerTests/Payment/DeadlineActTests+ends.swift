@@ -5,21 +5,21 @@ import Testing
 
 @testable import Poller
 
-/// Nothing is done on a guess: how long a hold lasts, and until when a payer can pay.
+/// No deadline action is based on a guess of a hold's length or of the payer's time to pay.
 extension DeadlineActTests {
-    @Test("a charge that does not tell its end is acted on by what its method lasts")
+    @Test("without an end in the charge, the hold lasts as long as its payment method allows")
     func byMethod() {
         for authorisation in [DeadlineActs.Authorisation.capture, .cancel] {
             let acts = DeadlineActs(authorisation: authorisation)
             let week = 7 * Self.day * 9 / 10
             #expect(minutes(acts, "card", at: [0, 1, week - 1, week, week]) == [week])
-            // Klarna holds for four weeks: nothing is done after six days.
+            // Klarna holds for four weeks, so nothing happens after six days.
             let month = 28 * Self.day * 9 / 10
             #expect(minutes(acts, "klarna", at: [0, week, week, month, month]) == [month])
         }
     }
 
-    @Test("nothing is done about a hold whose end nobody knows")
+    @Test("no action is taken on a hold with an unknown end")
     func endless() {
         for authorisation in [DeadlineActs.Authorisation.capture, .cancel] {
             let acts = DeadlineActs(authorisation: authorisation)
@@ -28,7 +28,7 @@ extension DeadlineActTests {
         }
     }
 
-    @Test("an act that reads do not show yet is repeated ever later")
+    @Test("an action not yet visible in reads is repeated with growing waits")
     func staleReads() throws {
         var watch = watch(DeadlineActs(abandoned: .cancel), status: "requires_action")
         var waits: [Duration] = []
@@ -42,7 +42,7 @@ extension DeadlineActTests {
         #expect(waits == [.zero, .seconds(1), .seconds(2), .seconds(4), .seconds(8)])
     }
 
-    @Test("what can still be paid by a voucher is watched until then, and not cancelled before")
+    @Test("a payment with a voucher is watched to the voucher's end, and not cancelled before")
     func vouchers() {
         let acts = DeadlineActs(abandoned: .cancel)
         let voucher = seen("requires_action", "voucher")
@@ -55,9 +55,9 @@ extension DeadlineActTests {
             }
             watch = next
         }
-        // The voucher ends after 60 days, and is reported within six more.
+        // The voucher ends after 60 days, and its payment is reported within six more days.
         #expect(look(watch, voucher, minute: 67 * Self.day).act == .abandon)
-        // Without an answer it goes on as well.
+        // The watch stays open without an answer as well.
         var chance = SeededGenerator(seed: 7)
         let silence = PollResult.unavailable("503", retryAfter: nil)
         let context = context(watch, minute: 40 * Self.day)
@@ -68,7 +68,7 @@ extension DeadlineActTests {
         }
     }
 
-    @Test("a span that somebody has chosen is kept, and the longest by default follows the voucher")
+    @Test("a chosen watch span is kept, and the default span is extended to the voucher's end")
     func spans() {
         let voucher = seen("requires_action", "voucher")
         let short = look(watch(.unsaid), voucher, minute: 0).next

@@ -6,13 +6,13 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("Deadlines that are acted on")
+@Suite("Deadline actions")
 struct DeadlineActTests {
     static let day: Int64 = 24 * 60
     let start = VirtualTime.start
     let span = Duration.seconds(86_400)
 
-    /// A hold of ten days, one of a card and one whose end nobody tells, and intents that wait for their payers.
+    /// A hold of ten days, a card's hold, a hold with an unknown end, and intents that wait for the payer.
     var reader: NamedObjects {
         func intent(
             _ status: String,
@@ -114,7 +114,7 @@ struct DeadlineActTests {
         return PollDecider().decide(context, .acted(seen, act, result), using: &chance)
     }
 
-    /// The watch after a look, as a store keeps it.
+    /// Returns the watch as stored after a poll.
     func kept(_ watch: Watch, _ decision: Decision<WatchChange>) -> Watch {
         let memory = decision.change.payment ?? watch.payment
         return Watch(
@@ -131,7 +131,7 @@ struct DeadlineActTests {
         )
     }
 
-    /// The minutes at which it would be acted on, of those at which it is looked at.
+    /// Returns the minutes of the polls that trigger an action.
     func minutes(_ acts: DeadlineActs, _ object: String, at looks: [Int64]) -> [Int64] {
         var watch = watch(acts)
         var minutes: [Int64] = []
@@ -147,7 +147,7 @@ struct DeadlineActTests {
     }
 
     @Test(
-        "a hold is acted on when a tenth of it is left, after the warning is told, and not before",
+        "a hold is acted on when a tenth of it is left and the warning was sent",
         arguments: [DeadlineActs.Authorisation.capture, .cancel]
     )
     func held(_ authorisation: DeadlineActs.Authorisation) {
@@ -158,7 +158,7 @@ struct DeadlineActTests {
     }
 
     @Test(
-        "what is left of a hold after a first capture is acted on as the whole is",
+        "the rest of a hold after a first capture is acted on like a whole hold",
         arguments: [DeadlineActs.Authorisation.capture, .cancel]
     )
     func rest(_ authorisation: DeadlineActs.Authorisation) {
@@ -167,16 +167,16 @@ struct DeadlineActTests {
         #expect(minutes(acts, "half", at: [0, 1, tenth - 1, tenth, tenth]) == [tenth])
     }
 
-    @Test("after a downtime it is acted on at the look after the one that tells")
+    @Test("after a downtime the action follows at the poll after the warning")
     func away() {
         let late = 9 * Self.day + 700
         let acts = DeadlineActs(authorisation: .capture)
         #expect(minutes(acts, "held", at: [0, late, late]) == [late])
-        // Also when nobody had seen the hold before.
+        // The same holds if no poll had observed the hold before.
         #expect(minutes(acts, "held", at: [late, late]) == [late])
     }
 
-    @Test("a watch that was told nothing, or to leave it, does nothing")
+    @Test("a watch without a deadline action, or with `leave`, takes no action")
     func untold() {
         let looks = [0, 9 * Self.day, 9 * Self.day, 10 * Self.day - 1]
         for acts in [
@@ -186,15 +186,15 @@ struct DeadlineActTests {
         }
     }
 
-    @Test("the look that tells of it is followed by one at once, and one is due at the instant")
+    @Test("a poll follows a warning at once, and another is due at the time of the action")
     func due() {
         var watch = watch(DeadlineActs(authorisation: .capture))
-        // The first warning, after half of the time, is told by then.
+        // The first warning, after half of the hold, was sent by then.
         let half = 7 * Self.day / 2
         for minute in half..<half + 30 {
             watch = look(watch, seen("requires_capture", "card"), minute: minute).next
         }
-        // A look less than a poll's wait before the instant waits no longer than until then.
+        // A poll shortly before the time of the action waits exactly until it.
         let tenth = 7 * Self.day * 9 / 10
         let before = look(watch, seen("requires_capture", "card"), minute: tenth - 2)
         #expect(before.decision.verdict == .next(after: .seconds(120)))
@@ -203,7 +203,7 @@ struct DeadlineActTests {
         #expect(told.decision.verdict == .next(after: .zero) && told.decision.isUrgent)
     }
 
-    @Test("it does not end before it has acted, whatever its deadline and its goal")
+    @Test("a watch stays open until its action, even after its deadline or goal")
     func lives() {
         for goal in [WatchGoal.settled, .leftPending] {
             let told = DeadlineActs(authorisation: .capture)
@@ -229,7 +229,7 @@ struct DeadlineActTests {
         #expect(untold.decision.verdict == .close(.reached))
     }
 
-    @Test("an act is not told: the next look is at once and tells what is true")
+    @Test("an action causes no event, and the next poll follows at once and reports the result")
     func done() {
         let watch = watch(DeadlineActs(authorisation: .capture), status: "requires_capture")
         let held = seen("requires_capture", "held")
@@ -248,7 +248,7 @@ struct DeadlineActTests {
         #expect(next.act == nil && next.decision.verdict == .close(.settled))
     }
 
-    @Test("put off is not refused, unknown is not done: it is looked at again, and says why")
+    @Test("an action without success is followed by another poll, with its reason recorded")
     func notDone() throws {
         let watch = watch(DeadlineActs(authorisation: .capture), status: "requires_capture")
         let held = seen("requires_capture", "held")
@@ -267,7 +267,7 @@ struct DeadlineActTests {
         }
     }
 
-    @Test("what nobody has paid is asked about once more at the end, and then cancelled")
+    @Test("an unpaid payment is polled once more at the end, and then cancelled")
     func abandoned() {
         let acts = DeadlineActs(abandoned: .cancel)
         for (status, object) in [
@@ -276,14 +276,14 @@ struct DeadlineActTests {
             let known = look(watch(acts), seen(status, object), minute: 0).next
             #expect(look(known, seen(status, object), minute: Self.day - 1).act == nil)
             #expect(look(known, seen(status, object), minute: Self.day).act == .abandon)
-            // What is new at the end is told first.
+            // A change found at the end is reported first.
             let late = look(watch(acts), seen(status, object), minute: Self.day)
             #expect(late.act == nil && late.decision.verdict == .next(after: .zero))
             #expect(look(late.next, seen(status, object), minute: Self.day).act == .abandon)
         }
     }
 
-    @Test("what was paid in part, or opened again by a hint, is not cancelled")
+    @Test("a partly paid payment, or one reopened by a hint, is not cancelled")
     func kept() {
         let acts = DeadlineActs(abandoned: .cancel)
         let partly = look(watch(acts), seen("requires_action", "partly"), minute: 0).next
@@ -292,7 +292,7 @@ struct DeadlineActTests {
         #expect(look(again, seen("requires_action", "begun"), minute: Self.day).act == nil)
     }
 
-    @Test("what may not be cancelled ends as if nobody had said so; what is put off has its grace")
+    @Test("after a refused cancellation the watch expires, after a postponed one it has its grace")
     func refused() {
         let watch = watch(DeadlineActs(abandoned: .cancel), status: "requires_action")
         let begun = seen("requires_action", "begun")
@@ -308,7 +308,7 @@ struct DeadlineActTests {
         #expect(later.verdict == .close(.expired))
     }
 
-    @Test("a key is of the watch, its run, the act and the looks that were recorded")
+    @Test("an idempotency key depends on the watch, its run, the action and the recorded polls")
     func keys() {
         let one = watch(.unsaid, status: "requires_capture")
         var other = kept(
@@ -326,7 +326,7 @@ struct DeadlineActTests {
         #expect(DeadlineAct.capture.idempotencyKey(of: other) == keys[2])
     }
 
-    @Test("only what can be captured or cancelled is taken, and what nobody knows is refused")
+    @Test("actions are accepted only for kinds that support them, and unknown actions are rejected")
     func checked() throws {
         let capture = DeadlineActs(authorisation: .capture)
         let cancel = DeadlineActs(abandoned: .cancel)

@@ -7,11 +7,11 @@ import Testing
 @testable import PollerQueue
 
 /// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
-@Suite("The order of charge, refund and deadline actions")
+@Suite("Order of charge, refund and deadline actions")
 struct FollowUpOrderTests: PaymentStories {
     /// Records the requested actions in order.
     private struct Actions: Charger, Settler {
-        /// The result of a refund; `nil` when the account does not refund duplicates.
+        /// The result of a refund, or `nil` if the account does not refund duplicates.
         let refund: RefundResult?
         let calls = Shared<[String]>([])
 
@@ -56,10 +56,10 @@ struct FollowUpOrderTests: PaymentStories {
         }
     }
 
-    /// Polls the second payment of an order, whose object has not changed since the last poll.
+    /// Polls the second payment of an order without a change of its object since the last poll.
     ///
-    /// A source was charged, by a charge that the watch does not know. Of the hold of an intent a quarter is
-    /// captured, and the rest ends in a day.
+    /// A source was charged by a charge unknown to the watch. A quarter of an intent's hold is captured, and the rest
+    /// ends in a day.
     private func poll(_ kind: SourceKind, _ actions: Actions) async throws -> WatchChange {
         var reader = DeadlineActTests().reader
         reader.known["source"] = source("consumed")
@@ -107,7 +107,7 @@ struct FollowUpOrderTests: PaymentStories {
         return try #require(decision).change
     }
 
-    @Test("the charge comes before the refund; only a postponed refund discards its result")
+    @Test("the charge comes before the refund, and a postponed refund discards the charge's result")
     func chargeAndRefund() async throws {
         let made = Actions(refund: .made)
         let charged = try await poll(.source, made)

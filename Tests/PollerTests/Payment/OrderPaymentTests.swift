@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@Suite("The payment of an order")
+@Suite("Order payment")
 struct OrderPaymentTests {
     private func member(
         _ source: String,
@@ -22,7 +22,7 @@ struct OrderPaymentTests {
         )
     }
 
-    @Test("who pays first has paid it; whoever pays as well has paid it twice")
+    @Test("the first payment pays the order, and every other one is a duplicate")
     func twice() {
         let late = member("src_1", .paid, received: 1000, at: 20)
         let early = member("src_2", .paid, received: 1000, at: 10)
@@ -37,7 +37,7 @@ struct OrderPaymentTests {
         #expect(mended.payment.state == .paid)
     }
 
-    @Test("the sums of two members at the largest amount do not overflow")
+    @Test("sums of the largest amounts do not overflow")
     func largest() {
         let largest = Payment(
             state: .paid,
@@ -52,7 +52,7 @@ struct OrderPaymentTests {
         #expect(order.paidBy != nil && order.alsoPaidBy.count == 1)
     }
 
-    @Test("sums of another currency than the order's are not added to it")
+    @Test("sums in another currency than the order's are not added")
     func currencies() {
         func member(
             _ source: String,
@@ -82,7 +82,7 @@ struct OrderPaymentTests {
         #expect(yen.payment.currency == "jpy" && yen.payment.amountReceived == 2000)
     }
 
-    @Test("an instant known to the second is that second's end, for what was seen within it")
+    @Test("a time known to the second counts as the end of that second")
     func seconds() {
         let seen = member("src_1", .paid, received: 1000, at: 51_573)
         let charged = member("src_2", .paid, received: 1000, at: 51_000)
@@ -92,7 +92,7 @@ struct OrderPaymentTests {
         #expect(OrderPayment([later, charged]).paidBy == charged.key)
     }
 
-    @Test("any two members make a word, whichever became known first")
+    @Test("any two members give a state that does not depend on their order")
     func pairs() {
         for first in PaymentState.allCases {
             for second in PaymentState.allCases {
@@ -100,7 +100,7 @@ struct OrderPaymentTests {
                 let order = OrderPayment(members)
                 #expect(OrderPayment(members.reversed()) == order, "\(first) \(second)")
                 #expect([first, second].contains(order.payment.state))
-                // Never paid unless one is, and always if one is.
+                // The order is paid exactly if a member is.
                 let isPaid = first.isPaid || second.isPaid
                 #expect(order.payment.state.isPaid == isPaid && (order.paidBy != nil) == isPaid)
                 #expect(order.alsoPaidBy.isEmpty == !(first.isPaid && second.isPaid))
@@ -109,7 +109,7 @@ struct OrderPaymentTests {
         #expect(OrderPayment([]).payment.state == .unknown)
     }
 
-    @Test("a try that is not over goes before one that is, and money before all")
+    @Test("open attempts rank before ended ones, and money before both")
     func ranks() {
         let cases: [([PaymentState], PaymentState)] = [
             ([.failed, .awaitingCustomer], .awaitingCustomer),
@@ -124,7 +124,7 @@ struct OrderPaymentTests {
         }
     }
 
-    @Test("an order is not charged again while its money is there or on its way")
+    @Test("an order is not charged again while its money is received or in progress")
     func charging() {
         let asking = member("src_1", .authorised)
         for state in PaymentState.allCases {
@@ -133,11 +133,11 @@ struct OrderPaymentTests {
             let isForbidden = OrderPayment.forbidsCharging(asking.key, [asking, other])
             #expect(isForbidden == expected.contains(state), "\(state)")
         }
-        // A part of its money was captured from a hold, and the rest is held.
+        // A part of the money was captured from a hold, and the rest is held.
         let held = Payment(state: .partiallyPaid, amountReceived: 400, reason: .held)
         let other = OrderPayment.Member(key: member("src_2", .paid).key, payment: held)
         #expect(OrderPayment.forbidsCharging(asking.key, [asking, other]))
-        // What it has begun itself it may end.
+        // A member may complete its own charge.
         #expect(!OrderPayment.forbidsCharging(asking.key, [member("src_1", .processing)]))
     }
 }

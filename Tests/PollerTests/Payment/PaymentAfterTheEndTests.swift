@@ -6,10 +6,10 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("PollDecider, money after the end")
+@Suite("PollDecider, money after settlement")
 struct PaymentAfterTheEndTests: PaymentStories {
     @Test(
-        "an intent whose money goes back is told of once, by the payment alone, and ends as it had"
+        "returned money of an intent is reported once by the payment, and the close reason stays"
     )
     func refunded() throws {
         var story = PaymentStory(.paymentIntent)
@@ -31,7 +31,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
             story.look("succeeded", "s", rank: .final)
                 == ["payment.paid", "payment_intent.succeeded"]
         )
-        // Nothing has changed after all.
+        // Nothing has changed since.
         story.reopen()
         #expect(story.look("succeeded", "s", rank: .final) == [] && story.closed == .settled)
         for (object, type, returned) in [
@@ -45,12 +45,12 @@ struct PaymentAfterTheEndTests: PaymentStories {
             #expect(event.payment?.amountReturned == returned)
             #expect(event.payment?.amountReceived == 1099)
         }
-        // No answer is no word, and the end is the one it had.
+        // A poll without an answer changes nothing, and the close reason stays.
         story.reopen()
         #expect(story.lookInVain(after: .seconds(200_000)) == [] && story.closed == .settled)
     }
 
-    @Test("money that appears some seconds after its hint is found by the next polls")
+    @Test("money that moves seconds after its hint is found by the next polls")
     func stale() throws {
         var story = PaymentStory(.paymentIntent)
         func intent(refunded: Amount) -> PaymentFacts {
@@ -79,7 +79,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         }
     }
 
-    @Test("which looks have seen what news of the money is of")
+    @Test("a hint about money is covered only by polls that observed the charge")
     func seen() {
         var source = PaymentStory()
         let seen = source.seen("consumed", "u")
@@ -94,7 +94,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         let later = Decision(verdict: .next(after: .zero), change: change)
         #expect(!charge(id, .observed(seen)).coversHint(of: source.context, end), "there is none")
         source.hint(.money)
-        // A source says nothing of its charge.
+        // A source does not show its charge.
         #expect(!answer.coversHint(of: source.context, end))
         #expect(made.coversHint(of: source.context, end))
         #expect(!made.coversHint(of: source.context, later), "it is looked at next")
@@ -103,7 +103,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(charge(id, .observed(seen)).coversHint(of: source.context, later))
         let silence = PollResult.unavailable("503", retryAfter: nil)
         #expect(!charge(id, silence).coversHint(of: source.context, later))
-        // Unless the poll has read the charge as well.
+        // It is covered if the same poll has read the charge.
         var both = source
         both.beside = seen
         #expect(answer.coversHint(of: both.context, end))
@@ -115,7 +115,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         intent.hint(.money)
         #expect(answer.coversHint(of: intent.context, end))
         #expect(!PollOutcome.acted(seen, .capture, .done).coversHint(of: intent.context, later))
-        // A review asks for all there is.
+        // A review reads everything.
         _ = source.look("consumed", "u", rank: .final)
         source.reopen()
         source.hint(.money)
@@ -123,7 +123,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
     }
 
     @Test(
-        "money that moves before the source has ended is told by the payment, and the source goes on"
+        "money that moves before the source ends is reported, and the source stays open"
     )
     func movedBeforeTheEnd() {
         var story = PaymentStory(charge: .whole)
@@ -144,13 +144,13 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
         #expect(story.told.last?.payment?.state == .partiallyRefunded)
         #expect(story.closed == .settled)
-        // Nor does who has forgotten what was told take it for what was paid.
+        // A memory without the last event does not report it as paid either.
         #expect(story.watch.remembered?.state == .partiallyRefunded)
         #expect(story.watch.remembered?.amountReturned == 99)
     }
 
     @Test(
-        "the shop's own charge is found with the source that it has used up, when its money has moved"
+        "a charge by the shop is found through its consumed source after its money moved"
     )
     func foundAtTheEnd() {
         var story = PaymentStory()
@@ -170,7 +170,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.closed == .settled && story.watch.state.charge == .succeeded(found.id))
     }
 
-    @Test("a dispute on a payment that was refunded before is told when it opens")
+    @Test("a dispute about a payment that was refunded before is reported when it opens")
     func disputedAfterTheRefund() {
         var story = PaymentStory(.paymentIntent)
         func intent(refunded: Amount, _ dispute: DisputeState) -> PaymentFacts {
@@ -197,7 +197,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
             #expect(story.look("succeeded", object, rank: .final) == told, "\(object)")
             #expect(story.told.last?.payment?.amountReturned == 1099)
         }
-        // A key that may not list disputes sees only that there is one: it has begun after the refund.
+        // A key that may not list disputes shows only that there is one. It began after the refund.
         for (object, told) in [("r", ["payment.refunded"]), ("c", ["payment.disputed"]), ("c", [])]
         {
             unread.reopen()
@@ -205,7 +205,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         }
     }
 
-    @Test("a charge of a source that stays chargeable is found when there is news of one")
+    @Test("after a hint the charge of a source that stays chargeable is found")
     func foundWhileChargeable() {
         var story = PaymentStory()
         story.reader.known = [
@@ -224,13 +224,13 @@ struct PaymentAfterTheEndTests: PaymentStories {
         let made = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("ok"))
         #expect(story.charge(.made(made), "chargeable", "k", rank: .steady) == ["payment.paid"])
         #expect(story.closed == .settled && story.step == .source)
-        // From then on its charge is followed, and no other is looked for.
+        // From then on its charge is polled, and no other is looked up.
         story.reopen()
         #expect(story.step == .charge(id))
         #expect(ChargeStep.action(story.watch, seeing: seen) == nil)
     }
 
-    @Test("the end of a hold is told though its charge is, byte for byte, as it was")
+    @Test("the end of a hold is reported even if its charge is unchanged byte for byte")
     func lapsed() {
         var story = PaymentStory(.charge)
         var held = charge(.succeeded)
@@ -252,14 +252,14 @@ struct PaymentAfterTheEndTests: PaymentStories {
     }
 
     @Test(
-        "the shop's charge of a source that stays chargeable is followed to its answer, told once"
+        "the shop's charge of a source that stays chargeable is polled, and its result reported once"
     )
     func answeredWhileChargeable() {
         var story = PaymentStory()
         story.reader.known = [
             "k": source("chargeable", "sepa_debit") {
                 $0.usage = .reusable
-                // It may be charged over any sum.
+                // The source may be charged any amount.
                 $0.amount = nil
             },
             "wait": charge(.pending), "ok": charge(.succeeded),
@@ -275,14 +275,14 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.step == .charge(id))
         #expect(story.follow(id, "succeeded", "ok") == ["payment.paid", "charge.succeeded"])
         #expect(story.closed == .settled)
-        // Its source, which names no sum, says nothing else of it.
+        // The source, which has no amount, adds nothing.
         story.reader.known["again"] = story.reader.known["k"]
         story.reopen()
         #expect(story.look("chargeable", "again", rank: .steady) == [])
         #expect(story.watch.remembered?.amount == 1099)
     }
 
-    @Test("a charge that is found disputed is asked how, before anybody is told")
+    @Test("a charge found disputed has its dispute read before anything is reported")
     func foundDisputed() {
         var story = PaymentStory()
         func charge(_ dispute: DisputeState) -> PaymentFacts {
@@ -304,7 +304,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.told.last?.payment?.reason == .inquiry && story.closed == .settled)
     }
 
-    @Test("so is one that was ordered, whose answer had got lost, before its source is looked at")
+    @Test("a requested charge found disputed has its dispute read before the source is polled")
     func orderedAndDisputed() {
         var story = PaymentStory(charge: .whole)
         func charge(_ dispute: DisputeState) -> PaymentFacts {
@@ -328,7 +328,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.closed == .settled && story.told.last?.payment?.state == .reversed)
     }
 
-    @Test("the charge of a source is looked at for its money, and told of once")
+    @Test("the charge of a source is polled for its money, and a change reported once")
     func returned() throws {
         var story = PaymentStory(charge: .whole)
         story.reader.known = [
@@ -353,7 +353,7 @@ struct PaymentAfterTheEndTests: PaymentStories {
     }
 
     @Test(
-        "a charge that the shop made is found when its bank has answered, and followed from then on"
+        "a charge by the shop is found after its bank has answered, and polled from then on"
     )
     func foundLater() {
         var story = PaymentStory()

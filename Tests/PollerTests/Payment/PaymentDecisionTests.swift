@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PollDecider, payments")
 struct PaymentDecisionTests: PaymentStories {
-    @Test("the truth of the money is told before the status, in one commit, and once")
+    @Test("a payment event is committed once, together with the status event and before it")
     func order() throws {
         var story = PaymentStory()
         story.reader.known = [
@@ -39,7 +39,7 @@ struct PaymentDecisionTests: PaymentStories {
         )
     }
 
-    @Test("a secret is learned from the first look, where nobody has handed one in")
+    @Test("a client secret is learned from the first poll if none was given")
     func secret() throws {
         func learned(
             _ object: String,
@@ -72,7 +72,7 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(learned(#"{"id":"src_1","owner":{"client_secret":"x"}}"#) == nil)
     }
 
-    @Test("an answer that is as it was is not read again")
+    @Test("an unchanged answer is not parsed again")
     func same() {
         var story = PaymentStory()
         story.reader.known = ["c": source("chargeable")]
@@ -82,7 +82,7 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.look("chargeable", "d", rank: .leftPending) == ["payment.failed"])
     }
 
-    @Test("an answer that differs in nothing that counts tells nothing and is remembered")
+    @Test("an answer without a relevant difference is remembered but not reported")
     func withoutNews() {
         var story = PaymentStory()
         story.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
@@ -91,7 +91,7 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.watch.payment?.object == "d")
     }
 
-    @Test("what changes while the status stays is told, with the object")
+    @Test("a change with an unchanged status is reported with the object")
     func statusStays() throws {
         var story = PaymentStory(.paymentIntent)
         var paid = PaymentFacts(kind: .paymentIntent)
@@ -113,7 +113,7 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(last.payment?.reason == .authorisationExpired)
     }
 
-    @Test("a refused charge is told as failed with its reason, and stays so")
+    @Test("a declined charge is reported as failed with its reason, and stays failed")
     func refused() {
         var story = PaymentStory(charge: .whole)
         story.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
@@ -122,11 +122,11 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.charge(result, "chargeable", "c") == ["payment.failed", "charge.failed"])
         #expect(story.told.last?.payment?.reason == .insufficientFunds)
         #expect(story.look("chargeable", "c", rank: .leftPending) == [])
-        // Another answer, in which nothing of it stands.
+        // Another answer without a trace of the decline.
         #expect(story.look("chargeable", "d", rank: .leftPending) == [])
     }
 
-    @Test("a bank that answers later: processing, then paid, and the source adds nothing")
+    @Test("a slow bank gives processing and then paid, and the source adds nothing")
     func later() {
         var story = PaymentStory(charge: .whole)
         story.reader.known = [
@@ -146,14 +146,14 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.told.last?.closed == .settled)
         let paidAt = story.told.last?.payment?.paidAt
         #expect(paidAt != nil)
-        // As after a hint: the source alone proves no more and no less.
+        // This is the case after a hint: the source alone proves the same.
         #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
         #expect(
             story.told.last?.payment?.state == .paid && story.told.last?.payment?.paidAt == paidAt
         )
     }
 
-    @Test("a step nobody can know of is told at the first look, and whenever it changes")
+    @Test("a step that is not known in advance is reported at the first poll and at each change")
     func steps() throws {
         func receiver(_ missing: Amount, _ url: String? = nil) -> PaymentFacts {
             source("pending", "sepa_credit_transfer") { facts in
@@ -184,7 +184,7 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(story.told.last?.nextStep == NextStep.none)
     }
 
-    @Test("a watch that ends without an answer tells the payment as it is remembered")
+    @Test("a watch that closes without an answer reports the remembered payment")
     func remembered() {
         var story = PaymentStory()
         story.reader.known = ["c": source("chargeable")]

@@ -2,7 +2,7 @@ import Poller
 import PollerIdentity
 import Testing
 
-@Suite("The life of a payment")
+@Suite("Life of a payment")
 struct PaymentLifeTests {
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
@@ -28,7 +28,7 @@ struct PaymentLifeTests {
     private func hours(_ at: Timestamp?) -> Int64? { at.map { ($0 - begun).ms / Self.hour } }
     private func days(_ count: Int64) -> Int64? { count * 24 }
 
-    @Test("ends when the upstream ends it, and otherwise after thirty days")
+    @Test("a payment ends when the upstream ends it, and otherwise after thirty days")
     func ends() {
         #expect(hours(life(.source, "pending", "ideal").endsAt) == 1)
         #expect(hours(life(.source, "chargeable", "ideal").endsAt) == 7)
@@ -51,7 +51,7 @@ struct PaymentLifeTests {
         #expect(hours(failed.endsAt) == days(30))
     }
 
-    @Test("a bank has as long as its method takes")
+    @Test("processing lasts as long as the payment method allows")
     func processing() {
         #expect(hours(life(.source, "consumed", "sofort").endsAt) == days(14))
         #expect(hours(life(.paymentIntent, "processing", "sepa_debit").endsAt) == days(24))
@@ -59,7 +59,7 @@ struct PaymentLifeTests {
         #expect(hours(life(.paymentIntent, "processing", nil).endsAt) == days(30))
     }
 
-    @Test("what was paid is looked at no more, and may come back for as long as its method says")
+    @Test("a paid payment is not polled, and may be returned for its method's span")
     func comesBack() {
         let spans: [(String, Int64?)] = [
             ("card", 150), ("sepa_debit", 400), ("us_bank_account", 70), ("ideal", nil),
@@ -73,7 +73,7 @@ struct PaymentLifeTests {
         #expect(life(.paymentIntent, "processing", "card").comesBackUntil == nil)
     }
 
-    @Test("news is waited for while money may come, come back, or is disputed")
+    @Test("changes are awaited while money may arrive, be returned or be disputed")
     func news() {
         func paid(_ method: String, _ change: (inout ChargeFacts) -> Void = { _ in }) -> Int64? {
             let life = life(.paymentIntent, "succeeded", method) { facts in
@@ -89,7 +89,7 @@ struct PaymentLifeTests {
         #expect(paid("sepa_debit") == days(400))
         #expect(paid("ideal") == nil)
         #expect(paid("card") { $0.refunded = 1000 } == days(150))
-        // A dispute takes its time, also where the table knows of none.
+        // A dispute extends the span, also for a method that cannot be returned.
         #expect(paid("ideal") { $0.dispute = .open } == days(100))
         #expect(paid("us_bank_account") { $0.dispute = .open } == days(100))
         #expect(paid("card") { $0.dispute = .open } == days(150))
@@ -100,7 +100,7 @@ struct PaymentLifeTests {
         #expect(life(.source, "failed", "card").newsUntil == nil)
     }
 
-    @Test("who must take the money is warned after half of the time and when a tenth is left")
+    @Test("a warning is due after half of the time, and when a tenth is left")
     func warnings() {
         let source = life(.source, "chargeable", "ideal")
         #expect(source.warnings.map { ($0 - begun).ms / 60_000 } == [210, 378])
@@ -111,11 +111,11 @@ struct PaymentLifeTests {
         }
         #expect(hours(held.endsAt) == 7 * 24 && held.warnings.count == 2)
         #expect(life(.source, "pending", "ideal").warnings.isEmpty)
-        // Nothing is to be done in time where there is no end.
+        // Without an end nothing is due in time.
         #expect(life(.source, "chargeable", "newpay").warnings.isEmpty)
     }
 
-    @Test("a hold lasts from when the payer agreed, however old the intent is by then")
+    @Test("a hold starts when the payer agreed, independent of the intent's age")
     func holds() {
         for days in [0, 27, 70] as [Int64] {
             let agreed = begun + .seconds(days * 86_400)
@@ -128,7 +128,7 @@ struct PaymentLifeTests {
             let acted = agreed + .seconds(7 * 86_400 * 9 / 10)
             #expect(card.actsAt == acted && card.warnings.last == acted)
             #expect(card.warnings.first == agreed + .seconds(7 * 86_400 / 2))
-            // A charge that does not tell the end has that of its method.
+            // A charge that does not show its end has the length of its method.
             for (method, length) in [("klarna", 28), ("afterpay_clearpay", 13), ("card", 7)] {
                 let span = Duration.seconds(length * 86_400)
                 let other = held(by: method, since: agreed)
@@ -136,14 +136,14 @@ struct PaymentLifeTests {
                 #expect(other.actsAt == agreed + span * 9 / 10, "\(method)")
                 #expect(other.warnings.count == 2 && other.newsUntil == agreed + span)
             }
-            // Where that is not known either, nobody acts or warns, and it is watched for long.
+            // Without a known end there is no action and no warning, and the payment is watched for long.
             for method in ["affirm", "newpay", nil] {
                 let other = held(by: method, since: agreed)
                 #expect(other.actsAt == nil && other.warnings.isEmpty)
                 #expect(other.newsUntil == agreed + .seconds(30 * 86_400))
             }
         }
-        // Of an intent without its charge nobody knows when the hold began.
+        // The start of a hold is unknown for an intent without its charge.
         let blind = life(.paymentIntent, "requires_capture", "card")
         #expect(blind.actsAt == nil && blind.expiresAt == nil)
     }
@@ -156,7 +156,7 @@ struct PaymentLifeTests {
         }
     }
 
-    @Test("a voucher can be paid until its own end, and be reported some days later")
+    @Test("a voucher can be paid until its end, and its payment is reported some days later")
     func vouchers() {
         func waiting(_ method: String?, _ step: NextStep) -> PaymentLife {
             life(.paymentIntent, "requires_action", method) { $0.step = step }
@@ -177,9 +177,9 @@ struct PaymentLifeTests {
         #expect(life(.source, "pending", "multibanco").payableUntil == nil)
     }
 
-    @Test("what China settles by the day ends before its midnight")
+    @Test("methods settled daily in China end before midnight there")
     func china() {
-        // 00:00 UTC: the books close at 15:45.
+        // At 00:00 UTC. The books close at 15:45.
         #expect(life(.source, "chargeable", "alipay").expiresAt == begun + .seconds(7 * 3600))
         let late = life(.source, "chargeable", "alipay") {
             $0.created = begun + .seconds(-2 * 3600)

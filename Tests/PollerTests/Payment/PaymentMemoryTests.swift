@@ -5,7 +5,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("What is remembered of a payment")
+@Suite("Payment memory")
 struct PaymentMemoryTests {
     private func money(_ change: (inout ChargeFacts) -> Void = { _ in }) -> ChargeFacts {
         var money = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
@@ -28,7 +28,7 @@ struct PaymentMemoryTests {
         return facts
     }
 
-    @Test("comes back from the store as it went, in at most 64 bytes for sums of up to ten digits")
+    @Test("a memory survives storage in at most 64 bytes, for amounts of up to ten digits")
     func packed() {
         let full = PaymentMemory(
             object: "9d2k1a",
@@ -61,7 +61,7 @@ struct PaymentMemoryTests {
     }
 
     @Test(
-        "what cannot be read is forgotten",
+        "an unreadable memory is ignored",
         arguments: ["|||", "a|b", "||||||||", "a|b|c|-5|x|?", "é|"]
     )
     func damaged(text: String) {
@@ -69,7 +69,7 @@ struct PaymentMemoryTests {
     }
 
     @Test(
-        "a sum that is negative or too large for an amount is forgotten",
+        "a negative or too large amount is ignored",
         arguments: ["1y2p0ij32e8e7", "-1y2p0ij32e8e8", "2gosa7pa2gw", "zzzzzzzzzzzzz", "-1"]
     )
     func beyond(number: String) {
@@ -82,7 +82,7 @@ struct PaymentMemoryTests {
         #expect(PaymentMemory(packed: look.memory.packed) == look.memory)
     }
 
-    @Test("a memory with the largest sums comes back as it was, in at most 91 bytes")
+    @Test("a memory with the largest amounts survives storage in at most 91 bytes")
     func largest() {
         let memory = PaymentMemory(
             object: "9d2k1a",
@@ -107,7 +107,7 @@ struct PaymentMemoryTests {
     }
 
     @Test(
-        "a refund that has not succeeded is remembered, with a last day and without",
+        "an unfinished refund is remembered, with and without a last day",
         arguments: RefundProgress.Status.allCases
     )
     func refund(status: RefundProgress.Status) {
@@ -127,7 +127,7 @@ struct PaymentMemoryTests {
         }
     }
 
-    @Test("money of an unknown sum is remembered as such")
+    @Test("money of an unknown amount is remembered as such")
     func unknownSum() {
         for isBack in [false, true] {
             let memory = PaymentMemory(
@@ -165,7 +165,7 @@ struct PaymentMemoryTests {
         #expect(PaymentMemory(packed: "|||||||||zzzzzzzzzzzzzz").newsUntil != nil)
     }
 
-    @Test("what was told is told once; what changes is told again")
+    @Test("a state is reported once, and each change is reported")
     func news() {
         let action = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=1"))
         let first = PaymentLook(
@@ -175,7 +175,7 @@ struct PaymentMemoryTests {
         )
         #expect(first.isPaymentNews && first.isStepNews)
         #expect(first.payment.state == .awaitingCustomer && first.memory.object == "aaaaaa")
-        // Addresses are signed anew for each answer.
+        // The upstream signs addresses again for each answer.
         let signedAnew = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=2"))
         let second = PaymentLook(
             intent("requires_action") { $0.step = signedAnew },
@@ -183,9 +183,9 @@ struct PaymentMemoryTests {
         )
         #expect(!second.isPaymentNews && !second.isStepNews)
         let paid = PaymentLook(intent("succeeded") { $0.received = 1099 }, after: second.memory)
-        // That nothing is left to do is told by the word.
+        // The payment state alone reports that no step is left.
         #expect(paid.isPaymentNews && !paid.isStepNews && paid.step == .none)
-        // The intent keeps its status; its charge does not.
+        // The intent keeps its status, but its charge changes.
         let refunded = intent("succeeded") {
             $0.received = 1099
             $0.charge = money { $0.refunded = 99 }
@@ -194,7 +194,7 @@ struct PaymentMemoryTests {
         #expect(third.isPaymentNews && third.payment.state == .partiallyRefunded)
     }
 
-    @Test("a stale answer takes nothing back, and a debit that came back stays so")
+    @Test("a stale answer does not undo a payment, and a returned debit stays returned")
     func evidence() {
         let paid = money()
         var stale = ChargeFacts(id: paid.id, status: .pending)
@@ -203,7 +203,7 @@ struct PaymentMemoryTests {
         let returned = stale.following(paid)
         #expect(returned.isReturned && returned.captured == 1099)
         #expect(paid.following(returned).isReturned)
-        // A refund can fail; a dispute that was won is not opened by the charge's flag.
+        // A refund can fail. The charge's flag does not reopen a dispute that was won.
         #expect(paid.following(money { $0.refunded = 99 }).refunded == 0)
         #expect(
             money { $0.dispute = .claimed }.following(money { $0.dispute = .over }).dispute == .over
@@ -211,7 +211,7 @@ struct PaymentMemoryTests {
         #expect(
             money { $0.dispute = .lost }.following(money { $0.dispute = .open }).dispute == .lost
         )
-        // Another try of the same payment, without money, is not what counts.
+        // Another attempt of the same payment without money is ignored.
         let other = ChargeFacts(id: ChargeID(unchecked: "ch_2"), status: .failed)
         #expect(other.following(paid) == paid && paid.following(other) == paid)
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// Knows what each object says by the object's name.
+/// A payment reader with facts for each object name.
 struct NamedObjects: PaymentReader {
     var known: [String: PaymentFacts]
 
@@ -27,19 +27,19 @@ struct NamedObjects: PaymentReader {
         object.member("name")?.string.flatMap { known[$0] }
     }
 
-    /// The object of a name.
+    /// Returns an object with a name.
     static func object(_ name: String) -> RawJSON {
         RawJSON(unchecked: #"{"name":"\#(name)"}"#)
     }
 }
 
-/// A watch as a store would keep it between two looks.
+/// A watch between polls, as a store keeps it.
 struct PaymentStory {
     var watch: Watch
     var reader = NamedObjects(known: [:])
     var told: [Event] = []
     private var now = VirtualTime.start
-    /// How it had ended, and the seq at which a hint has opened it again.
+    /// The close reason before the reopen, and the `seq` at which a hint reopened the watch.
     private var endedAs: ClosedReason?
     private var reopenedSeq: Int?
     private var news: HintNews?
@@ -60,7 +60,7 @@ struct PaymentStory {
         )
     }
 
-    /// The charge as it is seen beside the source.
+    /// The charge that the same poll observed.
     var beside: Observation?
 
     var context: PollContext {
@@ -69,7 +69,7 @@ struct PaymentStory {
         return context
     }
 
-    /// Whether the upstream has an event by which a hold has expired.
+    /// Whether the upstream has an event about the end of a hold.
     var hasLapsed = false
 
     func seen(_ status: String, _ object: String, rank: StatusRank = .pending) -> Observation {
@@ -83,7 +83,7 @@ struct PaymentStory {
         return seen
     }
 
-    /// Looks, and gives the types of what is told.
+    /// Polls, and returns the types of the events.
     mutating func look(
         _ status: String,
         _ object: String,
@@ -132,27 +132,27 @@ struct PaymentStory {
         return change.events.map(\.type)
     }
 
-    /// It has ended, in looks that are not played.
+    /// Closes the watch, as after polls that are not simulated.
     mutating func end(as reason: ClosedReason) {
         closed = reason
     }
 
-    /// A hint opens it again, as a store does.
+    /// Reopens the watch for a hint, as a store does.
     ///
-    /// `ago`: the age of the hint. By default it is so old that a poll without a change is the last one.
+    /// `ago` is the age of the hint. By default it is so old that a poll without a change is the last one.
     mutating func reopen(ago: Duration = .seconds(30)) {
         (endedAs, reopenedSeq, closed) = (closed, watch.seq, nil)
         hintedAt = now + (.zero - ago)
         keep(watch.state, watch.payment, seq: watch.seq)
     }
 
-    /// A hint brings news of it, as a store shows it.
+    /// Adds a hint to the open watch, as a store does.
     mutating func hint(_ news: HintNews) {
         self.news = news
         keep(watch.state, watch.payment, seq: watch.seq)
     }
 
-    /// What the next look is there for.
+    /// The purpose of the next poll.
     var step: ChargeStep { ChargeStep(watch) }
 
     private mutating func keep(_ state: WatchState, _ memory: PaymentMemory?, seq: Int) {
@@ -169,13 +169,13 @@ struct PaymentStory {
             hintedAt: hintedAt,
             charge: watch.charge,
             state: state,
-            // Through its packed form, as a store keeps it.
+            // In its packed form, as a store keeps it.
             payment: memory.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
         )
     }
 }
 
-/// What the objects of such stories say.
+/// The facts of the objects in such stories.
 protocol PaymentStories {}
 
 extension PaymentStories {

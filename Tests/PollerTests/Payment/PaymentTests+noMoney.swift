@@ -4,7 +4,7 @@ import Testing
 @testable import Poller
 
 extension PaymentTests {
-    /// What is seen while no money has come, or only a part of it, and the word for it.
+    /// Facts without money or with a part of it, and the resulting payment state.
     static let noMoney: [Row] = [
         Row("nothing seen", facts(nil), "unknown"),
         Row("a new word", facts("levitating"), "unknown"),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Payment")
 struct PaymentTests {
-    /// A charge over 1,000 of which so much was taken and given back.
+    /// Returns a charge over 1,000 with captured and refunded amounts.
     static func charge(
         _ status: ChargeSeen.Status = .succeeded,
         captured: Amount = 0,
@@ -36,7 +36,7 @@ struct PaymentTests {
         return facts
     }
 
-    /// What is seen, and the word for it.
+    /// Facts and the payment state that they result in.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let facts: PaymentFacts
@@ -178,11 +178,11 @@ struct PaymentTests {
         ),
     ]
 
-    @Test("money that was seen decides, whatever the object says", arguments: PaymentTests.money)
+    @Test("observed money determines the state, not the object", arguments: PaymentTests.money)
     func decided(row: Row) { expect(row) }
 
     @Test(
-        "without money the charge and then the object have the word",
+        "without money the charge determines the state, and then the object",
         arguments: PaymentTests.noMoney
     )
     func undecided(row: Row) { expect(row) }
@@ -196,7 +196,7 @@ struct PaymentTests {
         #expect(payment.state.wasPaid == Self.money.contains { $0.facts == row.facts })
     }
 
-    @Test("what an issuer says of a card is not told to whoever holds it")
+    @Test("an issuer's confidential decline codes are reported as `declined`")
     func discretion() {
         for decline in [
             "stolen_card", "lost_card", "fraudulent", "merchant_blacklist", "newly_made",
@@ -206,7 +206,7 @@ struct PaymentTests {
         #expect(PaymentReason(code: nil) == .declined)
     }
 
-    @Test("a method that settles at once was paid when charged, another when we saw it")
+    @Test("`paidAt` is the charge's time for an instant method, otherwise the observation's")
     func paidAt() {
         let (made, seen) = (Timestamp(ms: 1_000), Timestamp(ms: 9_000))
         for (method, expected) in [("card", made), ("sepa_debit", seen), ("newpay", seen)] {
@@ -225,7 +225,7 @@ struct PaymentTests {
         }
     }
 
-    @Test("another word, sum or reason is news; how and when it is paid is not")
+    @Test("a changed state, amount or reason is a change, but method and time of payment are not")
     func fingerprint() {
         let paid = Payment(state: .paid).fingerprint
         let method = Payment(state: .paid, method: PaymentMethod("card"))

@@ -4,11 +4,12 @@ import Testing
 
 @testable import Poller
 
-/// Payments over whatever an upstream may show, in any order: no sequence makes `paid` without money,
-/// and no object takes it back.
+/// Payments with random observations in any order.
+///
+/// No sequence leads to `paid` without money, and no later object undoes it.
 @Suite("Payments of random objects")
 struct PaymentWalkTests {
-    /// One look at a payment, made of chance; and what it proves, told from how it was made.
+    /// A random observation, and the facts that it proves by construction.
     private struct Look {
         var facts: PaymentFacts
         var hasMoney = false
@@ -50,7 +51,7 @@ struct PaymentWalkTests {
             charge.id = ChargeID(unchecked: pick(["ch_1", "ch_2"], &chance))
         }
         charge.amount = 1000
-        // A debit that is pending shows what it is about as well; the adapter leaves that out.
+        // A pending debit shows its amount as well, which the adapter leaves out.
         charge.captured = status == .succeeded ? pick([0, 1, 600, 1000], &chance) : 0
         charge.isReleased =
             status == .succeeded && charge.captured == 0 && Bool.random(using: &chance)
@@ -88,7 +89,7 @@ struct PaymentWalkTests {
             look.hasMoney = money
             look.hasGoneBack = back
         }
-        // An intent that has succeeded over a sum; a source that its method settles by being used up.
+        // A succeeded intent with an amount, or a consumed source of an instant method.
         let sum = facts.received ?? facts.charge?.amount ?? facts.amount ?? 0
         if kind == .paymentIntent, facts.status?.description == "succeeded", sum > 0,
             facts.charge?.status != .pending
@@ -96,7 +97,7 @@ struct PaymentWalkTests {
             look.hasMoney = true
             if facts.charge?.status == .failed { look.hasGoneBack = true }
         }
-        // One that has captured a part of what it holds.
+        // An intent that captured a part of its hold.
         if kind == .paymentIntent, facts.status?.description == "requires_capture",
             facts.charge == nil, facts.received ?? 0 > 0
         {
@@ -116,7 +117,7 @@ struct PaymentWalkTests {
         return look
     }
 
-    /// What is wrong with a look that followed a memory.
+    /// Returns the broken rules of an observation after a memory.
     private func flaws(
         _ next: PaymentLook,
         _ look: Look,
@@ -158,7 +159,7 @@ struct PaymentWalkTests {
         return claims.filter { !$0.1 }.map(\.0)
     }
 
-    @Test("are paid only after money was seen, and no longer only when it went back")
+    @Test("payments are paid only after money was observed, until it is returned")
     func walks() throws {
         let words = try Words()
         var seen: Set<PaymentState> = []
@@ -170,21 +171,21 @@ struct PaymentWalkTests {
             let kind = pick(kinds, &chance)
             var memory = PaymentMemory()
             var (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
-            // The watch knows the charge that was seen.
+            // The watch knows the charge that was observed.
             var charge: ChargeID?
             for step in 0..<30 {
                 let look = look(kind, words, &chance)
-                // Each look is another process: what is remembered went through the store.
+                // Each poll is by another process, so the memory goes through the store.
                 let known = PaymentMemory(packed: memory.packed, charge: charge)
                 let next = PaymentLook(look.facts, after: known)
                 if kind == .source, charge == nil, look.facts.charge?.id != nil, !look.hasMoney {
-                    // What a used-up source made us believe was not so.
+                    // The payment inferred from a consumed source was wrong.
                     (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
                 }
                 if kind == .source, charge == nil || look.hasMoney {
                     charge = look.facts.charge?.id ?? charge
                 }
-                // A charge that succeeded and is failed now was taken back by the bank.
+                // A charge that succeeded before and has failed now was returned by the bank.
                 hasGoneBack =
                     hasGoneBack || look.hasGoneBack
                     || (hasMoney && look.facts.charge?.status == .failed)
@@ -207,7 +208,7 @@ struct PaymentWalkTests {
                 memory = next.memory
             }
         }
-        // Unless every word occurs the walk tests less than it seems to.
+        // The test is weak unless every state occurs.
         #expect(seen == Set(PaymentState.allCases))
     }
 }

@@ -6,12 +6,13 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("PollDecider, the time to take the money")
+@Suite("PollDecider, capture window")
 struct PaymentWindowTests: PaymentStories {
     private let start = VirtualTime.start
 
-    /// Looks at a source that anybody may charge for seven hours, so many minutes after it was made;
-    /// the watch after it, as a store keeps it.
+    /// Polls a source that can be charged for seven hours, and returns the stored watch.
+    ///
+    /// `minute` counts from the creation of the source.
     private func look(_ watch: Watch, minute: Int64) -> (Decision<WatchChange>, Watch) {
         let reader = NamedObjects(known: ["c": source("chargeable") { $0.created = start }])
         let now = start + .seconds(minute * 60)
@@ -47,7 +48,7 @@ struct PaymentWindowTests: PaymentStories {
             .map { $0.payment?.reason }
     }
 
-    @Test("the shop is warned after half of it and when a tenth is left, each once")
+    @Test("the shop is warned once after half of the window, and once when a tenth is left")
     func warned() {
         var watch = PaymentStory().watch
         #expect(told(&watch, minute: 0) == [nil])
@@ -59,7 +60,7 @@ struct PaymentWindowTests: PaymentStories {
         }
     }
 
-    @Test("who was away is warned at the first look")
+    @Test("after a downtime the warning is sent at the first poll")
     func away() {
         var watch = PaymentStory().watch
         #expect(told(&watch, minute: 0) == [nil])
@@ -67,7 +68,7 @@ struct PaymentWindowTests: PaymentStories {
         #expect(told(&watch, minute: 401) == [])
     }
 
-    @Test("a look is due at the very instant")
+    @Test("a poll is due at the exact time of a warning")
     func due() {
         var watch = PaymentStory().watch
         for minute in 0..<20 as Range<Int64> { _ = told(&watch, minute: minute) }
@@ -75,7 +76,7 @@ struct PaymentWindowTests: PaymentStories {
         #expect(look(watch, minute: 209).0.verdict == .next(after: .seconds(60)))
     }
 
-    @Test("what is remembered already is not written again")
+    @Test("an unchanged memory is not written again")
     func silent() {
         var watch = PaymentStory().watch
         _ = told(&watch, minute: 0)

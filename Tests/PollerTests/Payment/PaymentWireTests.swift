@@ -53,7 +53,7 @@ struct PaymentWireTests {
         ]
     }()
 
-    @Test("every step comes back as it went")
+    @Test("every step is equal to its encoded and parsed form")
     func steps() throws {
         for step in Self.steps {
             let text = try #require(RawJSON(step.wire.json))
@@ -63,12 +63,12 @@ struct PaymentWireTests {
         #expect(
             Set(Self.steps.map(\.name)) == Set(PollerWire.NextStep.Sort.allCases.map(\.rawValue))
         )
-        // What another release adds is for the shop's own page.
+        // A step that another release added is left to the shop's own page.
         let other = try #require(RawJSON(#"{"type":"sing_a_song","verse":2}"#))
         #expect(Poller.NextStep(try PollerWire.NextStep(reading: other)) == .returnToShop)
     }
 
-    @Test("a payment has the members that say something, in their order")
+    @Test("a payment is encoded with its non-empty members, in order")
     func payments() throws {
         let paid = Poller.Payment(
             state: .paid,
@@ -97,7 +97,7 @@ struct PaymentWireTests {
     }
 
     @Test(
-        "a sum on the wire that JSON readers cannot represent is refused",
+        "an amount on the wire beyond safe JSON integers is rejected",
         arguments: ["9223372036854775807", "-9223372036854775808", "9007199254740992"]
     )
     func beyond(number: String) throws {
@@ -105,7 +105,7 @@ struct PaymentWireTests {
         #expect(throws: WireError.self) { try PollerWire.Payment(reading: json) }
     }
 
-    @Test("a negative sum on the wire is not known", arguments: ["-1", "-9007199254740991"])
+    @Test("a negative amount on the wire is ignored", arguments: ["-1", "-9007199254740991"])
     func negative(number: String) throws {
         let sums =
             #""amount":\#(number),"amount_received":\#(number),"amount_returned":\#(number)"#

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Poller
 
-/// Every value of Stripe's enumerations has its place: a new one is noticed here first.
-@Suite("Payments in all of Stripe's words")
+/// Every value of Stripe's enumerations is handled, so this test notices a new one first.
+@Suite("Payments with all of Stripe's values")
 struct PaymentWordsTests {
     private func facts(_ kind: SourceKind, _ status: String) -> PaymentFacts {
         var facts = PaymentFacts(kind: kind)
@@ -14,7 +14,7 @@ struct PaymentWordsTests {
         return facts
     }
 
-    @Test("every status of every object has a word, alone and beside any charge")
+    @Test("every status of every object has a payment state, alone and with any charge")
     func statuses() throws {
         let kinds: [(SourceKind, String)] = [
             (.source, "source.status"), (.paymentIntent, "payment_intent.status"),
@@ -32,7 +32,7 @@ struct PaymentWordsTests {
                         let payment = Payment(facts)
                         states.insert(payment.state)
                         #expect(payment.state != .unknown, "\(kind) \(status)")
-                        // Of a customer's source nobody has seen whether a charge or being detached used it up.
+                        // A customer's source shows no difference between being charged and being detached.
                         facts.isAttached = true
                         let isDetached =
                             kind == .source && status == "consumed" && usage != .singleUse
@@ -58,7 +58,7 @@ struct PaymentWordsTests {
         #expect(states.isSuperset(of: [.awaitingCustomer, .processing, .authorised, .expired]))
     }
 
-    @Test("every status of a dispute is one of ours, and only a lost one reverses")
+    @Test("every dispute status is mapped, and only a lost dispute reverses a payment")
     func disputes() throws {
         let expected: [String: DisputeState] = [
             "appeal_needs_response": .open, "appeal_under_review": .open, "lost": .lost,
@@ -75,7 +75,7 @@ struct PaymentWordsTests {
             #expect(DisputeState(status: status) == state, "\(status)")
         }
         #expect(DisputeState(status: "escalated") == .open)
-        // Of older versions of the API.
+        // A status of older API versions.
         #expect(DisputeState(status: "charge_refunded") == .over)
         for state in DisputeState.allCases {
             var facts = facts(.paymentIntent, "succeeded")
@@ -86,7 +86,7 @@ struct PaymentWordsTests {
         }
     }
 
-    @Test("every reason to cancel an intent ends it")
+    @Test("every cancellation reason ends an intent")
     func cancellations() throws {
         for (kind, words) in [
             (SourceKind.paymentIntent, "payment_intent.cancellation_reason"),
@@ -101,7 +101,7 @@ struct PaymentWordsTests {
         }
     }
 
-    @Test("every code of an error is a try that failed or ran out, with a reason")
+    @Test("every error code is a failed or expired attempt with a reason")
     func codes() throws {
         for code in try StripeFixtures.words("error.code") {
             var facts = facts(.paymentIntent, "requires_payment_method")
@@ -115,7 +115,7 @@ struct PaymentWordsTests {
         }
     }
 
-    @Test("every method has traits of its own, and those of sources settle as they always did")
+    @Test("every method has traits, and source methods settle as defined")
     func methods() throws {
         for list in ["source.type", "payment_method.type", "charge.payment_method_details"] {
             for name in try StripeFixtures.words(list) {
@@ -133,7 +133,7 @@ struct PaymentWordsTests {
         #expect(unheard.traits.comesBack != nil && !unheard.traits.isPaidOnceConsumed)
     }
 
-    @Test("each word has an event, and only those after money say that it was paid")
+    @Test("each state has an event, and `wasPaid` holds only for states after money was received")
     func events() {
         #expect(PaymentState.paid.eventType == "payment.paid")
         #expect(

@@ -2,9 +2,9 @@ import Poller
 import PollerIdentity
 import Testing
 
-@Suite("Accounts that money goes back to")
+@Suite("Refund accounts")
 struct RefundAccountTests {
-    @Test("an IBAN is taken with spaces and small letters, and its check digits count")
+    @Test("an IBAN is accepted with spaces and lower case, and its check digits are verified")
     func iban() throws {
         let account = try RefundAccount(
             holder: "Jenny Rosen",
@@ -21,7 +21,7 @@ struct RefundAccountTests {
         }
     }
 
-    @Test("an American account has nine digits and four to seventeen")
+    @Test("a US account needs nine routing digits and four to seventeen account digits")
     func american() throws {
         _ = try RefundAccount(
             holder: "A",
@@ -39,7 +39,7 @@ struct RefundAccountTests {
         }
     }
 
-    @Test("nobody is no holder, and an account tells itself to nobody")
+    @Test("an empty holder is rejected, and the description contains no account details")
     func holder() throws {
         for name in ["", "  ", "a\u{7}", String(repeating: "a", count: 256)] {
             #expect(throws: InvalidInput.self) {

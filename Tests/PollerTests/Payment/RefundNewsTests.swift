@@ -5,7 +5,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("The events of a refund")
+@Suite("Refund events")
 struct RefundNewsTests {
     private func charge(_ change: (inout ChargeFacts) -> Void) -> PaymentFacts {
         var charge = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
@@ -71,7 +71,7 @@ struct RefundNewsTests {
         #expect(story.watch.remembered?.refund == RefundProgress(.pending, 1099))
     }
 
-    @Test("the refund is on the wire and back, and a word of another release is none")
+    @Test("a refund survives encoding, and a status of another release is ignored")
     func wire() {
         for status in RefundProgress.Status.allCases {
             let payment = Poller.Payment(

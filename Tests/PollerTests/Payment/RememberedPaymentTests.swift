@@ -6,12 +6,12 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// A watch that ends without a new answer says of the payment what was said last.
-@Suite("Endings without an answer")
+/// A watch that closes without a new answer reports the last known payment.
+@Suite("Closing without an answer")
 struct RememberedPaymentTests {
     private static let start = VirtualTime.start
 
-    /// What is seen, one for each state a payment may have.
+    /// Facts for each payment state.
     static let seen: [(state: PaymentState, facts: PaymentFacts)] = [
         (.awaitingCustomer, intent("requires_action")),
         (.processing, intent("processing")),
@@ -65,13 +65,13 @@ struct RememberedPaymentTests {
         return charge
     }
 
-    /// How a watch ends without an answer that says anything new.
+    /// The ways in which a watch closes without a new answer.
     enum Ending: CaseIterable {
         case deadlineWithTheSameAnswer, deadlineWithoutAnswer, gone, malformed, poisoned,
             notCharged,
             deadlineWithoutFacts
 
-        /// The answers that came before and end a watch only when they repeat.
+        /// The kind of earlier answers that close a watch only when they repeat.
         var streak: AnswerStreak.Kind? {
             switch self {
             case .gone: .absent
@@ -88,7 +88,7 @@ struct RememberedPaymentTests {
         _ reader: NamedObjects
     ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
-        // After the deadline and its grace, before a hold of seven days is half over.
+        // After the deadline and its grace period, before half of a seven-day hold.
         let now = watch.end + .seconds(86_400)
         let context = PollContext(watch, at: now, payments: reader)
         let decider = PollDecider()
@@ -114,7 +114,7 @@ struct RememberedPaymentTests {
     }
 
     @Test(
-        "each state survives each ending, in the last event and in the watch",
+        "each state survives each way of closing, in the last event and in the watch",
         arguments: Ending.allCases
     )
     func endings(ending: Ending) throws {
@@ -140,7 +140,7 @@ struct RememberedPaymentTests {
                 told.change.events.last?.payment ?? watch(memory: memory).remembered
             )
             #expect(before.state == state, "\(facts)")
-            // As a store keeps it.
+            // The state as a store keeps it.
             var kept = told.change.state
             if let kind = ending.streak {
                 kept.malformed = PollDecider.malformedMin - 1
@@ -171,7 +171,7 @@ struct RememberedPaymentTests {
         Watch(
             key: WatchKey("pi_1", kind: .paymentIntent),
             policy: .standard,
-            // A final status ends a watch with an answer.
+            // With this goal only a final status closes the watch with an answer.
             goal: .final,
             createdAt: Self.start,
             deadline: Self.start + .seconds(86_400),
@@ -183,7 +183,7 @@ struct RememberedPaymentTests {
     }
 
     @Test(
-        "any payment comes back from the store as it went, and what there is no room for is left out"
+        "any payment survives storage, except for parts that do not fit"
     )
     func packed() {
         for state in PaymentState.allCases {
@@ -230,7 +230,7 @@ struct RememberedPaymentTests {
         }
     }
 
-    @Test("every state and reason has a letter of its own")
+    @Test("every state and reason has a unique letter")
     func letters() {
         #expect(Set(RememberedPayment.states.map(\.state)) == Set(PaymentState.allCases))
         #expect(Set(RememberedPayment.states.map(\.letter)).count == PaymentState.allCases.count)
@@ -238,7 +238,7 @@ struct RememberedPaymentTests {
         #expect(Set(RememberedPayment.reasons.map(\.letter)).count == PaymentReason.allCases.count)
     }
 
-    @Test("a damaged memory is forgotten, and the evidence of money shows the state")
+    @Test("a damaged memory is ignored, and the evidence of money gives the state")
     func damaged() {
         for text in [
             "|||||||||||?", "|||||||||||", "|||||||||||é|é|é|é|é", "||||||||||||eur|1",

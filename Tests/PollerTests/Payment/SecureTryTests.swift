@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("A card that must be confirmed")
+@Suite("Card payments that need authentication")
 struct SecureTryTests {
     private let key = Sample.key("src_3ds", account: "default")
     private let secret = ClientSecret(unchecked: "src_client_secret_1")
@@ -37,7 +37,7 @@ struct SecureTryTests {
         )
     }
 
-    @Test("ends its watch, which is never charged again, with the way to the bank")
+    @Test("a charge that needs authentication closes the watch with a link to the bank")
     func led() throws {
         let secure = SecureTry(
             key: key,
@@ -56,7 +56,7 @@ struct SecureTryTests {
         #expect(!last.json.contains(try #require(secret.reveal)))
     }
 
-    @Test("its other try tells all that it told, however many requests have named them")
+    @Test("the 3-D Secure source has all recipients of the card's watch")
     func told() async throws {
         let rig = WorkerRig()
         let card = Sample.key()
@@ -80,14 +80,14 @@ struct SecureTryTests {
         #expect(try await rig.store.snapshot(of: key)?.notify == urls)
     }
 
-    @Test("asks the shop where nobody here can ask the customer, and says what to do")
+    @Test("without a public URL the next step is at the shop, and the error names the option")
     func unled() {
         let decision = decide(nil)
         #expect(decision.change.events.last?.nextStep == .returnToShop)
         #expect(decision.change.lastError?.contains("POLLER_PUBLIC_URL") == true)
     }
 
-    @Test("asks for nothing where the bank does not")
+    @Test("without an authentication request by the bank there is no next step")
     func unasked() {
         let secure = SecureTry(
             key: key,
@@ -98,7 +98,7 @@ struct SecureTryTests {
         #expect(decide(secure).change.events.map(\.type) == ["payment.failed", "charge.failed"])
     }
 
-    @Test("a grant opens one payment, to who has it whole")
+    @Test("a grant opens one payment, and only in full length")
     func grant() throws {
         let grant = try #require(secret.grant(of: key))
         #expect(secret.grants(grant, for: key))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Settlement")
 struct SettlementTests {
-    @Test("a single-use source of a method that settles at once is paid when it is consumed")
+    @Test("a single-use source of an instant method is paid when it is consumed")
     func atOnce() {
         for method in ["ideal", "bancontact", "multibanco", "IDEAL"] {
             #expect(Settlement(method: method, usage: "single_use") == .atOnce, "\(method)")
@@ -11,7 +11,7 @@ struct SettlementTests {
     }
 
     @Test(
-        "whatever settles late, may be detached or is not known is not",
+        "a delayed, reusable or unknown source is not paid when it is consumed",
         arguments: [
             ("sofort", "single_use"), ("klarna", "single_use"), ("sepa_debit", "reusable"),
             ("card", "reusable"), ("alipay", "reusable"), ("newpay", "single_use"),
@@ -22,7 +22,7 @@ struct SettlementTests {
         #expect(Settlement(method: method, usage: usage) == .delayed)
     }
 
-    @Test("an event that shows no source says nothing")
+    @Test("an event without a source has no settlement information")
     func events() {
         #expect(Settlement(of: nil) == .delayed)
         #expect(Settlement(of: Sample.event(seq: 1, status: "consumed")) == .delayed)

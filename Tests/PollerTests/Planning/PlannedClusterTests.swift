@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Planned clusters")
 struct PlannedClusterTests {
-    /// A cluster for so many payments a second of one account.
+    /// Plans a cluster for one account's payments per second.
     func plan(
         _ payments: Double,
         life: Duration = .seconds(3600),
@@ -27,7 +27,7 @@ struct PlannedClusterTests {
     }
 
     @Test(
-        "memory is what is remembered in each age, and stops growing when the oldest is forgotten"
+        "memory is the sum of all ages, and stops growing once the oldest records are deleted"
     )
     func memory() {
         let day = plan(1) { $0.age = .seconds(86_400) }
@@ -39,7 +39,7 @@ struct PlannedClusterTests {
         let first =
             ((86_400 - 1800) * each.outbox + open) * allocated + PlannedCost.redisEmpty.value
         #expect(abs(day.redisBytes - first) < first / 1000)
-        // A day of the outbox, six of bodies, 23 of what is closed, four of what has no deliveries any more.
+        // One day of the outbox, six of bodies, 23 of closed watches, and four after the deliveries are deleted.
         let days = each.outbox + 6 * each.bodies + 23 * each.closed + 4 * each.last
         let whole = (86_400 * days + open) * allocated + PlannedCost.redisEmpty.value
         #expect(abs(plan(1).redisBytes - whole) < whole / 1000)
@@ -47,14 +47,14 @@ struct PlannedClusterTests {
         #expect(abs(aged.redisBytes - plan(1).redisBytes) < whole / 1000)
     }
 
-    @Test("money that may come back is remembered for the rest of half a year")
+    @Test("refundable payments are kept for the rest of half a year")
     func afterlife() {
         let some = plan(1) { $0.returnable = 50 }
         let more = 146 * 86_400 * some.bytes.afterlife / 2 * PlannedCost.redisAllocated.value
         #expect(abs(some.redisBytes - plan(1).redisBytes - more) < more / 1000)
     }
 
-    @Test("each receiver costs deliveries and bytes of its own, and no polls")
+    @Test("each recipient adds deliveries and bytes, and no polls")
     func receivers() {
         let (one, three) = (plan(10), plan(10) { $0.deliveries = 3 })
         #expect(abs(three.deliveriesPerSecond - 3 * one.deliveriesPerSecond) < 0.001)
@@ -62,19 +62,19 @@ struct PlannedClusterTests {
         #expect(three.redisBytes > one.redisBytes && three.redisCores > one.redisCores)
     }
 
-    @Test("no listeners need no gateway, few need two, and many as many as hold them when one dies")
+    @Test("no listeners need no gateway, few need two, and many need one more than hold them")
     func gateways() {
         #expect(plan(1).gateway == PlannedCluster.Role(cores: 0, processes: 0))
         #expect(plan(1) { $0.listeners = 10 }.gateway.processes == 2)
         let many = plan(1) { $0.listeners = 100_000 }
         #expect(many.gateway.processes == 5, "\(many.gateway)")
         #expect(many.gateway.cores > 0 && many.framesPerSecond == 5)
-        // Who is told of nothing costs his coming alone.
+        // A listener without events costs only its connection.
         #expect(plan(1) { ($0.listeners, $0.heard) = (10, 0) }.framesPerSecond == 0)
     }
 
     @Test(
-        "of the processes of a role one may die, each of the others fills a core at most, and none is too many",
+        "a role has enough processes to lose one without exceeding a core each, and no more than needed",
         arguments: [1.0, 30, 100, 250, 400, 450]
     )
     func fills(payments: Double) throws {
@@ -97,23 +97,23 @@ struct PlannedClusterTests {
         }
     }
 
-    @Test("where hearing of all events fills a core, no number of processes is said to be enough")
+    @Test("no number of processes is reported if reading all events fills a core")
     func impossible() {
-        // 2,500 events a second: too many to be heard by a notifier, not by the others.
+        // 2,500 events a second are too many for a notifier to read, but not for the other roles.
         let planned = plan(500) { $0.listeners = 10 }
         #expect(planned.notifier.processes == nil && planned.notifier.cores > 2, "\(planned)")
         #expect([planned.worker, planned.api, planned.gateway].allSatisfy { $0.processes != nil })
         let all = plan(3000) { $0.listeners = 10 }
         #expect([all.notifier, all.api].allSatisfy { $0.processes == nil }, "\(all)")
-        // A gateway looks whom an event concerns, and reads it for those alone.
+        // A gateway filters the entries, and reads an event only for its subscribers.
         #expect(all.gateway.processes != nil, "\(all)")
-        // Work that is shared is never too much.
+        // Work that is divided never exceeds the limit.
         #expect((all.worker.processes ?? 0) > 9, "\(all)")
-        // Those that are named are what they are.
+        // A configured number of processes is kept.
         #expect(plan(500) { $0.processes = 4 }.notifier.processes == 4)
     }
 
-    @Test("what is too much for one master is spread by enough partitions for the fullest of them")
+    @Test("data too large for one master is spread over enough partitions for the fullest master")
     func masters() {
         let small = plan(1)
         #expect(small.masters == 1 && small.partitions == 16)
@@ -124,16 +124,16 @@ struct PlannedClusterTests {
         #expect(Double(uneven.masters) * 24e9 > uneven.redisBytes * 1.24)
     }
 
-    @Test("processes that are named cost what they cost by being up")
+    @Test("a configured number of processes has the fixed cost of each process")
     func processes() {
         let (one, four) = (plan(1) { $0.processes = 1 }, plan(1) { $0.processes = 4 })
-        // Those, and wakes: four that share little work are woken oftener than one that has it all.
+        // The fixed cost plus wakes: four processes that divide little work wake more often than one.
         let up = 3 * PlannedCost.workerUp.value / 1_000_000
         #expect(four.worker.cores - one.worker.cores >= up)
         #expect(four.redisCores > one.redisCores && four.api.processes == 4)
     }
 
-    @Test("work that comes fast shares its wakes, and costs less each")
+    @Test("frequent work shares wakes, and costs less per item")
     func wakes() {
         let each = [1.0, 10, 100, 1000].map { rate in
             (plan(rate) { $0.processes = 1 }).worker.cores / rate
@@ -141,14 +141,14 @@ struct PlannedClusterTests {
         #expect(each == each.sorted(by: >), "\(each)")
         let most = PlannedCost.processWakes.value * PlannedCost.workerWake.value / 1_000_000
         let (slow, fast) = (plan(1000) { $0.processes = 1 }, plan(2000) { $0.processes = 1 })
-        // What comes on top at a high pace is work, and hardly a wake.
+        // At a high rate additional load is work with hardly any wakes.
         let polls = fast.pollsPerSecond - slow.pollsPerSecond
         let work = polls * PlannedCost.workerPoll.value + 5000 * PlannedCost.workerEvent.value
         let wakes = fast.worker.cores - slow.worker.cores - work / 1_000_000
         #expect(abs(wakes) < most / 50, "\(wakes) of \(most)")
     }
 
-    @Test("every cost says what is counted, how much and who measured or estimated it")
+    @Test("every cost has a unit, a value, and a measurement or estimate as its source")
     func table() {
         for cost in PlannedCost.allCases {
             let isMeasured = !cost.entry.unit.isEmpty

@@ -26,19 +26,19 @@ struct PlannedMonthTests {
         return month.run()
     }
 
-    @Test("a source that is never told about costs what its policy's schedule says")
+    @Test("a source without hints costs the polls of its policy's schedule")
     func schedule() {
-        // 1.5 s doubling to 5 min: 18.4 looks until the 3,600th second, the first one included.
-        // Changes come evenly, so that a source is looked at until half an hour on average.
+        // From 1.5 s the wait doubles to 5 min: 18.4 polls until the 3,600th second, including the first. Changes are
+        // evenly spread, so a source is polled for half an hour on average.
         let outcome = plan(.none)
         #expect((13.0...15.0).contains(outcome.getsPerSource), "\(outcome)")
         #expect(outcome.sweepsPerSource == 0 && outcome.unseen == 0 && outcome.stretch == 1)
-        // Half of a wait of five minutes, less where the wait was shorter.
+        // Half of a wait of five minutes, or less after shorter waits.
         #expect((60.0...150.0).contains(outcome.knownMedianSeconds ?? -1), "\(outcome)")
         #expect((outcome.known99Seconds ?? 0) <= 330, "\(outcome)")
     }
 
-    @Test("a healthy sweep makes polls rarer and knowledge quicker; webhooks quicker still")
+    @Test("a healthy sweep reduces polls and delays, and webhooks reduce delays further")
     func hinted() {
         let alone = plan(.none, sources: 100_000)
         let swept = plan(.sweep, sources: 100_000)
@@ -47,12 +47,12 @@ struct PlannedMonthTests {
         #expect(swept.stretch == 8 && alone.stretch == 1)
         #expect((swept.known99Seconds ?? 99) < 4, "\(swept)")
         #expect((posted.known99Seconds ?? 99) < 4, "\(posted)")
-        // Of an account with few sources the sweep is too slow to be waited for, and still tells.
+        // For an account with few sources the sweep is too slow to reduce polls, but still finds changes.
         let few = plan(.sweep, sources: 10)
         #expect(few.stretch == 1 && few.sweepsPerSource > 100, "\(few)")
     }
 
-    @Test("webhooks that are lost are made good by the sweep")
+    @Test("the sweep replaces lost webhooks")
     func lost() {
         let lost = plan(.sweepAndWebhooks, sources: 100_000, sweepInterval: .seconds(20), loss: 1)
         let swept = plan(.sweep, sources: 100_000, sweepInterval: .seconds(20))
@@ -60,23 +60,23 @@ struct PlannedMonthTests {
         #expect(abs((lost.knownMedianSeconds ?? 0) - (swept.knownMedianSeconds ?? 99)) < 3)
     }
 
-    @Test("a lane that is full is told as such, and not by a formula's good hope")
+    @Test("a full lane is reported as full")
     func full() {
-        // A hundredth of the rate that the first looks alone would need.
+        // A hundredth of the rate that the first polls alone need.
         let lane = LaneLimit(ratePerSecond: 0.01, burst: 1, inFlightMax: 1)
         let outcome = plan(.none, sources: 3_000_000, lane: lane)
         #expect(outcome.unseen > 0.5 && outcome.knownMedianSeconds == nil, "\(outcome)")
         #expect(outcome.pollsPerSecond <= 0.02, "\(outcome)")
     }
 
-    @Test("more reads than the allowance slow the polls down")
+    @Test("exceeding the read allowance slows polls down")
     func allowance() {
-        // Ten thousand reads are the least that is allowed; sweeps every second take many more.
+        // The smallest allowance is ten thousand reads. A sweep every second makes many more.
         let outcome = plan(.sweep, sources: 10, sweepInterval: .seconds(1))
         #expect(outcome.allowanceUsed > 1 && outcome.stretch == 8 * 16, "\(outcome)")
     }
 
-    @Test("turns come in order of time, whatever order they were given in")
+    @Test("entries leave the queue in order of time, inserted in any order")
     func heap() {
         var queue = PlannedQueue()
         var chance = SeededGenerator(seed: 11)

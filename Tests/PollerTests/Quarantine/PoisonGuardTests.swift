@@ -53,7 +53,7 @@ struct PoisonGuardTests {
         try await die(with: [suspects[1]], isAlone: true)
         #expect(try await groups(suspects) == [["0-0"], ["2-0"], ["3-0"]])
         let entries = try await store.setAsideEntries()
-        // The outbox has no such entry here, so there is nothing to keep; other readers keep theirs.
+        // The outbox has no such entry here, so it is dropped. Other readers keep theirs.
         #expect(entries.isEmpty)
         let replay = Suspect(.replay, partition: 0, name: "ep_1", about: "ep_1")
         try await die(with: [replay])
@@ -66,7 +66,7 @@ struct PoisonGuardTests {
         #expect(try await groups([replay]) == [["ep_1"]])
     }
 
-    @Test("an error of the reader is no death")
+    @Test("an error of the reader does not count as a death")
     func errors() async throws {
         for _ in 0..<5 {
             await #expect(throws: StoreError.self) {
@@ -78,7 +78,7 @@ struct PoisonGuardTests {
         #expect(try await groups(suspects).count == 1)
     }
 
-    @Test("a cancelled reader leaves no death")
+    @Test("a cancelled reader does not count as a death")
     func cancelled() async throws {
         let began = Mutex(false)
         let task = Task { [poison, suspects] in
@@ -93,7 +93,7 @@ struct PoisonGuardTests {
         #expect(try await groups(suspects).count == 1)
     }
 
-    @Test("a store that did not answer when an entry was finished counts no death")
+    @Test("a store outage when an entry was finished does not count as a death")
     func outage() async throws {
         let flaky = FlakySuspects(base: store)
         let poison = PoisonGuard(store: flaky, logger: Sample.quiet)
@@ -116,7 +116,7 @@ struct PoisonGuardTests {
         let running = Running()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for entries in [suspects, other] {
-                // Ends when all entries are handled.
+                // The task ends when all entries are handled.
                 group.addTask { [poison] in
                     try await poison.handle(entries) { (_) async throws(StoreError) in
                         running.begin()
@@ -173,7 +173,7 @@ struct PoisonGuardTests {
         #expect(name(#"{"id": "evt_1A", "created": 9e999}"#) == "evt_1A")
         #expect(name(#"{"a":["evt_x","evt_y"]}"#) == "evt_x")
         #expect(name(#"{"id":"evt_"#) == "evt_")
-        // Without a name the bytes are the name.
+        // Without an ID the name is derived from the bytes.
         #expect(name("{}") == name("{}") && name("{}") != name("[]"))
     }
 }
@@ -215,7 +215,9 @@ private final class FlakySuspects: SuspectStore {
     }
 }
 
-/// The number of bodies that run at once; a class, because tasks share it.
+/// The number of bodies that run at once.
+///
+/// It is a class because tasks share it.
 private final class Running: Sendable {
     private let counts = Mutex((now: 0, most: 0))
 

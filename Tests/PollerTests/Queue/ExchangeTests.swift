@@ -6,13 +6,13 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("an exchange with the store")
+@Suite("store exchanges")
 struct ExchangeTests {
     typealias Result = Exchange<Int, ManualClock.Instant>.Result
 
     let queue = SpyQueue()
 
-    /// Carries results to the queue, and asks for so many items.
+    /// Sends results to the queue and claims up to `limit` items.
     func exchange(_ results: [Result], limit: Int = 0) async -> ExchangeAnswer<Int> {
         let claim = ClaimRequest(partition: 0, limit: limit, lease: .seconds(12))
         let exchange = Exchange(
@@ -36,7 +36,7 @@ struct ExchangeTests {
         Result(word: word, endsAt: .init(offset: .seconds(12)))
     }
 
-    @Test("all results go in one operation, and each gets its own answer")
+    @Test("results are committed in one operation, and each result gets its own answer")
     func batch() async {
         let answer = await exchange(commits(2, 3, 4))
         #expect(queue.batches == [[2, 3, 4]])
@@ -44,21 +44,21 @@ struct ExchangeTests {
         #expect(answer.claim == nil)
     }
 
-    @Test("releases and commits of one exchange are told apart")
+    @Test("an exchange sends releases and commits as separate operations")
     func releases() async {
         let answer = await exchange(commits(3) + [result(.release(ref(8)))])
         #expect(answer.results == [.leaseLost, .done])
         #expect(queue.releases == [[ref(8)]])
     }
 
-    @Test("a claim that was asked for comes with the results")
+    @Test("an exchange with a claim request returns results and claim together")
     func claims() async {
         let answer = await exchange(commits(2), limit: 5)
         #expect(answer.results == [.done])
         #expect(answer.claim != nil)
     }
 
-    @Test("what lost claims hold is recalled before the claim, and after an outage again")
+    @Test("lost claims are recalled before a claim, and again if the store was unavailable")
     func recalls() async throws {
         let request = ClaimRequest(partition: 0, limit: 5, lease: .seconds(12))
         let lost = LostClaims(before: request, since: Timestamp(ms: 7))
@@ -78,7 +78,7 @@ struct ExchangeTests {
         #expect(queue.recalls == [lost, lost])
     }
 
-    @Test("a store that is away leaves every result open")
+    @Test("an unavailable store leaves every result unanswered")
     func unavailable() async {
         queue.fail([.unavailable("away")])
         let answer = await exchange(commits(2, 4), limit: 5)
@@ -86,7 +86,7 @@ struct ExchangeTests {
         #expect(answer.isUnavailable)
     }
 
-    @Test("one commit that the store cannot take does not spoil the others")
+    @Test("a commit that the store rejects does not affect the other commits of the batch")
     func poisoned() async {
         queue.fail([.outOfOrder("event 6"), .outOfOrder("event 6")])
         let answer = await exchange(commits(2, 4, 6))
@@ -96,9 +96,9 @@ struct ExchangeTests {
     }
 }
 
-/// A queue of numbers that shows how it is used: which operations arrive, in which batches.
+/// A queue of numbers that records its operations and their batches.
 ///
-/// Odd numbers are lost leases. A class, because the test and the code under test share it.
+/// Commits of odd numbers answer with a lost lease. It is a class because the test and the code under test share it.
 final class SpyQueue: LeaseQueue {
     typealias Item = Int
     typealias Change = Int
@@ -115,23 +115,23 @@ final class SpyQueue: LeaseQueue {
     let partitions = 4
     private let state = Mutex(State())
 
-    /// The changes of each commit operation so far.
+    /// The changes of each commit operation.
     var batches: [[Int]] { state.withLock { $0.batches } }
-    /// The leases of each release operation so far.
+    /// The leases of each release operation.
     var releases: [[LeaseRef]] { state.withLock { $0.releases } }
     var recalls: [LostClaims] { state.withLock { $0.recalls } }
 
-    /// Lets the next operations fail with these errors.
+    /// Makes the next operations fail with these errors.
     func fail(_ errors: [StoreError]) {
         state.withLock { $0.errors = errors }
     }
 
-    /// Lets operations hang from now on.
+    /// Suspends operations until ``open()`` is called.
     func close() {
         state.withLock { $0.isClosed = true }
     }
 
-    /// Lets operations go on.
+    /// Resumes suspended operations.
     func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

@@ -7,11 +7,11 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// What a process asks for while it says that it lives.
+/// The membership requests of a heartbeat.
 @Suite("Heartbeat", .timeLimit(.minutes(1)))
 struct HeartbeatTests {
     @Test(
-        "the list of all is asked for the more seldom the more there are",
+        "a heartbeat lists the members less often in a larger cluster",
         arguments: [(10, "LLLLLL"), (50, "LaLaLa"), (120, "LaaLaa"), (500, "LaaaaaaaaaaL")]
     )
     func lists(count: Int, beats: String) async throws {
@@ -37,9 +37,9 @@ struct HeartbeatTests {
     }
 }
 
-/// So many processes, and what one of them did: `L` announced itself and listed all, `a` announced itself.
+/// A fixed list of processes and the requests of one of them: `L` for a heartbeat with a list, `a` for one without.
 ///
-/// A class, because the heartbeat and the test share it.
+/// It is a class because the heartbeat and the test share it.
 private final class Company: Membership {
     let all: [Member]
     let beats = Mutex("")

@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-/// A home whose alarms ring when the test says so, and that counts what runs there.
+/// An executor that counts its jobs and rings its alarms on request.
 private final class TestHome: LoopHome, TaskExecutor {
     private struct Alarm: Sendable {
         let instant: ManualClock.Instant
@@ -16,9 +16,9 @@ private final class TestHome: LoopHome, TaskExecutor {
     private let ran = Mutex(0)
 
     var executor: any TaskExecutor { self }
-    /// How often something was run.
+    /// The number of jobs that ran.
     var runs: Int { ran.withLock { $0 } }
-    /// Every instant that an alarm was ever set to.
+    /// The instants of all alarms, in the order in which they were set.
     var instants: [ManualClock.Instant] { alarms.withLock { $0.map(\.instant) } }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -36,14 +36,14 @@ private final class TestHome: LoopHome, TaskExecutor {
     }
 }
 
-@Suite("a worker's home", .timeLimit(.minutes(1)))
+@Suite("worker executor", .timeLimit(.minutes(1)))
 struct HomeTests {
     private let clock = ManualClock()
     private let home = TestHome()
 
     private func at(_ seconds: Int) -> ManualClock.Instant { .init(offset: .seconds(seconds)) }
 
-    /// Says how much has run at home before it is called.
+    /// Records how many jobs the executor had run before the handler was called.
     private struct Witness: ItemHandler {
         let home: TestHome
         let seen: Shared<Int>
@@ -54,7 +54,7 @@ struct HomeTests {
         }
     }
 
-    @Test("an alarm ends the sleep, and the next sleep sets the next")
+    @Test("an alarm ends the sleep, and the next sleep sets a new alarm")
     func alarm() async throws {
         let waker = Waker(clock: clock, home: home)
         for second in 1...2 {
@@ -66,7 +66,7 @@ struct HomeTests {
         #expect(home.instants == [at(1), at(2)])
     }
 
-    @Test("an alarm that rings earlier will do; one that was replaced rings in vain")
+    @Test("a sleep reuses an earlier alarm, and a replaced alarm has no effect")
     func replaced() async throws {
         let waker = Waker(clock: clock, home: home)
         for (second, count) in [(5, 1), (9, 1), (3, 2)] {
@@ -91,7 +91,7 @@ struct HomeTests {
         await sleeper.value
     }
 
-    @Test("a worker, its exchanges and its handlers run at home")
+    @Test("a worker runs its loop, its exchanges and its handlers on its executor")
     func worker() async throws {
         let rig = WorkerRig()
         _ = try await rig.enqueue(1)

@@ -5,15 +5,15 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// Drives an ``InFlight`` by what happens between a worker and its store.
+/// Drives an ``InFlight`` with the events between a worker and its store.
 struct InFlightRig {
     typealias Machine = InFlight<Int, Int, ManualClock.Instant>
     typealias Exchange = Machine.Exchange
 
     private var machine: Machine
-    /// What leaves together and was not asked for yet.
+    /// Exchanges of the current tick that the test has not taken yet.
     private var due: [Exchange] = []
-    /// Items that were started and are not finished, the earliest first.
+    /// Started items that are not finished, in start order.
     private(set) var started: [Machine.Work] = []
 
     init(
@@ -38,16 +38,16 @@ struct InFlightRig {
     var free: Int { machine.free }
     var nextInstant: ManualClock.Instant? { machine.nextInstant }
 
-    /// From now on this holds for lanes without a limit of their own.
+    /// Sets the limit for lanes without one.
     mutating func limit(lanesTo lane: LaneLimit) { machine.settings.lane = lane }
 
-    /// The next exchange; whatever is to be started before it runs.
+    /// Returns the next exchange, after starting the items that are due before it.
     mutating func next(now: ManualClock.Instant) -> Exchange? {
         if due.isEmpty { due = leaving(now: now) }
         return due.isEmpty ? nil : due.removeFirst()
     }
 
-    /// All exchanges that leave now, together; whatever is to be started before them runs.
+    /// Returns all exchanges that are due now, after starting the items that are due before them.
     mutating func leaving(now: ManualClock.Instant) -> [Exchange] {
         while true {
             switch machine.next(now: now) {
@@ -59,7 +59,7 @@ struct InFlightRig {
         }
     }
 
-    /// The store has recorded what an exchange carried, and handed out `taken` items.
+    /// Answers an exchange as if the store had recorded its results and leased `taken` items.
     mutating func answered(
         _ exchange: Exchange,
         taken: Int,
@@ -86,7 +86,7 @@ struct InFlightRig {
         if taken > 0 { due += leaving(now: now) }
     }
 
-    /// The store could not be asked; `waiting` of the leases hold for longer.
+    /// Answers an exchange as if the store were unavailable, with `waiting` of its leases still valid.
     mutating func failed(_ exchange: Exchange, waiting: Int, now: ManualClock.Instant) {
         let lost = exchange.results.count - waiting
         let results = exchange.results.indices.map { $0 < lost ? CommitResult.leaseLost : nil }
@@ -94,13 +94,13 @@ struct InFlightRig {
         _ = machine.answered(answer, to: exchange, asked: now, now: now)
     }
 
-    /// A handler has come to a result; whether the worker is woken for it.
+    /// Finishes a handler with a result, and returns whether the result wakes the worker.
     @discardableResult
     mutating func finished(partition: Int, isNews: Bool, now: ManualClock.Instant) -> Bool {
         finish(partition, Decision(verdict: .rest, change: 0, isNews: isNews), now)
     }
 
-    /// The earliest started item is done, and nothing has changed; whether the worker is woken for it.
+    /// Finishes the earliest started item without a change, and returns whether the result wakes the worker.
     @discardableResult
     mutating func finishFirst(
         next wait: Duration = .seconds(60),
@@ -114,13 +114,13 @@ struct InFlightRig {
         )
     }
 
-    /// The item that was started last is done, and nothing has changed.
+    /// Finishes the latest started item without a change.
     mutating func finishLast(now: ManualClock.Instant) {
         let decision = Decision(verdict: .next(after: .seconds(60)), change: 0, isNews: false)
         _ = machine.finished(started.removeLast(), decision, now: now)
     }
 
-    /// A handler has met what only others can do; its result is recorded.
+    /// Finishes an item that only other processes can handle, and records the result.
     mutating func leave(partition: Int, now: ManualClock.Instant) {
         _ = finish(partition, Decision(verdict: .rest, change: 0, isForOthers: true), now)
         if let exchange = next(now: now) {
@@ -157,7 +157,7 @@ struct InFlightRig {
         machine.share(PartitionShare(owning: partitions, of: 4), now: now)
     }
 
-    /// So many others stand nearer to every partition.
+    /// Gives this worker `rank` in every partition, so that `rank` other workers come before it.
     mutating func stand(at rank: Int, now: ManualClock.Instant) {
         let owners = (0...rank).map { OwnerID(unchecked: "owner-\($0)") }
         let farthest = owners.first { me in
@@ -194,11 +194,11 @@ struct InFlightRig {
 }
 
 extension Exchange {
-    /// The most items it asks for; 0 claims nothing.
+    /// The most items that the exchange claims, or 0 without a claim.
     var limit: Int { claim?.limit ?? 0 }
 }
 
-/// What tests of a worker's decisions have in common: one rig, times in milliseconds, one exchange at a time.
+/// Helpers for tests of a worker's decisions, with times in milliseconds.
 protocol InFlightSteps {}
 
 extension InFlightSteps {
@@ -212,7 +212,7 @@ extension InFlightSteps {
         InFlightRig(partitions: partitions, concurrency: concurrency, ahead: ahead, now: at(0))
     }
 
-    /// The exchange that must be due.
+    /// Returns the exchange that is due, or fails the test.
     func exchange(
         _ schedule: inout InFlightRig,
         at now: Int
@@ -221,7 +221,7 @@ extension InFlightSteps {
         return try #require(exchange)
     }
 
-    /// Makes every exchange that is due and finds nothing; with which partitions.
+    /// Runs every due exchange with an empty answer, and returns their partitions.
     func exchangeAll(_ schedule: inout InFlightRig, at now: Int) -> [Int] {
         var found: [Int] = []
         while let exchange = schedule.next(now: at(now)), found.count < 100 {

@@ -5,11 +5,11 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// A worker's decisions, played against a store and polls by virtual time with seeded chance.
-@Suite("InFlight, simulated")
+/// Simulates a worker's decisions with a store and polls, in virtual time and with a seeded random generator.
+@Suite("InFlight simulation")
 struct InFlightSimulationTests {
     @Test(
-        "no more run than may, nothing starts early or late, news goes at once, the rest in time",
+        "limits and start times hold, changes are committed at once and other results in time",
         arguments: UInt64(0)..<20
     )
     func play(_ seed: UInt64) throws {
@@ -18,22 +18,22 @@ struct InFlightSimulationTests {
     }
 }
 
-/// What a play has shown, and its seed.
+/// The failure of a simulation, with its seed.
 private struct PlayFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// One play: a worker that is asked only when it has asked to be, as the real one.
+/// A simulation that calls the worker only at the instants it requested, as the real loop does.
 private struct WorkerPlay {
     typealias Machine = InFlight<Int, Int, ManualClock.Instant>
 
-    /// An item as the store has it; all times are ms of the play.
+    /// An item in the store, with times in milliseconds since the start of the simulation.
     private struct Item {
         let partition: Int
         var due: Int
         var isLeased = false
         var polls = 0
-        /// When its handler was done, and whether it has news.
+        /// When its handler finished, its next wait, and whether it found a change.
         var done: (at: Int, wait: Int, isNews: Bool)?
     }
 
@@ -43,7 +43,7 @@ private struct WorkerPlay {
         case enqueue(Int)
     }
 
-    /// How long a round trip to the store takes at most.
+    /// The longest round trip to the store, in milliseconds.
     private static let tripMax = 3
     private static let end = 10_000
 
@@ -108,7 +108,7 @@ private struct WorkerPlay {
         try require(items.allSatisfy { $0.polls > 0 }, "an item was never polled")
     }
 
-    /// Does what is to be done; until when the worker sleeps, nil when it is over.
+    /// Performs the due actions, and returns when the worker's sleep ends, or `nil` when the loop has ended.
     private mutating func act() throws -> Int? {
         while true {
             switch machine.next(now: at(now)) {
@@ -129,7 +129,7 @@ private struct WorkerPlay {
         }
     }
 
-    /// Takes in what has happened; whether the worker is woken.
+    /// Applies an event, and returns whether it wakes the worker.
     private mutating func take(_ event: Event) throws -> Bool {
         switch event {
         case .answer(let exchange, let answer, let asked):
@@ -159,14 +159,14 @@ private struct WorkerPlay {
         items[work.lease.item].polls += 1
         try require(running <= concurrency, "\(running) handlers run")
         try require(now >= item.due, "started \(item.due - now) ms early")
-        // One trip under way, and one that brings it.
+        // An exchange may be in flight, and the next one then brings the item.
         let late = now - item.due
         try require(isTight || late <= 2 * Self.tripMax + 1, "started \(late) ms late")
         let took = Int.random(in: 1...40, using: &chance)
         events.append((now + took, .finish(work)))
     }
 
-    /// What the store does and says.
+    /// Performs an exchange as the store does, and returns its answer.
     private mutating func answer(_ exchange: Machine.Exchange) throws -> ExchangeAnswer<Int> {
         for result in exchange.results { try record(result) }
         let results = exchange.results.map { _ in CommitResult?.some(.done) }

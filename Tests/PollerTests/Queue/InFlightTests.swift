@@ -6,7 +6,7 @@ import Testing
 
 @Suite("InFlight")
 struct InFlightTests: InFlightSteps {
-    @Test("at the start every partition gets its claim, in turn")
+    @Test("at the start every partition is claimed in turn")
     func start() {
         var schedule = schedule(partitions: 3)
         #expect(exchangeAll(&schedule, at: 0) == [0, 1, 2])
@@ -14,7 +14,7 @@ struct InFlightTests: InFlightSteps {
     }
 
     @Test(
-        "a partition is claimed again when it said it would be ready, within a second",
+        "a partition is claimed again at its announced ready time, and within one second at the latest",
         arguments: [(400, 400), (5000, 1000), (0, 5)]
     )
     func nextReady(_ ready: Int, _ wanted: Int) throws {
@@ -24,7 +24,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.nextInstant == at(wanted))
     }
 
-    @Test("another limit of lanes goes with the next claim")
+    @Test("a changed lane limit is sent with the next claim")
     func lanes() throws {
         var schedule = schedule()
         let plan = try exchange(&schedule, at: 0)
@@ -35,7 +35,7 @@ struct InFlightTests: InFlightSteps {
         #expect(try exchange(&schedule, at: 1000).claim?.lane == wanted)
     }
 
-    @Test("one that looks ahead claims 20 ms before something is ready")
+    @Test("a worker that claims ahead sends the claim 20 ms before an item is ready")
     func ahead() throws {
         var schedule = schedule(ahead: .milliseconds(250))
         let plan = try exchange(&schedule, at: 0)
@@ -43,7 +43,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.nextInstant == at(380))
     }
 
-    @Test("a claim that took something and left something is repeated at once")
+    @Test("a claim that took items and left others is repeated at once")
     func leftovers() throws {
         var schedule = schedule()
         let plan = try exchange(&schedule, at: 0)
@@ -51,7 +51,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(0))?.limit == 6)
     }
 
-    @Test("with everything in hand nothing is claimed until a result goes out")
+    @Test("a worker with all slots in use claims nothing until it sends a result")
     func concurrency() throws {
         var schedule = schedule(concurrency: 2)
         let first = try exchange(&schedule, at: 0)
@@ -64,7 +64,7 @@ struct InFlightTests: InFlightSteps {
         #expect(second.limit == 1)
     }
 
-    @Test("what exchanges under way may take is not promised twice")
+    @Test("slots reserved by exchanges in flight are not promised twice")
     func reserved() throws {
         var schedule = schedule(partitions: 3, concurrency: 200)
         for _ in 0..<3 { #expect(schedule.next(now: at(0))?.limit == 50) }
@@ -72,7 +72,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(0)) == nil)
     }
 
-    @Test("news goes out at once, other results gather for a moment")
+    @Test("changes are sent at once, and other results are gathered briefly")
     func gathering() {
         var schedule = schedule()
         _ = exchangeAll(&schedule, at: 0)
@@ -84,7 +84,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(12))?.results.count == 3)
     }
 
-    @Test("while most places are taken and work is due results gather for less long")
+    @Test("results are gathered for less time while most slots are in use and work is due")
     func gatheringWhileBusy() throws {
         var schedule = schedule(concurrency: 10)
         let plan = try exchange(&schedule, at: 0)
@@ -93,7 +93,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.nextInstant == at(13))
     }
 
-    @Test("so many results are enough for an exchange at once")
+    @Test("64 results are enough for an exchange at once")
     func enough() {
         var schedule = schedule(concurrency: 100)
         _ = exchangeAll(&schedule, at: 0)
@@ -103,7 +103,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(1))?.results.count == 64)
     }
 
-    @Test("a result wakes the worker only when it must go before that would look by itself")
+    @Test("a result wakes the worker only if it must be sent before the worker's next wake-up")
     func wakesForResults() throws {
         var schedule = schedule(concurrency: 100)
         _ = exchangeAll(&schedule, at: 0)
@@ -112,12 +112,12 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.finished(partition: 0, isNews: true, now: at(13)) == true)
         let next = try exchange(&schedule, at: 13)
         #expect(next.results.count == 3)
-        // Its answer wakes the worker anyway.
+        // The answer to the exchange wakes the worker anyway.
         #expect(schedule.next(now: at(13)) == nil)
         #expect(schedule.finished(partition: 0, isNews: true, now: at(14)) == false)
     }
 
-    @Test("a partition has one exchange at a time; results gather behind it")
+    @Test("a partition has one exchange at a time, and results wait behind it")
     func oneAtATime() throws {
         var schedule = schedule()
         let plan = try exchange(&schedule, at: 0)
@@ -127,7 +127,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(1))?.results.count == 1)
     }
 
-    @Test("a wake makes its partition due, a lost one all of them")
+    @Test("a wake makes its partition due, and a wake without a partition makes all partitions due")
     func wake() {
         var schedule = schedule(partitions: 3)
         _ = exchangeAll(&schedule, at: 0)
@@ -138,7 +138,7 @@ struct InFlightTests: InFlightSteps {
         #expect(Set(exchangeAll(&schedule, at: 10)) == [0, 1, 2])
     }
 
-    @Test("a wake that comes while the claim is under way is not lost")
+    @Test("a wake during a claim is not lost")
     func wakeDuringClaim() throws {
         var schedule = schedule()
         let plan = try exchange(&schedule, at: 0)
@@ -148,7 +148,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(3)) == nil)
     }
 
-    @Test("a failed exchange is tried again after the pause, with what it carried")
+    @Test("a failed exchange is retried with its results after the pause")
     func failed() throws {
         var schedule = schedule(concurrency: 4)
         let first = try exchange(&schedule, at: 0)
@@ -162,7 +162,7 @@ struct InFlightTests: InFlightSteps {
         #expect(again.limit == 4)
     }
 
-    @Test("while nothing is claimed results still go out")
+    @Test("a draining worker still sends results")
     func stopped() throws {
         var schedule = schedule()
         schedule.drain(now: at(0))
@@ -173,7 +173,7 @@ struct InFlightTests: InFlightSteps {
         #expect(plan.results.count == 1)
     }
 
-    @Test("from a partition of somebody else we claim late, and only if it is late itself")
+    @Test("another worker's partition is claimed only if its items are late")
     func stealing() throws {
         var schedule = schedule(partitions: 2, concurrency: 100, ahead: .milliseconds(20))
         schedule.own([0], now: at(0))
@@ -186,7 +186,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(450))?.partition == 1)
     }
 
-    @Test("a wake of somebody else's partition waits for its owner")
+    @Test("a wake of another worker's partition is left to its owner first")
     func stealingAfterWake() {
         var schedule = schedule(partitions: 1)
         schedule.own([], now: at(0))
@@ -196,7 +196,7 @@ struct InFlightTests: InFlightSteps {
         #expect(exchangeAll(&schedule, at: 60) == [0])
     }
 
-    @Test("where we met what only others can do we claim last for a minute, our own or not")
+    @Test("for a minute a worker claims late from a partition with items that it cannot handle")
     func leaving() {
         var schedule = schedule(partitions: 1)
         _ = exchangeAll(&schedule, at: 0)
@@ -208,7 +208,7 @@ struct InFlightTests: InFlightSteps {
         #expect(exchangeAll(&schedule, at: 60_000) == [0])
     }
 
-    @Test("a partition that becomes ours is claimed from at once")
+    @Test("a newly owned partition is claimed at once")
     func owning() {
         var schedule = schedule(partitions: 2)
         schedule.own([0], now: at(0))
@@ -217,7 +217,7 @@ struct InFlightTests: InFlightSteps {
         #expect(exchangeAll(&schedule, at: 10) == [1])
     }
 
-    @Test("the insurance alone is told from a time that was announced")
+    @Test("an insurance claim is distinguished from a claim at an announced time")
     func insurance() throws {
         var schedule = schedule()
         _ = exchangeAll(&schedule, at: 0)
@@ -227,7 +227,7 @@ struct InFlightTests: InFlightSteps {
         #expect(schedule.next(now: at(1100))?.isInsurance == false)
     }
 
-    @Test("a busy partition does not keep the others from their turn")
+    @Test("a busy partition does not delay the others")
     func fairness() {
         var schedule = schedule(partitions: 4, concurrency: 1000)
         var counts = [0, 0, 0, 0]

@@ -10,7 +10,7 @@ import Testing
 struct LeaseWorkerDrainTests {
     let rig = WorkerRig()
 
-    /// A queue that calls somebody right after each claim.
+    /// A queue that calls a closure after each claim.
     struct HookedQueue: WatchStoreForwarding {
         let base: MemoryStore
         let afterClaim: @Sendable () -> Void
@@ -22,7 +22,7 @@ struct LeaseWorkerDrainTests {
         }
     }
 
-    @Test("items that no handler has started go back at their old due time")
+    @Test("items that no handler has started are released with their old due time")
     func unstarted() async throws {
         let keys = try await rig.enqueue(5)
         let draining = Shared<(@Sendable () -> Void)?>(nil)
@@ -58,7 +58,7 @@ struct LeaseWorkerDrainTests {
         let run = Task { await worker.run() }
         try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
         worker.drain()
-        // The timer for the drain's end is the only sleeper within its 5 s.
+        // The drain timeout is the only sleeper within these 5 s.
         await rig.clock.waitForSleepers(1, within: .seconds(5))
         rig.upstream.release(key.source)
         await run.value
@@ -66,7 +66,7 @@ struct LeaseWorkerDrainTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("a hung poll is cut off at the drain timeout and its watch given back")
+    @Test("a hung poll is cancelled at the drain timeout and its watch is released")
     func hung() async throws {
         let key = try await rig.enqueue(1)[0]
         rig.upstream.hold(key.source)
@@ -95,7 +95,7 @@ struct LeaseWorkerDrainTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("a graceful shutdown of the service group drains")
+    @Test("a graceful shutdown of the service group drains the worker")
     func graceful() async throws {
         let key = try await rig.enqueue(1)[0]
         rig.upstream.hold(key.source)
@@ -111,7 +111,7 @@ struct LeaseWorkerDrainTests {
         #expect(try await rig.statuses(of: key) == ["pending"])
     }
 
-    @Test("cancelled, the loop ends at once")
+    @Test("a cancelled loop ends at once")
     func cancelled() async throws {
         let key = try await rig.enqueue(1)[0]
         rig.upstream.hold(key.source)
@@ -125,7 +125,7 @@ struct LeaseWorkerDrainTests {
     }
 }
 
-/// A queue of watches that passes most of it on.
+/// A watch queue that forwards to a memory store by default.
 protocol WatchStoreForwarding: LeaseQueue where Item == Watch, Change == WatchChange {
     var base: MemoryStore { get }
 }

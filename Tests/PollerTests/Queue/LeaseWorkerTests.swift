@@ -8,7 +8,7 @@ import Testing
 struct LeaseWorkerTests {
     let rig = WorkerRig()
 
-    @Test("a source is followed until its status is final, each change recorded once")
+    @Test("a source is polled until its status is final, and each change is recorded once")
     func follows() async throws {
         let key = try await rig.enqueue(1)[0]
         rig.upstream.script(
@@ -24,7 +24,7 @@ struct LeaseWorkerTests {
         #expect(try await rig.store.snapshot(of: key)?.closed == .settled)
     }
 
-    @Test("a new watch is polled without any time passing")
+    @Test("a new watch is polled at once")
     func wake() async throws {
         let worker = rig.worker()
         try await running(worker.run) {
@@ -37,7 +37,7 @@ struct LeaseWorkerTests {
         #expect(rig.clock.now == .init(offset: .zero))
     }
 
-    @Test("the next poll happens at its due time, not before")
+    @Test("the next poll starts at its due time, not before")
     func dueTime() async throws {
         let key = try await rig.enqueue(1)[0]
         let worker = rig.worker()
@@ -58,7 +58,7 @@ struct LeaseWorkerTests {
         }
     }
 
-    @Test("no more items are in flight than allowed, and all get their turn")
+    @Test("the concurrency limit holds, and every item is polled")
     func concurrency() async throws {
         let keys = try await rig.enqueue(20)
         for key in keys { rig.upstream.hold(key.source) }
@@ -75,7 +75,7 @@ struct LeaseWorkerTests {
         }
     }
 
-    @Test("a watch of a crashed worker is polled by another when its lease has ended")
+    @Test("a crashed worker's watch is polled by another worker after its lease expires")
     func crash() async throws {
         let key = try await rig.enqueue(1)[0]
         let plan = FaultPlan()
@@ -83,7 +83,7 @@ struct LeaseWorkerTests {
         rig.upstream.hold(key.source)
         try await running(dead.run) {
             try await eventually("the poll has begun") { rig.upstream.calls.count == 1 }
-            // From here on the store hears nothing more of this worker.
+            // From here on the store receives nothing more from this worker.
             plan.setDown(true)
         }
         rig.upstream.release(key.source)
@@ -104,12 +104,12 @@ struct LeaseWorkerTests {
         #expect(rig.upstream.calls.count == 2)
     }
 
-    @Test("what a stalled worker brings after its lease is dropped")
+    @Test("the result of a stalled worker is dropped after its lease expired")
     func zombie() async throws {
         let key = try await rig.enqueue(1)[0]
         let stalled = ScriptedUpstream(fallback: .status("failed", final: true))
         stalled.hold(key.source)
-        // One slot, which its hung poll holds: it cannot claim the watch again itself.
+        // The hung poll holds the only slot, so this worker cannot claim the watch again.
         let zombie = rig.worker(
             on: rig.store,
             name: "zombie",
@@ -123,7 +123,7 @@ struct LeaseWorkerTests {
                 try await rig.timePasses(by: .seconds(1), until: "the other has polled") {
                     try await rig.statuses(of: key).count == 1
                 }
-                // The zombie claims nothing more, but brings what it has.
+                // The stalled worker claims nothing more but commits its result.
                 zombie.drain()
                 stalled.release(key.source)
                 try await eventually("the zombie is done") { zombie.inFlight == 0 }
@@ -133,7 +133,7 @@ struct LeaseWorkerTests {
         #expect(try await rig.isClosed(key) == false)
     }
 
-    /// A worker whose first claim, of its only watch, is answered after `span`; the time its first poll was given.
+    /// Returns the timeout of a worker's first poll when its first claim is answered after `span`.
     private func firstTimeout(answeredAfter span: Duration) async throws -> Duration? {
         let store = MemoryStore(time: ClockTime(rig.clock), partitions: 1)
         _ = try await store.enqueue([NewWatch(key: Sample.key("src_late"))])
@@ -147,18 +147,20 @@ struct LeaseWorkerTests {
         return rig.upstream.calls.first?.timeout
     }
 
-    /// The lease is 12 s, of which a second is for the commit, and a poll takes 8 s at the most.
+    /// The lease is 12 s, including 1 s for the commit.
+    ///
+    /// A poll takes at most 8 s.
     @Test(
-        "what the answer to a claim took of a lease is not there for the poll",
+        "a late claim answer shortens the poll timeout by the time it took from the lease",
         arguments: [(3000, 8000), (9000, 2000), (11_500, 8000)]
     )
     func lateAnswer(after ms: Int, timeout: Int) async throws {
-        // After the last of them too little is left, and it is claimed once more.
+        // In the last case too little of the lease is left, so the watch is claimed again.
         let given = try await firstTimeout(answeredAfter: .milliseconds(ms))
         #expect(given == .milliseconds(timeout))
     }
 
-    @Test("a store that is away for a while loses nothing and doubles nothing")
+    @Test("a store outage neither loses nor duplicates changes")
     func outage() async throws {
         let keys = try await rig.enqueue(30)
         for key in keys {
@@ -190,7 +192,7 @@ struct LeaseWorkerTests {
         #expect(rig.store.violations() == [])
     }
 
-    @Test("what a claim took whose answer got lost is polled soon, not when its lease ends")
+    @Test("after a lost answer to a claim its items are polled soon, before their lease expires")
     func lostAnswers() async throws {
         _ = try await rig.enqueue(12)
         let plan = FaultPlan()
@@ -208,7 +210,7 @@ struct LeaseWorkerTests {
         #expect(rig.store.violations() == [])
     }
 
-    @Test("what is being polled is not recalled with what a lost answer held")
+    @Test("recalling a lost claim does not recall an item that is being polled")
     func lostAnswerBesideAPoll() async throws {
         let first = Sample.key("src_first")
         let second = Sample.key("src_second")
@@ -233,7 +235,7 @@ struct LeaseWorkerTests {
         #expect(rig.upstream.calls(of: first.source).count == 1)
     }
 
-    @Test("two workers share the work and record every change once")
+    @Test("two workers share the items and record every change once")
     func two() async throws {
         let keys = try await rig.enqueue(40)
         for key in keys {

@@ -5,9 +5,9 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("who stands far from a partition")
+@Suite("workers ranked low for a partition")
 struct LookingInTests: InFlightSteps {
-    @Test("where two stand nearer than we, we look in now and then and hear no wakes")
+    @Test("a worker behind two others checks the partition every few seconds and ignores wakes")
     func lookingIn() throws {
         var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
         schedule.stand(at: 5, now: at(0))
@@ -17,14 +17,14 @@ struct LookingInTests: InFlightSteps {
         #expect(schedule.next(now: at(4_999)) == nil)
         let second = try exchange(&schedule, at: 5_000)
         #expect(!second.isInsurance)
-        // Who finds something helps, until there is nothing more.
+        // A worker that finds items keeps helping until the partition is empty.
         schedule.answered(second, taken: 1, nextReady: .milliseconds(100), now: at(5_000))
         #expect(schedule.next(now: at(5_149)) == nil)
         let third = try exchange(&schedule, at: 5_150)
         schedule.answered(third, taken: 1, nextReady: nil, now: at(5_150))
     }
 
-    @Test("who comes nearer to a partition looks into it as soon as its helpers do")
+    @Test("a worker that rises in rank checks the partition as soon as a helper would")
     func comingNearer() throws {
         var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
         schedule.stand(at: 90, now: at(0))
@@ -38,7 +38,7 @@ struct LookingInTests: InFlightSteps {
         #expect(exchangeAll(&schedule, at: 2_100) == [0])
     }
 
-    @Test("with leases too short for it nobody is farther than a helper")
+    @Test("with leases that are too short for it no worker ranks lower than a helper")
     func shortLeases() throws {
         var schedule = PartitionSchedule(
             partitions: 1,
@@ -62,7 +62,7 @@ struct LookingInTests: InFlightSteps {
     }
 
     @Test(
-        "what a lost claim may hold is counted from the latest answer, though the store's clock went back"
+        "a lost claim is dated by the latest store time, even if the store's clock was set back"
     )
     func lostAfterAStep() throws {
         var schedule = PartitionSchedule(
@@ -88,7 +88,7 @@ struct LookingInTests: InFlightSteps {
         schedule.failed(0, hasResults: false, pause: .zero, now: at(0))
         let again = try #require(schedule.next(now: at(0), canClaim: true).first)
         #expect(again.lost(before: request)?.since == Timestamp(ms: 10_000))
-        // What is refused took nothing that could be given back.
+        // A rejected claim took nothing, so there is nothing to recall.
         schedule.claiming(0)
         schedule.claimed(0, Claim<Int>?.none, now: at(-100))
     }

@@ -18,26 +18,26 @@ struct PartitionShareTests {
         #expect(shares.reduce(into: Set<Int>()) { $0.formUnion($1) }.count == 64)
     }
 
-    @Test("nobody goes without a share")
+    @Test("every process owns partitions")
     func spread() {
         for share in shares(owners) { #expect((4...28).contains(share.count)) }
     }
 
-    @Test("who comes takes from everybody; nobody else's share moves")
+    @Test("a new process takes partitions from the others, and no other partition changes owner")
     func joining() {
         let before = shares(Array(owners.prefix(4)))
         let after = shares(owners)
         for (old, new) in zip(before, after) { #expect(new.isSubset(of: old)) }
     }
 
-    @Test("somebody who is not on the list yet counts as on it")
+    @Test("a process that is not in the list yet is counted as a member")
     func unlisted() {
         let rest = Array(owners.dropFirst())
         let mine = PartitionShare(of: owners[0], among: rest, partitions: 64).owned
         #expect(mine == shares(owners)[0])
     }
 
-    @Test("each partition has everybody in a place of its own")
+    @Test("the ranks of a partition are distinct")
     func ranks() {
         let shares = owners.map { PartitionShare(of: $0, among: owners, partitions: 64) }
         for partition in 0..<64 {
@@ -45,7 +45,7 @@ struct PartitionShareTests {
         }
     }
 
-    @Test("where processes differ in what they can do nobody is farther than a helper")
+    @Test("clamped ranks go no lower than a helper's, for processes with different capabilities")
     func clamped() {
         let share = PartitionShare(of: owners[2], among: owners, partitions: 64)
         #expect(share.ranks.contains(4))

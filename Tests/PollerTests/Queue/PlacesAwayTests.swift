@@ -7,7 +7,7 @@ import Testing
 struct PlacesAwayTests {
     private let clock = ManualClock()
 
-    @Test("who has waited in vain spares the others, and one asks again after a while")
+    @Test("after a timeout other callers are refused, and after a while one of them probes")
     func spares() {
         let away = PlacesAway<Int, ManualClock>(clock: clock)
         #expect(away.mayAsk(1) == .yes && away.isEmpty)
@@ -15,7 +15,7 @@ struct PlacesAwayTests {
         clock.advance(by: .seconds(5))
         #expect(away.note(1, isThere: false, since: began))
         #expect(away.mayAsk(1) == .no && away.mayAsk(2) == .yes && !away.isEmpty)
-        // What is left comes back sooner, and nobody asks for it.
+        // Deferred items return after 5 s, before the pause ends, and cause no request.
         clock.advance(by: .seconds(14))
         #expect(away.mayAsk(1) == .no)
         clock.advance(by: .seconds(1))
@@ -25,14 +25,14 @@ struct PlacesAwayTests {
         #expect(away.mayAsk(1) == .yes && away.mayAsk(1) == .yes && away.isEmpty)
     }
 
-    @Test("what is refused at once is asked again")
+    @Test("an immediate refusal allows the next request")
     func refused() {
         let away = PlacesAway<Int, ManualClock>(clock: clock)
         #expect(!away.note(1, isThere: false, since: clock.now))
         #expect(away.mayAsk(1) == .yes)
     }
 
-    @Test("a turn by which nothing was learned, or that was refused at once, is the next one's")
+    @Test("a released or immediately refused probe passes to the next caller")
     func nextTurn() {
         let away = PlacesAway<Int, ManualClock>(clock: clock)
         let began = clock.now
@@ -48,7 +48,7 @@ struct PlacesAwayTests {
         #expect(away.mayAsk(2) == .yes)
     }
 
-    @Test("who probes a place gives up after a second, and has an answer that comes sooner")
+    @Test("a probe times out after a second, and returns an answer that comes sooner")
     func givesUp() async throws {
         let away = PlacesAway<Int, ManualClock>(clock: clock)
         let clock = clock

@@ -4,11 +4,11 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("Handlers that take long")
+@Suite("slow handlers")
 struct SlowHandlersTests {
     func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
 
-    /// A worker with two places, both of them taken at 0.
+    /// Creates a worker with two slots, both in use at 0 ms.
     func busy(patience: Duration?) throws -> InFlightRig {
         var rig = InFlightRig(
             partitions: 1,
@@ -27,7 +27,7 @@ struct SlowHandlersTests {
         rig.answered(try #require(exchange), taken: count, nextReady: .zero, now: at(ms))
     }
 
-    @Test("go on without their places after a second, as many as there are places")
+    @Test("slow handlers release their slots after a second, at most one handler for each slot")
     func leave() throws {
         var rig = try busy(patience: .seconds(1))
         #expect(rig.nextInstant == at(1000))
@@ -35,27 +35,27 @@ struct SlowHandlersTests {
         #expect(early == nil && rig.free == 0)
         try fill(&rig, 2, at: 1000)
         #expect(rig.started.count == 4 && rig.free == 0)
-        // Two run aside; no more may.
+        // Two handlers run outside the slots, which is the maximum.
         let late = rig.next(now: at(2500))
         #expect(late == nil && rig.free == 0)
-        // One of those ends, which lets another take its time, and its place goes to a new one.
+        // One of those two ends, so another slow handler may leave its slot to a new item.
         rig.finishFirst(now: at(3000))
         try fill(&rig, 0, at: 3300)
         #expect(rig.free == 1)
-        // One that holds a place still.
+        // This handler still holds a slot.
         rig.finishLast(now: at(3301))
         try fill(&rig, 0, at: 3700)
         #expect(rig.free == 2)
     }
 
-    @Test("hold them to the end in a worker without patience")
+    @Test("handlers keep their slots to the end in a worker without patience")
     func patient() throws {
         var rig = try busy(patience: nil)
         let late = rig.next(now: at(60_000))
         #expect(late == nil && rig.free == 0)
     }
 
-    @Test("leave nothing behind when they end, whatever others do")
+    @Test("a handler that ends leaves no entry, even behind a slow one")
     func endings() {
         final class Work {}
         var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 1)
@@ -63,7 +63,7 @@ struct SlowHandlersTests {
         slow.begin(silent, now: at(0))
         let left = slow.leave(now: at(1000))
         #expect(left == 1)
-        // There is no room for the second; it waits, and all that began after it.
+        // The limit is reached, so the second handler waits, and so do all that began after it.
         let quick = (0..<100).map { _ in Work() }
         slow.begin(quick, now: at(1000))
         for work in quick { _ = slow.end(work) }
@@ -72,7 +72,7 @@ struct SlowHandlersTests {
         #expect(then == 0 && slow.count == 1 && slow.inOrder.isEmpty)
     }
 
-    @Test("are told apart from those that have ended and whose memory another has got")
+    @Test("a handler is distinguished from an ended one that had the same memory address")
     func memory() {
         final class Work {}
         var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 9)

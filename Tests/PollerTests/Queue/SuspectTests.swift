@@ -9,7 +9,9 @@ struct SuspectTests {
     private let rig = WorkerRig()
     private let suspect = Sample.key("src_suspect", account: "acct_suspect")
 
-    /// A watch that two holders have died on; it comes back when `lease` has passed.
+    /// Enqueues a watch after two owners have crashed with it.
+    ///
+    /// The second lease expires after `lease`.
     private func crash(_ suspect: WatchKey? = nil, lease: Duration) async throws {
         let suspect = suspect ?? self.suspect
         _ = try await rig.store.enqueue([try NewWatch(key: suspect)])
@@ -37,7 +39,7 @@ struct SuspectTests {
         !rig.upstream.calls(of: key.source).isEmpty
     }
 
-    @Test("one beside slow polls stops a worker's claims for two seconds at most")
+    @Test("a suspect stops a worker's claims for at most two seconds while other polls are slow")
     func bounded() async throws {
         try await crash(lease: .seconds(5))
         let slow = try await enqueue("src_slow")
@@ -46,7 +48,7 @@ struct SuspectTests {
         let worker = rig.worker()
         try await running(worker.run) {
             try await eventually("the slow one is polled") { isPolled(slow) }
-            // Now it comes back; the slow one does not end.
+            // The lease of the suspect expires, and the slow poll goes on.
             rig.clock.advance(by: .seconds(5))
             try await rig.timePasses(until: "the suspect is polled") { isPolled(suspect) }
             #expect(rig.clock.now.offset >= .seconds(7), "it has waited for the slow one")
@@ -59,7 +61,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("one that is slow keeps other suspects away, and nobody else")
+    @Test("a slow suspect delays other suspects but no other items")
     func crowded() async throws {
         let home = rig.store.partition(of: suspect.lane)
         let elsewhere = (0..<100).lazy.map { Sample.key("src_second", account: "acct_\($0)") }
@@ -91,7 +93,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("one that can run alone does, and the others after it")
+    @Test("a suspect runs alone if it can, and other items run after it")
     func alone() async throws {
         try await crash(lease: .seconds(5))
         let worker = rig.worker()

@@ -4,12 +4,12 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// Partitions whose exchanges leave together.
+/// Exchanges of several partitions that are sent together.
 @Suite("ticks")
 struct TickTests {
     func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
 
-    /// A worker that has heard of each partition when it is ready next; nil: nothing waits in it.
+    /// Creates a worker that knows when each partition is ready next, with `nil` for an empty one.
     func rig(ready: [Int?], concurrency: Int = 100) -> InFlightRig {
         var rig = InFlightRig(
             partitions: ready.count,
@@ -24,7 +24,7 @@ struct TickTests {
         return rig
     }
 
-    /// The exchange that must leave now.
+    /// Returns the exchange that is due now, or fails the test.
     func exchange(
         _ rig: inout InFlightRig,
         _ now: ManualClock.Instant
@@ -33,7 +33,7 @@ struct TickTests {
         return try #require(exchange)
     }
 
-    /// Answers what leaves now, with nothing more to come; the partitions and how many results of each.
+    /// Answers the due exchanges with nothing more, and returns the number of results for each partition.
     func leave(_ rig: inout InFlightRig, at now: Int) -> [Int: Int] {
         var left: [Int: Int] = [:]
         for exchange in rig.leaving(now: at(now)) {
@@ -43,17 +43,17 @@ struct TickTests {
         return left
     }
 
-    @Test("the partitions of a process leave together, at the last instant of the first")
+    @Test("the exchanges of a process are sent together, at the last instant of the first one")
     func together() {
         var rig = rig(ready: [300, 320, 379, 381, nil])
         #expect(rig.nextInstant == at(280))
-        // What follows within 80 ms goes along; the rest is not worth a visit yet.
+        // Exchanges due within the next 80 ms are sent as well. Later ones do not justify an exchange yet.
         #expect(leave(&rig, at: 280) == [0: 0, 1: 0, 2: 0])
         #expect(rig.nextInstant == at(361))
         #expect(leave(&rig, at: 361) == [3: 0])
     }
 
-    @Test("results that nobody waits for wait for the tick, and then go with all others")
+    @Test("results without a waiting caller wait for the tick and are sent together")
     func results() {
         var rig = rig(ready: [nil, nil, 190])
         rig.finished(partition: 0, isNews: false, now: at(100))
@@ -63,7 +63,7 @@ struct TickTests {
         #expect(leave(&rig, at: 170) == [0: 1, 1: 1, 2: 0])
     }
 
-    @Test("a result waits for 80 ms at most")
+    @Test("a result waits for at most 80 ms")
     func atMost() {
         var rig = rig(ready: [nil, nil])
         rig.finished(partition: 0, isNews: false, now: at(100))
@@ -72,7 +72,7 @@ struct TickTests {
         #expect(leave(&rig, at: 180) == [0: 1, 1: 1])
     }
 
-    @Test("many results of a tick wake the worker once")
+    @Test("the results of a tick wake the worker once")
     func oneWake() {
         var rig = rig(ready: Array(repeating: nil, count: 16))
         _ = rig.leaving(now: at(0))
@@ -84,7 +84,7 @@ struct TickTests {
         #expect(rig.leaving(now: at(180)).isEmpty)
     }
 
-    @Test("news goes at once, alone, with what waits in its partition")
+    @Test("a change is sent at once, with the other results of its partition only")
     func news() {
         var rig = rig(ready: [nil, 150, nil])
         rig.finished(partition: 0, isNews: false, now: at(100))
@@ -94,7 +94,7 @@ struct TickTests {
         #expect(rig.nextInstant == at(130))
     }
 
-    @Test("a wake is acted on at once, alone")
+    @Test("a wake causes an exchange of its partition only, at once")
     func wake() {
         var rig = rig(ready: [nil, 150])
         rig.finished(partition: 1, isNews: false, now: at(100))
@@ -103,7 +103,7 @@ struct TickTests {
     }
 
     @Test(
-        "the result of what may have been marked goes at once, whether it waits or is still to come"
+        "the result of a possibly marked item is sent at once, before or after the handler ends"
     )
     func marked() throws {
         var rig = rig(ready: [nil, nil])
@@ -120,7 +120,7 @@ struct TickTests {
         #expect(leave(&rig, at: 40) == [0: 1])
     }
 
-    @Test("a result of a lane without a slot left goes soon, others of its partition with it")
+    @Test("a result of a full lane is sent soon, with the other results of its partition")
     func fullLane() throws {
         var rig = rig(ready: [nil, nil])
         rig.wake(partition: 0, now: at(10))
@@ -132,7 +132,7 @@ struct TickTests {
         #expect(leave(&rig, at: 36) == [0: 2])
     }
 
-    @Test("items claimed ahead start at their own millisecond and take no place before")
+    @Test("items claimed ahead start at their own millisecond and hold no slot before")
     func heldAhead() throws {
         var rig = rig(ready: [200], concurrency: 16)
         #expect(rig.nextInstant == at(180))
@@ -157,7 +157,7 @@ struct TickTests {
         #expect(rig.started.count == 16)
     }
 
-    @Test("an item starts at its own millisecond, and what follows within three gathers")
+    @Test("an item starts at its own millisecond, and later items start in groups of 3 ms")
     func gathers() throws {
         var rig = rig(ready: [200, 200])
         for (exchange, startsIn) in zip(rig.leaving(now: at(180)), [60, 61]) {
@@ -177,7 +177,7 @@ struct TickTests {
         #expect(rig.started.count == 2)
     }
 
-    @Test("no more is held ahead than the bound, whatever each claim brings")
+    @Test("items held ahead never exceed the limit")
     func bound() throws {
         var rig = rig(ready: [200], concurrency: 2)
         var held = 0
@@ -195,7 +195,7 @@ struct TickTests {
         #expect(held == 8)
     }
 
-    @Test("what has waited a second for a place is given back")
+    @Test("an item that has waited a second for a slot is released")
     func givenBack() throws {
         var rig = rig(ready: [200], concurrency: 2)
         let claim = try exchange(&rig, at(180))
@@ -213,7 +213,7 @@ struct TickTests {
         #expect(leave(&rig, at: 1200) == [0: 2])
     }
 
-    @Test("a busy worker claims ahead no more than it has places for")
+    @Test("a busy worker claims ahead only for its free slots")
     func busy() throws {
         var rig = rig(ready: [nil, 200], concurrency: 10)
         rig.wake(partition: 0, now: at(10))
@@ -223,7 +223,7 @@ struct TickTests {
         #expect(ahead.limit == 4)
     }
 
-    @Test("the wait for company is part of the wait for the next look")
+    @Test("the wait for the tick counts towards the wait for the next poll")
     func ownDueTime() throws {
         var rig = rig(ready: [nil])
         rig.wake(partition: 0, now: at(10))
@@ -238,7 +238,7 @@ struct TickTests {
         #expect(again.waits == [.milliseconds(900), .zero])
     }
 
-    @Test("from a partition of somebody else only what is due is claimed")
+    @Test("claims from another worker's partition take only due items")
     func helping() throws {
         var rig = InFlightRig(
             partitions: 2,
@@ -257,7 +257,7 @@ struct TickTests {
 }
 
 extension Exchange {
-    /// The waits for the next look that it records.
+    /// The recorded waits for the next poll.
     var waits: [Duration] {
         results.compactMap {
             guard case .commit(let commit) = $0.word, case .next(let wait) = commit.verdict else {

@@ -3,12 +3,12 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-// A lost wake shows as a sleep without end: the limit turns it into a failure.
+// A lost wake causes an endless sleep, which the time limit turns into a failure.
 @Suite("Waker", .timeLimit(.minutes(1)))
 struct WakerTests {
     let clock = ManualClock()
 
-    @Test("wakes at its instant")
+    @Test("a sleep ends at its instant")
     func onTime() async {
         let waker = Waker(clock: clock)
         let woke = Shared(false)
@@ -26,7 +26,7 @@ struct WakerTests {
         #expect(woke.value)
     }
 
-    @Test("wakes when somebody wakes it, and leaves nobody asleep on the clock")
+    @Test("a wake ends the sleep and leaves no sleeper on the clock")
     func woken() async {
         let waker = Waker(clock: clock)
         let sleeper = Task { await waker.sleep(until: .init(offset: .seconds(5))) }
@@ -36,7 +36,7 @@ struct WakerTests {
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("a wake before the sleep ends it, but only one")
+    @Test("a wake before the sleep ends that sleep only")
     func rungBefore() async {
         let waker = Waker(clock: clock)
         waker.wake()
@@ -60,7 +60,7 @@ struct WakerTests {
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("a wait for a wake alone outlives cancellation")
+    @Test("a wait for a wake continues after cancellation")
     func waits() async {
         let waker = Waker(clock: clock)
         let woke = Shared(false)
@@ -77,7 +77,7 @@ struct WakerTests {
         #expect(woke.value)
     }
 
-    @Test("no wake is lost in a storm of them")
+    @Test("no wake is lost when many arrive")
     func storm() async {
         let began = ContinuousClock.now
         let waker = Waker(clock: ContinuousClock())
@@ -90,7 +90,7 @@ struct WakerTests {
         for _ in 0..<500 { await waker.sleep(until: .now.advanced(by: .seconds(30))) }
         ringer.cancel()
         await ringer.value
-        // One lost wake alone would have slept this long.
+        // A single lost wake would sleep this long.
         #expect(began.duration(to: .now) < .seconds(30))
     }
 }

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerQueue
 import PollerTesting
 
-/// A worker over an in-memory store whose time is the worker's own manual clock.
+/// A worker with an in-memory store that uses the worker's manual clock.
 struct WorkerRig: Sendable {
     typealias Worker = LeaseWorker<Watch, WatchChange, ManualClock>
 
@@ -50,7 +50,7 @@ struct WorkerRig: Sendable {
         return keys
     }
 
-    /// Moves time on in steps until a fact holds.
+    /// Advances the clock in steps until a condition holds.
     func timePasses(
         by step: Duration = .milliseconds(50),
         until fact: String,
@@ -72,7 +72,7 @@ struct WorkerRig: Sendable {
     }
 }
 
-/// Runs a loop while `body` does, and then ends it at once.
+/// Runs a loop while `body` runs, and then cancels it.
 func running(
     _ loop: @escaping @Sendable () async -> Void,
     _ body: () async throws -> Void
@@ -90,7 +90,7 @@ func running(
 }
 
 extension OutboxReader where C == ManualClock {
-    /// A reader that logs nothing.
+    /// Creates a reader that logs nothing.
     convenience init(
         _ outbox: Events,
         _ deliveries: Deliveries,
@@ -114,7 +114,7 @@ extension OutboxReader where C == ManualClock {
 }
 
 extension LeaseWorker where C == ManualClock {
-    /// A worker without lane limits that logs nothing.
+    /// Creates a worker that has no lane limits and logs nothing.
     convenience init(
         _ name: String,
         _ queue: any LeaseQueue<Item, Change>,
@@ -143,7 +143,7 @@ extension LeaseWorker where C == ManualClock {
 }
 
 extension Lease where Item == Watch {
-    /// The first lease of a watch that is due at `now`.
+    /// Creates the first lease of a watch that is due at `now`.
     init(_ watch: Watch, at now: Timestamp, for span: Duration) {
         self.init(
             ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),

@@ -9,8 +9,9 @@ import Testing
 struct WorkersWantedTests {
     private static let now = VirtualTime.start
 
-    /// A lane whose overdue items are an hour late and might have been started for a minute, unless
-    /// something else is said.
+    /// Creates a lane report.
+    ///
+    /// By default the overdue items are one hour late, and the lane has been free to start them for one minute.
     private static func lane(
         _ account: String = "a",
         overdue: Int,
@@ -72,16 +73,16 @@ struct WorkersWantedTests {
         ).count
     }
 
-    @Test("a cluster with nothing to do wants one")
+    @Test("an idle cluster wants one worker")
     func idle() {
         #expect(wanted([]) == 1)
         #expect(wanted([Self.lane(overdue: 0)]) == 1)
         #expect(wanted([], places: []) == 1, "also when nobody is there")
     }
 
-    @Test("a lane at its rate wants no more, however long its queue is")
+    @Test("a lane at its rate limit wants no more workers, however long its queue is")
     func rateLimited() {
-        // The next start lies ahead, as claims that look ahead leave it.
+        // The next start is in the future, which claims ahead of time cause.
         let lane = Self.lane(overdue: 10_000, inFlight: 4, freeFor: .milliseconds(-50))
         #expect(wanted([lane], places: [256]) == 1)
         #expect(wanted([lane], places: [4]) == 1)
@@ -94,7 +95,7 @@ struct WorkersWantedTests {
         )
     }
 
-    @Test("one worker whose places are all taken beside work that may start wants more")
+    @Test("a worker with all slots in use wants more workers if more items may start")
     func full() {
         let busy = Self.lane(overdue: 300, inFlight: 256, limit: .unlimited)
         #expect(wanted([busy]) == 3, "556 places of 256")
@@ -102,9 +103,9 @@ struct WorkersWantedTests {
         #expect(wanted(accounts, places: [256]) == 4, "100 × (3 + a burst of 5)")
     }
 
-    @Test("a lane that gets less than its rate wants what is left of its burst")
+    @Test("a lane below its rate wants slots for the rest of its burst")
     func belowItsRate() {
-        // 20/s with a burst of 5: one was taken a moment ago, and three may follow at once.
+        // The rate is 20/s with a burst of 5. After one start just now, three more may follow at once.
         for (freeFor, left) in [(Duration.zero, 1), (.milliseconds(110), 3), (.seconds(60), 5)] {
             let lane = Self.lane(overdue: 300, freeFor: freeFor)
             #expect(wanted([lane], places: [1]) == left, "\(freeFor)")
@@ -121,7 +122,7 @@ struct WorkersWantedTests {
         #expect(wanted([never], places: [1]) == 5, "nothing was ever started")
     }
 
-    @Test("where lanes let nothing start nobody is wanted", arguments: [1, 10])
+    @Test("lanes that let nothing start want no workers", arguments: [1, 10])
     func stopped(places: Int) {
         let lanes = [
             Self.lane("paused", overdue: 300, isPaused: true),
@@ -133,14 +134,14 @@ struct WorkersWantedTests {
         #expect(wanted([full], places: [20]) == 1, "its slots are taken")
     }
 
-    @Test("a lane that is probed lets one start, one that was slowed its share of the slots")
+    @Test("a probed lane wants one start, and a slowed lane its reduced slots")
     func troubled() {
         #expect(wanted([Self.lane(overdue: 300, failures: 10)], places: [1]) == 1)
         let slowed = Self.lane(overdue: 300, inFlight: 4, factor: 0.25)
         #expect(wanted([slowed], places: [1]) == 5, "five slots, four of them taken")
     }
 
-    @Test("what has become due is left to those who are there for two seconds")
+    @Test("items that are at most two seconds late are left to the existing workers")
     func patience() {
         let fresh = Self.lane(overdue: 300, dueFor: .seconds(2), limit: .unlimited)
         #expect(wanted([fresh], places: [10]) == 1)
@@ -148,7 +149,7 @@ struct WorkersWantedTests {
         #expect(wanted([left], places: [10]) == 30)
     }
 
-    @Test("places are those that workers have told, on average; 256 where none has")
+    @Test("the slots per worker are the average of the reported ones, or 256 without a report")
     func places() {
         let lane = Self.lane(overdue: 1000, limit: .unlimited)
         #expect(wanted([lane], places: [50, 150]) == 10)
@@ -157,7 +158,7 @@ struct WorkersWantedTests {
         #expect(wanted([lane], places: []) == 4)
     }
 
-    @Test("lanes beyond those looked at are taken to be like them")
+    @Test("lanes that were not read are assumed to be like those that were")
     func partial() {
         let seen = Self.lane(overdue: 100, limit: .unlimited)
         #expect(wanted([seen], overdue: 400, isWhole: false, places: [100]) == 4)

@@ -4,12 +4,12 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-/// The words somebody types to find watches.
+/// Search queries as typed by users.
 @Suite struct SearchQueryTests {
     private let now = Timestamp(ms: 1_800_000_000_000)
 
     @Test(
-        "what is no query is refused with what to write instead",
+        "an invalid query is rejected with advice",
         arguments: [
             ("order=", "nothing behind order=; write what it is to be"),
             ("oder=A77", "oder, which is not a field. Did you mean `order=A77`?"),
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.message.contains(advice) == true, "\(text): \(error?.message ?? "taken")")
     }
 
-    @Test("what is far too much to be a question is refused")
+    @Test("a query that is too long is rejected")
     func bounds() throws {
         #expect(throws: InvalidInput.self) { try query(String(repeating: "a", count: 1001)) }
         let many = (0..<21).map { "w\($0)" }
@@ -45,7 +45,7 @@ import Testing
         #expect(try query(many.dropLast().joined(separator: " ")).conditions.count == 20)
     }
 
-    @Test("an address that holds an operator is a word, and quotes keep what they enclose whole")
+    @Test("an address with an operator is one word, and quotes keep their text together")
     func words() throws {
         #expect(try query("https://shop.example/?a=b").conditions.count == 1)
         #expect(try query("\"Jane Doe, Berlin\"").conditions.count == 1)
@@ -53,7 +53,7 @@ import Testing
         #expect(try query("   ").conditions.isEmpty)
     }
 
-    @Test("what is not in the index is said not to be: such a search looks at records")
+    @Test("a query outside the index reads the records instead")
     func indexed() throws {
         for text in [
             "A77", "order=A77", "amount=10.99", "€10.99", "customer=Doe status=failed",
@@ -68,7 +68,7 @@ import Testing
         #expect(try SearchQuery("colour=red", keys: own, now: now).lookup != nil)
     }
 
-    @Test("only what may be a source is asked for by name, and only where no entry does")
+    @Test("only possible source IDs are looked up by name, and only without an index entry")
     func named() throws {
         func sources(_ text: String) throws -> Int? { try query(text).lookup?.sources.count }
         #expect(try sources("src_aBc") == 1)
@@ -84,7 +84,7 @@ import Testing
         #expect(names == ["shop SRC_aBc", "bank src_abc", nil], "in Stripe's ids case counts")
     }
 
-    @Test("a watch has an entry for its source only where its name does not find it")
+    @Test("a watch has an entry for its source only if the source's name does not find it")
     func entries() throws {
         func count(_ source: String, _ kind: SourceKind, order: String? = nil) throws -> Int {
             let key = WatchKey(account: .main, source: SourceID(unchecked: source), kind: kind)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(
-        "what people write is found as people type it",
+        "text is found despite differences in case, accents and punctuation",
         arguments: [
             ("O’Brien, Pat", "obrien pat"), ("O'BRIEN", "obrien"), ("Anna Müller", "anna muller"),
             ("Mu\u{308}ller", "muller"), ("Łódź Øre straße", "lodz ore strasse"),
@@ -113,7 +113,7 @@ import Testing
         #expect(SearchText.has(SearchText.normal(written), typed))
     }
 
-    @Test("a word alone looks up an ID and words with this prefix, a field whole words")
+    @Test("a bare word looks up an ID and words with this prefix, and a field looks up whole words")
     func lookups() throws {
         func entries(_ text: String) throws -> [String]? { try query(text).lookup?.entries }
         func term(_ text: String) -> String { SearchTerm(of: text).description }
@@ -139,7 +139,7 @@ import Testing
         #expect(try entries("anna mülle")?.last == " mulle", "of several words the longest")
     }
 
-    @Test("a prefix is searched as records are, and has two characters of its longest word")
+    @Test("a prefix search is a scan, and needs two characters of its longest word")
     func scans() throws {
         func isScan(_ text: String) throws -> Bool { ListQuery(search: try query(text)).isScan }
         for text in ["or", "order=OR*", "mü", "\"a be\"", "status=failed", "metadata.colour=red"] {
@@ -155,7 +155,7 @@ import Testing
         #expect(!SearchText.begins("#1001", "#1") && SearchText.begins("#1", "#1"))
     }
 
-    @Test("of several lookups the one that finds least is used")
+    @Test("of several lookups the most selective is used")
     func narrowest() throws {
         func last(_ text: String) throws -> String? { try query(text).lookup?.entries.last }
         for text in ["jo müller", "müller jo"] {
@@ -169,7 +169,7 @@ import Testing
         #expect(source?.sources.count == 1, "rather by names than by a beginning")
     }
 
-    @Test("a word that is cut ends with a whole character")
+    @Test("a truncated word ends with a whole character")
     func cut() {
         let word = IndexedWord(beginningOf: "абвгдежзийклм")
         #expect(word?.description == "абвгдежзий")
@@ -179,7 +179,7 @@ import Testing
         #expect(IndexedWord("#1001")?.description == "1001")
     }
 
-    @Test("words and their prefixes are found, sources and charges only as a whole")
+    @Test("words are found by prefix, but not from within")
     func beginnings() {
         for (value, typed) in [
             ("müller, anna", "müll"), ("müller, anna", "ann"), ("ord-2026-1", "ord-20"),
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("a range of days is a condition like any other")
+    @Test("a range of days is a condition")
     func created() throws {
         let (from, to) = (Timestamp(ms: 1_700_000_000_000), Timestamp(ms: 1_710_000_000_000))
         let query = try SearchQuery("", keys: .standard, now: now, created: (from, to))
@@ -208,7 +208,7 @@ import Testing
         #expect(SearchQuery.instant("soon", at: now) == nil)
     }
 
-    @Test("an entry is made of the longest word of each value before a second one of any")
+    @Test("an index entry has the longest word of each value before a second word of any value")
     func crowded() throws {
         let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
         let watch = try NewWatch(
@@ -224,7 +224,7 @@ import Testing
         #expect(entries.stored == entries.words.map { " \($0)" }.joined(separator: ""))
     }
 
-    @Test("keys of metadata that cannot be asked for are refused")
+    @Test("invalid metadata keys are rejected")
     func keys() throws {
         #expect(try SearchKeys(["order", "order", "invoice.no"]).names == ["order", "invoice.no"])
         #expect(throws: InvalidInput.self) { try SearchKeys(["two words"]) }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Poller
 
-/// Amounts as people type them into a search.
+/// Amounts as typed into a search.
 @Suite struct TypedMoneyTests {
     @Test(
-        "an amount is read as people write it",
+        "common spellings of an amount are accepted",
         arguments: [
             ("49.90", "eur", 4990), ("49,90", "eur", 4990), ("49,9", "eur", 4990),
             ("€49.90", "eur", 4990),
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "a text that is no amount is a word",
+        "text that is not an amount is a word",
         arguments: [
             "4990", "A77", "2026-11-27", "27.11.2026", "127.0.0.1", "1,2,3", "1.2.3", "49.", ".90",
             "€", "EUR",
@@ -36,7 +36,7 @@ import Testing
         #expect(TypedMoney(text) == nil, "\(text)")
     }
 
-    @Test("an amount of another currency is another amount")
+    @Test("amounts in different currencies differ")
     func currencies() throws {
         let euros = try #require(TypedMoney("€49.90"))
         #expect(euros.amount(in: "usd") == nil && euros.amount(in: nil) == Amount(4990))
@@ -46,7 +46,7 @@ import Testing
         #expect(any.amounts.map(\.minorUnits) == [4990, 49_900])
     }
 
-    @Test("in a field for amounts, whole digits are the smallest unit")
+    @Test("in an amount field, plain digits are in the smallest unit")
     func fields() throws {
         #expect(try amounts("amount=4990") == [4990])
         #expect(try amounts("amount=49,90") == [4990, 49_900])

@@ -7,7 +7,7 @@ import Testing
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
-    @Test("a valid traceparent is read, and written as it was")
+    @Test("a valid `traceparent` is read and written unchanged")
     func valid() throws {
         for flags in ["00", "01", "02", "03"] {
             let text = "00-\(Self.trace)-\(Self.span)-\(flags)"
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "what the standard calls invalid is none",
+        "an invalid `traceparent` is ignored",
         arguments: [
             "", "00", "-", "00-\(trace)-\(span)", "00-\(trace)-\(span)-", "00-\(trace)-\(span)-1",
             "ff-\(trace)-\(span)-01", "0-\(trace)-\(span)-01", "000-\(trace)-\(span)-01",
@@ -39,7 +39,7 @@ import Testing
         #expect(TraceContext(traceparent: text) == nil)
     }
 
-    @Test("of a version that is not known yet, what this one knows is read")
+    @Test("the known fields of a future version are read")
     func future() {
         let known = TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01")
         for text in [
@@ -49,13 +49,13 @@ import Testing
         }
     }
 
-    @Test("flags that nobody knows are not passed on")
+    @Test("unknown flags are not propagated")
     func flags() {
         let context = TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-fd")
         #expect(context?.traceparent == "00-\(Self.trace)-\(Self.span)-01")
     }
 
-    @Test("what is kept with a watch is 34 characters that no record divides by")
+    @Test("the packed form has 34 characters and no field separator")
     func packed() throws {
         let packed = Samples.trace.packed
         #expect(packed == "S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ" && packed.utf8.count == 34)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("another span of a trace keeps the trace and whether it is recorded")
+    @Test("a child span keeps the trace and its sampling flag")
     func child() {
         let child = Samples.trace.child(span: 1)
         #expect(child?.traceparent == "00-\(Self.trace)-0000000000000001-01")

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-/// What handlers tell of their work, and what their work carries on.
+/// The spans of handlers, and the trace context that they propagate.
 @Suite struct TracedWorkTests {
     private let upstream = ScriptedUpstream()
     private let tracer = RecordingTracer()
@@ -28,7 +28,7 @@ import Testing
         return try #require(await handler.handle(LeasedItem(lease: lease, elapsed: { .zero })))
     }
 
-    @Test("a look without news is no span, whatever the watch carries")
+    @Test("a poll without a change creates no span")
     func silent() async throws {
         for trace in [nil, Samples.trace] {
             _ = try await poll(trace, .pending, by: tracer)
@@ -36,7 +36,7 @@ import Testing
         #expect(tracer.ended.isEmpty)
     }
 
-    @Test("a change stands under the request to watch, linked to a look in a trace of its own")
+    @Test("a change is a child span of the watch request, linked to the poll's separate trace")
     func change() async throws {
         let decision = try await poll(Samples.trace, .status("chargeable"), by: tracer)
         #expect(tracer.ended.map(\.work) == [.poll, .change])
@@ -52,14 +52,14 @@ import Testing
         #expect(look.text("poller.result") == "observed" && look.facts?.error == nil)
     }
 
-    @Test("a change of what nobody has given a trace stands in that of the look")
+    @Test("without a trace of the watch a change is a child span of the poll")
     func root() async throws {
         let decision = try await poll(nil, .status("chargeable"), by: tracer)
         #expect(tracer.ended[1].parent == tracer.ended[0].context && tracer.ended[1].link == nil)
         #expect(decision.change.event?.trace == tracer.ended[1].context)
     }
 
-    @Test("a look that failed is a span that failed")
+    @Test("a failed poll is a failed span")
     func failure() async throws {
         let gone = PollResult.unavailable("no answer", retryAfter: nil)
         _ = try await poll(Samples.trace, gone, by: tracer)
@@ -68,7 +68,7 @@ import Testing
         #expect(tracer.ended[0].text("error.type") == "unavailable")
     }
 
-    @Test("without a tracer an event carries what the watch does, and else nothing")
+    @Test("without a tracer an event has the watch's trace context, if any")
     func off() async throws {
         let carried = try await poll(Samples.trace, .status("chargeable"), by: nil)
         #expect(carried.change.events.allSatisfy { $0.trace == Samples.trace })
@@ -77,7 +77,7 @@ import Testing
         #expect(event.trace == nil && !event.json.contains("traceparent"))
     }
 
-    @Test("an event read back has its trace; one that is faded has none")
+    @Test("a parsed event keeps its trace context, and an event without its body has none")
     func event() throws {
         var watch = Sample.watch()
         watch.trace = Samples.trace
@@ -89,7 +89,7 @@ import Testing
         #expect(try #require(Event(json: broken)).trace == nil)
     }
 
-    @Test("a longer text is cut, and what is not known is not told")
+    @Test("long span attributes are truncated, and missing ones are omitted")
     func facts() {
         var facts = SpanFacts()
         facts.add("a", String(repeating: "x", count: 1000))
@@ -103,7 +103,7 @@ import Testing
 }
 
 extension DeliveryHandlerTests {
-    /// A watch with a trace, of which an event was recorded.
+    /// Records an event of a watch with a trace.
     private func recordTraced(_ trace: TraceContext?) async throws {
         var new = try NewWatch(key: key)
         new.trace = trace
@@ -128,7 +128,7 @@ extension DeliveryHandlerTests {
         return try #require(channel.attempts.first).target.trace
     }
 
-    @Test("an attempt is a span under the change, and the receiver is told of it")
+    @Test("an attempt is a child span of the change and is propagated to the receiver")
     func traced() async throws {
         try await recordTraced(Samples.trace)
         let tracer = RecordingTracer()
@@ -140,7 +140,7 @@ extension DeliveryHandlerTests {
         #expect(span.facts?.error == nil)
     }
 
-    @Test("each attempt is a span of its own, and one that failed says why")
+    @Test("each attempt is a separate span, and a failed one has its error")
     func tracedFailure() async throws {
         try await recordTraced(Samples.trace)
         let tracer = RecordingTracer()
@@ -152,13 +152,13 @@ extension DeliveryHandlerTests {
         #expect(span.number("poller.attempt") == 3 && span.number("http.request.resend_count") == 2)
     }
 
-    @Test("without a tracer a receiver is told what the event carries, and else nothing")
+    @Test("without a tracer the receiver gets the event's trace context, if any")
     func untraced() async throws {
         try await recordTraced(Samples.trace)
         #expect(try await tell(.delivered, by: nil) == Samples.trace)
     }
 
-    @Test("an event without a trace is told without one")
+    @Test("an event without a trace context is delivered without one")
     func unknown() async throws {
         try await record(["chargeable"])
         #expect(try await tell(.delivered, by: nil) == nil)

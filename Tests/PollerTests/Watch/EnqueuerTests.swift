@@ -8,7 +8,7 @@ import Testing
 struct EnqueuerTests {
     private let time = VirtualTime()
 
-    @Test("an endpoint that joins a watch with a history is due at once; a first one is not")
+    @Test("an endpoint that joins a watch with events is due at once, and a first endpoint is not")
     func lateJoiner() async throws {
         let store = MemoryStore(time: time)
         let deliveries = MemoryDeliveryQueue(time: time)

@@ -4,11 +4,11 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("why a watch waits, and until when")
+@Suite("explanation of a wait")
 struct ExplanationTests {
     private let now = Timestamp(ms: 1_780_000_000_000)
 
-    /// A watch that waits in a lane of 10 a second.
+    /// Explains a watch that waits in a lane of 10 polls a second.
     private func waiting(
         due: Duration = .seconds(-1),
         isUrgent: Bool = false,
@@ -41,7 +41,7 @@ struct ExplanationTests {
         )
     }
 
-    @Test("while the circuit is open only the probe is promised, however many come before")
+    @Test("while the circuit is open only the time of the probe is predicted")
     func open() {
         let told = waiting(
             ahead: 239,
@@ -53,14 +53,14 @@ struct ExplanationTests {
         #expect(told.reasons.first?.hasSuffix("its circuit is open") == true)
     }
 
-    @Test("while one at a time is tried, nobody knows when the others are")
+    @Test("while the circuit is probing no time is predicted")
     func probing() {
         let told = waiting(ahead: 239, failures: LaneSignal.failuresMax)
         #expect(told.lane.circuit == .probing)
         #expect(told.earliest == nil)
     }
 
-    @Test("others are a reason only where they hold it up, and are counted as people do")
+    @Test("other items are a reason only if they delay the watch, with singular and plural")
     func others() {
         #expect(waiting(ahead: 30).earliest == now + .seconds(3))
         #expect(waiting(ahead: 30).reasons == ["30 others of its lane come before it"])
@@ -74,7 +74,7 @@ struct ExplanationTests {
         #expect(waiting(due: .seconds(1), ahead: 11).reasons.count == 2)
     }
 
-    @Test("nobody comes before it is never said; what nothing holds up waits for a worker")
+    @Test("without items ahead of it a due watch waits for a free worker")
     func nobody() {
         #expect(
             waiting(isUrgent: true, ahead: 0).reasons

@@ -11,7 +11,7 @@ struct FollowUpTests {
     private let upstream = ScriptedUpstream()
     private let seen = Observation(status: .chargeable, final: false, object: nil)
 
-    /// Notes each outcome it gets, and replaces it.
+    /// A follow-up that records its outcomes and replaces them.
     private final class Noting: FollowUp {
         private let replacement: PollOutcome?
         private let noted = Mutex<[PollOutcome]>([])
@@ -51,7 +51,7 @@ struct FollowUpTests {
         return await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
     }
 
-    @Test("each gets the outcome of the one before, and the decision is on the last outcome")
+    @Test("each follow-up gets the outcome of the one before, and the last outcome is decided on")
     func order() async throws {
         let doubt = PollOutcome.charged(seen, .indeterminate("503"))
         let followUps = [Noting(), Noting(doubt), Noting()]
@@ -61,14 +61,14 @@ struct FollowUpTests {
         #expect(decision.change.state.charge == .doubtful)
     }
 
-    @Test("without one the decision is on the answer, and nothing is charged")
+    @Test("without follow-ups the answer is decided on, and nothing is charged")
     func none() async throws {
         let decision = try #require(await handle([]))
         #expect(decision.change.state.charge == .none && decision.change.events.isEmpty)
         #expect(upstream.calls.map(\.timeout) == [.seconds(8)])
     }
 
-    @Test("a lease that is about to end gives the watch back, and nothing is requested")
+    @Test("with too little of the lease left the watch is released without a request")
     func late() async {
         let followUp = Noting()
         #expect(await handle([followUp], lease: .seconds(1)) == nil)

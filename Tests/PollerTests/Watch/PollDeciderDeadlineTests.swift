@@ -8,7 +8,7 @@ import Testing
 @Suite("PollDecider at the deadline")
 struct PollDeciderDeadlineTests {
     let start = VirtualTime.start
-    /// An hour; the grace is six minutes.
+    /// The watch lasts one hour, and its grace period six minutes.
     let watch = Sample.watch(status: "pending", step: 9)
 
     func decide(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
@@ -20,12 +20,12 @@ struct PollDeciderDeadlineTests {
         )
     }
 
-    @Test("the last look is due exactly at the deadline")
+    @Test("the last poll is due exactly at the deadline")
     func onTime() {
         #expect(decide(.pending, at: .seconds(3590)).verdict == .next(after: .seconds(10)))
     }
 
-    @Test("a last look that sees nothing new closes as expired and says so")
+    @Test("a last poll without a change closes the watch as expired, with an event")
     func expired() throws {
         let decision = decide(.pending, at: .seconds(3600))
         #expect(decision.verdict == .close(.expired))
@@ -35,7 +35,7 @@ struct PollDeciderDeadlineTests {
         #expect(event.status?.description == "pending")
     }
 
-    @Test("a look that begins before the deadline does not close the watch")
+    @Test("a poll that begins before the deadline does not close the watch")
     func straddling() {
         var chance = SeededGenerator(seed: 7)
         let decision = PollDecider().decide(
@@ -51,7 +51,7 @@ struct PollDeciderDeadlineTests {
         #expect(decision.verdict == .next(after: .zero))
     }
 
-    @Test("a change at the deadline is recorded and followed by one more look")
+    @Test("a change at the deadline is recorded and followed by another poll")
     func changeAtDeadline() throws {
         let decision = decide(.status("chargeable"), at: .seconds(3600))
         #expect(decision.verdict == .next(after: .zero))
@@ -59,7 +59,7 @@ struct PollDeciderDeadlineTests {
     }
 
     @Test(
-        "without an answer the watch lives on for its grace, then expires",
+        "without an answer the watch stays open for its grace period, then expires",
         arguments: [
             PollResult.unavailable("503", retryAfter: nil), .lockTimeout,
             .rateLimited(retryAfter: nil), .unauthorized("401"),
@@ -99,34 +99,34 @@ struct PollDeciderDeadlineTests {
         return wait
     }
 
-    @Test("an object that should have ended before its watch began is watched on")
+    @Test("an object with an expiry before its watch began stays watched")
     func endedBefore() {
-        // Its clock and ours differ by hours, or it ends such objects later than it says.
+        // The clocks may differ by hours, or the upstream may expire objects later than announced.
         #expect(wait(watch, expiresAt: .seconds(-3600), at: .seconds(120)) != nil)
         #expect(wait(watch, expiresAt: .zero, at: .seconds(120)) != nil)
         #expect(wait(watch, expiresAt: .seconds(30), at: .seconds(120)) == nil)
         #expect(wait(watch, expiresAt: .seconds(-3600), at: .seconds(3600)) == nil)
     }
 
-    @Test("an object that outlives the default of watches is watched for as long as it lives")
+    @Test("an object that outlives the default watch span is watched until its expiry")
     func longLived() {
         let day = 86_400
         let plain = Sample.watch(status: "pending", timeout: .seconds(30 * day), step: 9)
         #expect(wait(plain, expiresAt: .seconds(60 * day), at: .seconds(45 * day)) != nil)
         #expect(wait(plain, expiresAt: .seconds(60 * day), at: .seconds(61 * day)) == nil)
-        // A span that somebody has chosen is the span.
+        // A span chosen by the caller is kept.
         let chosen = Sample.watch(status: "pending", timeout: .seconds(10 * day), step: 9)
         #expect(wait(chosen, expiresAt: .seconds(60 * day), at: .seconds(11 * day)) == nil)
     }
 
-    @Test("the grace is a tenth of the timeout, ten minutes at most")
+    @Test("the grace period is a tenth of the timeout, at most ten minutes")
     func graceSpan() {
         #expect(PollDecider.grace(timeout: .seconds(100)) == .seconds(10))
         #expect(PollDecider.grace(timeout: .seconds(86_400)) == .seconds(600))
     }
 }
 
-@Suite("PollDecider and the upstream's own expiry")
+@Suite("PollDecider and the upstream's expiry")
 struct PollDeciderExpiryTests {
     let start = VirtualTime.start
 
@@ -168,25 +168,25 @@ struct PollDeciderExpiryTests {
         return wait
     }
 
-    @Test("a look happens at the very instant of the expiry, however patient the policy")
+    @Test("a poll is due exactly at the expiry, with any policy")
     func onTime() throws {
         #expect(try wait(decide(at: .seconds(1000))) == .seconds(2600))
     }
 
-    @Test("the last look is a minute later, and urgent")
+    @Test("the last poll is one minute after the expiry, and urgent")
     func lastLook() throws {
         let decision = decide(at: .seconds(3600))
         #expect(try wait(decision) == PollOutlook.expiryGrace)
         #expect(decision.isUrgent)
     }
 
-    @Test("a minute after the expiry the watch closes, long before its own deadline")
+    @Test("the watch closes one minute after the expiry, long before its deadline")
     func closes() {
         #expect(decide(at: .seconds(3660)).verdict == .close(.expired))
         #expect(decide(at: .seconds(3660), expiresAt: nil).verdict != .close(.expired))
     }
 
-    @Test("an expiry is as far off as by the clock that it is told by, whatever the store's shows")
+    @Test("the time to an expiry is measured by the upstream's clock, not the store's")
     func otherClock() throws {
         let seen = Observation(
             status: SourceStatus(unchecked: "pending"),
@@ -201,14 +201,14 @@ struct PollDeciderExpiryTests {
         #expect(told.told(at: days + .seconds(86_400)) == told)
     }
 
-    @Test("a change is told even after the expiry, and followed by one more look")
+    @Test("a change is reported even after the expiry, and followed by another poll")
     func changeAfterExpiry() throws {
         let decision = decide(at: .seconds(4000), status: "chargeable")
         #expect(decision.change.event?.type == "source.chargeable")
         #expect(try wait(decision) == .zero)
     }
 
-    @Test("a stretched watch waits longer, but misses no expiry")
+    @Test("a stretched watch waits longer but is still polled at the expiry")
     func stretched() throws {
         let plain = try wait(decide(at: .seconds(10), policy: .standard, step: 3))
         let stretched = try wait(decide(at: .seconds(10), policy: .standard, stretch: 8, step: 3))
@@ -217,7 +217,7 @@ struct PollDeciderExpiryTests {
         #expect(try wait(late) == .seconds(100))
     }
 
-    @Test("neither a waiting customer nor a hint is kept waiting by a stretch")
+    @Test("a stretch delays neither an interactive watch nor one with a hint")
     func notStretched() throws {
         let interactive = decide(at: .seconds(10), policy: .interactive, stretch: 100, step: 0)
         #expect(try wait(interactive) < .seconds(2))

@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("PollDecider: answers that say nothing of the payment")
+@Suite("PollDecider: answers without a payment state")
 struct PollDeciderDoubtTests {
     private let start = VirtualTime.start
     private let hour: Int64 = 3600
@@ -30,7 +30,7 @@ struct PollDeciderDoubtTests {
         return decider.decide(context, .answer(result), using: &chance)
     }
 
-    /// A watch of thirty days that has the state a poll has left.
+    /// Creates a watch of thirty days with the state after a poll.
     private func watch(_ state: WatchState, createdAt: Timestamp? = nil) -> Watch {
         let begun = createdAt ?? start
         return Watch(
@@ -44,7 +44,7 @@ struct PollDeciderDoubtTests {
 
     private let pending = WatchState(status: SourceStatus(unchecked: "pending"))
 
-    /// Polls that are answered so at these seconds, and the last decision.
+    /// Decides on polls with these answers at these seconds, and returns the last decision.
     private func polls(
         _ results: [(PollResult, Int64)],
         _ state: WatchState? = nil,
@@ -67,7 +67,7 @@ struct PollDeciderDoubtTests {
         return wait
     }
 
-    @Test("an outage of half a day gives up no payment, however often it is polled")
+    @Test("an outage of half a day closes no watch, at any number of polls")
     func outage() throws {
         let html = PollResult.malformed("the content type is not JSON")
         let seconds = (0..<700).map { $0 * 60 }
@@ -77,7 +77,7 @@ struct PollDeciderDoubtTests {
         #expect(decision?.change.state.malformed == 700)
     }
 
-    @Test("one object whose answers make no sense for half a day is given up, and says so")
+    @Test("a watch is closed as dead after half a day of malformed answers, with an event")
     func quarantined() throws {
         let odd = PollResult.malformed("half")
         let seconds = [0, 1, 60, hour, 11 * hour, 12 * hour]
@@ -89,14 +89,14 @@ struct PollDeciderDoubtTests {
         #expect(decision.change.event?.type == "watch.dead")
         #expect(decision.change.event?.status?.description == "pending")
         #expect(decision.change.lastError == "not understood 6 times: half")
-        // What nobody understands is no success of the lane.
+        // A malformed answer does not count as a success of the lane.
         #expect(decision.signal == .hold(.zero))
-        // A few are not enough, however far apart.
+        // A few answers are not enough, at any interval.
         let few = polls([0, 6 * hour, 13 * hour, 14 * hour].map { (odd, $0) })
         #expect(delay(few) != nil)
     }
 
-    @Test("while the circuit of the lane is open no object is given up")
+    @Test("no watch is closed as dead while the lane's circuit is open")
     func laneDown() {
         var state = pending
         state.malformed = 50
@@ -108,7 +108,7 @@ struct PollDeciderDoubtTests {
         #expect(decide(odd, late, second: 40 * hour).verdict == .close(.dead))
     }
 
-    @Test("any other answer ends the streak, and so does a new run")
+    @Test("any other answer ends the streak, as does a new run")
     func streaks() {
         let odd = PollResult.malformed("half")
         for other in [
@@ -126,7 +126,7 @@ struct PollDeciderDoubtTests {
         #expect(decide(odd, again, second: 33 * hour).change.state.streak?.since != start)
     }
 
-    @Test("of a watch whose answers make no sense the lane counts the first, and none after it")
+    @Test("the first malformed answer of a streak counts against the lane, and later ones do not")
     func signals() throws {
         let odd = PollResult.malformed("half")
         let first = polls([(odd, 0)])
@@ -137,7 +137,7 @@ struct PollDeciderDoubtTests {
         #expect(anew?.signal == .garbled)
     }
 
-    @Test("the waits grow to a minute, and after many such answers to ten")
+    @Test("waits grow to a minute, and after many malformed answers to ten minutes")
     func waits() throws {
         var (few, many) = (Duration.zero, Duration.zero)
         for failures in 0..<200 {
@@ -151,7 +151,7 @@ struct PollDeciderDoubtTests {
         #expect(few <= .seconds(60) && many > .seconds(60) && many <= .seconds(600))
     }
 
-    @Test("an operator's span is the one that counts")
+    @Test("an operator can configure the quarantine span")
     func configured() {
         let decider = PollDecider(quarantineAfter: .zero)
         let odd = PollResult.malformed("half")
@@ -161,7 +161,7 @@ struct PollDeciderDoubtTests {
         #expect(fifth?.verdict == .close(.dead))
     }
 
-    @Test("what no process can ask about waits for a person after five tries, whatever a hint says")
+    @Test("a poll that no process can make is quarantined after five attempts, despite hints")
     func unaskable() throws {
         let result = PollResult.unaskable("a publishable key needs the client_secret")
         for count in 1...4 {
@@ -175,7 +175,7 @@ struct PollDeciderDoubtTests {
         #expect(decision.change.state.malformed == 0)
     }
 
-    @Test("a watch that ended its workers is told apart from one that was not understood")
+    @Test("a watch that ended its workers is distinguished from one with malformed answers")
     func poisoned() {
         var state = pending
         state.malformed = 3
@@ -183,7 +183,7 @@ struct PollDeciderDoubtTests {
         #expect(decision.verdict == .close(.dead) && decision.change.state.malformed == 0)
     }
 
-    @Test("an object that is not there yet is asked about again within seconds")
+    @Test("an object that does not exist yet is polled again within seconds")
     func notYet() throws {
         for second in [0, 1, 2, 5, 14] as [Int64] {
             let decision = polls([(.gone, 0), (.gone, second)], WatchState())
@@ -200,25 +200,25 @@ struct PollDeciderDoubtTests {
         #expect(found.change.state.streak == nil)
     }
 
-    @Test("an object that is not there after that is gone, with the last status repeated")
+    @Test("an object that stays missing is gone, and the event repeats the last status")
     func gone() throws {
         let last = polls([(.gone, 0), (.gone, 7), (.gone, 15)])
         let decision = try #require(last)
         #expect(decision.verdict == .close(.gone))
         let event = try #require(decision.change.event)
         #expect(event.type == "watch.gone")
-        // Not the payment's end, only ours: a consumer of `final` books nothing here.
+        // Only the watch has ended, not the payment, so the event is not `final`.
         #expect(!event.final && event.closed == .gone)
         #expect(event.status?.description == "pending")
         #expect(decision.change.state.status?.description == "pending")
     }
 
-    @Test("one 404 about an object that was there is confirmed by another poll, some seconds later")
+    @Test("a 404 about an existing object is confirmed by another poll seconds later")
     func confirmed() throws {
         let first = polls([(.pending, 0), (.gone, 600)])
         let pause = try #require(delay(first))
         #expect(pause > .seconds(5) && pause < .seconds(15))
-        // Right after it, because of a hint: that proves nothing.
+        // A poll right after it, caused by a hint, proves nothing.
         let hurried = polls([(.pending, 0), (.gone, 600), (.gone, 601)])
         #expect(delay(hurried) != nil)
         let second = polls([(.pending, 0), (.gone, 600), (.gone, 610)])
@@ -229,13 +229,13 @@ struct PollDeciderDoubtTests {
         }
     }
 
-    @Test("at its deadline a watch of an object that is not known is gone, not expired")
+    @Test("a watch of an unknown object is gone at its deadline, not expired")
     func goneAtDeadline() {
         let short = Sample.watch(timeout: .seconds(5))
         #expect(decide(.gone, short, second: 5).verdict == .close(.gone))
     }
 
-    @Test("a limit of one object delays that one alone, ever longer")
+    @Test("a rate limit of one object delays only its watch, with growing waits")
     func objectLimited() throws {
         let limited = PollResult.objectLimited(retryAfter: nil)
         var longest = Duration.zero
@@ -252,9 +252,9 @@ struct PollDeciderDoubtTests {
     }
 }
 
-@Suite("Streaks of answers, as a store keeps them")
+@Suite("Stored answer streaks")
 struct AnswerStreakTests {
-    @Test("what is packed is read back, and what is something else is none")
+    @Test("a packed streak is read back, and other text is ignored")
     func packed() {
         for kind in AnswerStreak.Kind.allCases {
             let streak = AnswerStreak(kind, since: Timestamp(ms: 1_796_083_200_000))

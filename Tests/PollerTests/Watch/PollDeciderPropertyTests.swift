@@ -5,7 +5,7 @@ import Testing
 
 @testable import Poller
 
-@Suite("PollDecider, whatever comes")
+@Suite("PollDecider, property tests")
 struct PollDeciderPropertyTests {
     struct Situation {
         let watch: Watch
@@ -19,7 +19,7 @@ struct PollDeciderPropertyTests {
                 Int64.random(in: 1000...86_400_000, using: &chance)
             )
             let isReopened = Bool.random(using: &chance)
-            // What had ended with an answer is opened again because its money may have moved.
+            // A watch that closed with an answer is reopened because its money may have moved.
             let endings: [ClosedReason?] = isReopened ? [nil, .settled, .reached] : [nil]
             watch = Sample.watch(
                 status: statuses.randomElement(using: &chance) ?? nil,
@@ -52,7 +52,7 @@ struct PollDeciderPropertyTests {
 
         var isAnswer: Bool { if case .observed = result { true } else { false } }
 
-        /// Whether a close for this reason, with this status, was told when the watch first ended.
+        /// Whether the event of this close was already reported when the watch first closed.
         func isTold(_ reason: ClosedReason, _ status: SourceStatus?) -> Bool {
             guard watch.isOnlyLooking else { return false }
             let isAsBefore = watch.isReview && status == watch.state.status
@@ -103,10 +103,10 @@ struct PollDeciderPropertyTests {
                 #expect(after >= .zero, context)
                 #expect(situation.now + after <= latest, context)
             case .close(let reason):
-                // What a hint has opened may end as it was, and that was told.
+                // A reopened watch may close as before, which was already reported.
                 let isTold = situation.isTold(reason, state.status)
                 #expect((decision.change.event?.closed != nil) == !isTold, context)
-                // Who has had an answer is not told afterwards that there was none.
+                // A watch closed with an answer is never reported later as closed without one.
                 #expect(!watch.isReview || !reason.opensOnHint, context)
                 #expect(watch.endedAs != .settled || reason != .reached, context)
             case .rest, .setAside: Issue.record("a watch never rests")

@@ -5,12 +5,12 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("PollDecider, after the end and beyond it")
+@Suite("PollDecider, reopening and long watches")
 struct PollDeciderReopeningTests {
     let start = VirtualTime.start
     let charge = ChargeID(unchecked: "ch_1")
 
-    /// A watch of an hour that a hint has opened again at its beginning.
+    /// Creates a watch of one hour that a hint reopened at its beginning.
     func watch(
         _ status: String? = "pending",
         seq: Int = 3,
@@ -48,7 +48,7 @@ struct PollDeciderReopeningTests {
     }
 
     @Test(
-        "what a hint has opened is looked at for a minute, and ends without a word if that is all"
+        "a reopened watch is polled for a minute, and closes without an event if nothing changes"
     )
     func nothingNew() throws {
         let early = decide(.pending, watch(), at: .seconds(59))
@@ -58,7 +58,7 @@ struct PollDeciderReopeningTests {
             #expect(late.verdict == .close(result == .gone ? .gone : .expired))
             #expect(late.change.event == nil)
         }
-        // However short its span was, and whatever the upstream has ended meanwhile.
+        // This is independent of the watch's span and of an expiry at the upstream.
         let expired = Observation(
             status: SourceStatus(unchecked: "pending"),
             final: false,
@@ -69,14 +69,14 @@ struct PollDeciderReopeningTests {
             let short = decide(result, watch(timeout: .seconds(1)), at: .seconds(30))
             #expect(try #require(wait(short)) > .milliseconds(100), "\(result)")
         }
-        // No answer is none: it goes on to its deadline, and even then tells nothing twice.
+        // Without an answer the watch stays open to its deadline, and does not repeat its event then.
         let unanswered = decide(.unavailable("503", retryAfter: nil), watch(), at: .seconds(61))
         #expect(wait(unanswered) != nil)
         let end = decide(.unavailable("503", retryAfter: nil), watch(), at: .seconds(4000))
         #expect(end.verdict == .close(.expired) && end.change.event == nil)
     }
 
-    @Test("news of it is told under the next number, and from then on it is a watch like any other")
+    @Test("a change of a reopened watch gets the next seq, and the watch continues normally")
     func news() throws {
         let event = try #require(
             decide(.status("chargeable"), watch(), at: .seconds(10)).change.event
@@ -89,19 +89,19 @@ struct PollDeciderReopeningTests {
         #expect(end.verdict == .close(.expired) && end.change.event?.type == "watch.expired")
     }
 
-    @Test("what kills its workers again is told, whoever opened it")
+    @Test("a reopened watch that ends its workers again is reported")
     func dead() {
         let decision = PollDecider().poisoned(watch(), crashes: 5, now: start)
         #expect(decision.verdict == .close(.dead) && decision.change.event?.type == "watch.dead")
     }
 
-    @Test("only what ended without an answer is opened by a hint")
+    @Test("a hint reopens only watches that closed without an answer")
     func opens() {
         let opening = ClosedReason.allCases.filter(\.opensOnHint)
         #expect(Set(opening) == [.expired, .gone])
     }
 
-    @Test("a charge that the bank has not answered keeps its watch for as long as that may take")
+    @Test("a pending charge keeps its watch open for as long as the bank may take")
     func pendingCharge() throws {
         let waiting = watch("consumed", reopenedSeq: nil, charge: .pending(charge))
         var chance = SeededGenerator(seed: 7)
@@ -125,14 +125,14 @@ struct PollDeciderReopeningTests {
         let end = follow(.status("pending"), at: day * 30 + .seconds(3600))
         #expect(end.verdict == .close(.expired))
         #expect(end.change.event?.progress == .pending(charge))
-        // Without a charge the deadline is the deadline.
+        // Without a charge the watch closes at its deadline.
         let plain = watch("chargeable", reopenedSeq: nil)
         #expect(
             decide(.status("chargeable"), plain, at: .seconds(3600)).verdict == .close(.expired)
         )
     }
 
-    @Test("what Stripe does with a source that is charged already ends nothing")
+    @Test("the expiry of a source that is already charged does not close the watch")
     func chargedBeforeItsExpiry() {
         let waiting = watch("chargeable", reopenedSeq: nil, charge: .pending(charge))
         let seen = Observation(
@@ -144,7 +144,7 @@ struct PollDeciderReopeningTests {
         #expect(wait(decide(.observed(seen), waiting, at: .seconds(7200))) != nil)
     }
 
-    @Test("a customer's page is served fast and first for the span of the policy, and no longer")
+    @Test("an interactive watch is polled fast and urgently for the span of its policy only")
     func interactive() throws {
         let watch = watch(reopenedSeq: nil, policy: .interactive)
         let seen = Observation(
@@ -161,7 +161,7 @@ struct PollDeciderReopeningTests {
         #expect(try #require(wait(old)) > .seconds(10))
     }
 
-    @Test("without a timeout a watch lives as long as its kind may; with one it means what it says")
+    @Test("without a timeout a watch lasts as long as its kind, and a given timeout is kept")
     func lives() throws {
         for id in ["src_1", "pi_1", "seti_1", "ch_1"] {
             let source = try SourceID(id)

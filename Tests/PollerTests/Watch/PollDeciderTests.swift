@@ -40,7 +40,7 @@ struct PollDeciderTests {
         let verdict: Verdict
     }
 
-    @Test("an unchanged source is looked at later each time and tells nothing")
+    @Test("an unchanged source is polled at growing intervals without an event")
     func unchanged() throws {
         let decision = decide(.pending, Sample.watch(status: "pending", step: 2, failures: 3))
         #expect(decision.change.event == nil)
@@ -53,7 +53,7 @@ struct PollDeciderTests {
         #expect(wait >= .milliseconds(10_800) && wait <= .milliseconds(13_200))
     }
 
-    @Test("a changed status is recorded and looked at again soon")
+    @Test("a changed status is recorded and polled again soon")
     func changed() throws {
         let watch = Sample.watch(status: "pending", seq: 4, step: 9, failures: 2)
         let decision = decide(.status("chargeable"), watch)
@@ -70,7 +70,7 @@ struct PollDeciderTests {
         #expect(wait >= .milliseconds(1350) && wait <= .milliseconds(1650))
     }
 
-    @Test("what changes beside a status that stays is recorded, once")
+    @Test("a changed detail with an unchanged status is recorded once")
     func detail() throws {
         func seen(_ detail: String) -> PollResult {
             .observed(
@@ -93,7 +93,7 @@ struct PollDeciderTests {
         let told = Sample.watch(status: "requires_payment_method", detail: "1a", step: 9)
         #expect(decide(seen("1a"), told).change.event == nil)
         #expect(decide(seen("1b"), told).change.event != nil)
-        // An answer that is none changes nothing.
+        // A poll without an answer keeps the detail.
         #expect(decide(.lockTimeout, told).change.state.detail == "1a")
     }
 
@@ -113,20 +113,20 @@ struct PollDeciderTests {
         #expect(event.type == "source.consumed")
     }
 
-    @Test("a final status is recorded as final even when it was seen before")
+    @Test("a final status is recorded as final even if it was observed before")
     func finalAgain() throws {
         let decision = decide(.status("failed", final: true), Sample.watch(status: "failed"))
         #expect(decision.verdict == .close(.settled))
         #expect(try #require(decision.change.event).final)
     }
 
-    @Test("a final status closes even after the deadline")
+    @Test("a final status closes the watch even after the deadline")
     func finalLate() {
         let watch = Sample.watch(status: "pending", timeout: .seconds(5))
         #expect(decide(.status("failed", final: true), watch).verdict == .close(.settled))
     }
 
-    @Test("a rate limit slows the lane for as long as it asks and is no failure")
+    @Test("a rate limit slows the lane for the requested time and is not a failure")
     func rateLimited() throws {
         let watch = Sample.watch(status: "pending", step: 4, failures: 2)
         let decision = decide(.rateLimited(retryAfter: .seconds(30)), watch)
@@ -139,7 +139,7 @@ struct PollDeciderTests {
     }
 
     @Test(
-        "a rate limit never holds the lane shorter than a moment or longer than an hour",
+        "a rate limit pauses the lane for at least 750 ms and at most an hour",
         arguments: [nil, Duration.zero, .seconds(-5), .seconds(1_000_000)]
     )
     func rateLimitBounds(_ retryAfter: Duration?) throws {
@@ -151,7 +151,7 @@ struct PollDeciderTests {
         #expect(hold >= .milliseconds(750) && hold <= .seconds(3600))
     }
 
-    @Test("a locked object waits a moment by itself")
+    @Test("a locked object delays only its watch, briefly")
     func lockTimeout() throws {
         let decision = decide(.lockTimeout, Sample.watch(status: "pending", failures: 2))
         #expect(decision.signal == .fine)
@@ -161,7 +161,7 @@ struct PollDeciderTests {
         #expect(wait >= .milliseconds(750) && wait <= .milliseconds(1250))
     }
 
-    @Test("an unavailable upstream is backed off from, capped at a minute", arguments: 0..<30)
+    @Test("the backoff for an unavailable upstream is at most a minute", arguments: 0..<30)
     func unavailable(_ failures: Int) throws {
         let watch = Sample.watch(status: "pending", failures: failures)
         let decision = decide(.unavailable("503", retryAfter: nil), watch)
@@ -176,25 +176,25 @@ struct PollDeciderTests {
         #expect(wait >= .milliseconds(100) && wait <= .seconds(ceiling))
     }
 
-    @Test("an unavailable upstream is not asked before the time it names")
+    @Test("an unavailable upstream is not polled before its `Retry-After`")
     func retryAfter() throws {
         let decision = decide(.unavailable("503", retryAfter: .seconds(45)), Sample.watch())
         #expect(try wait(decision) >= .seconds(45))
     }
 
-    @Test("an object that refuses our credentials backs off alone", arguments: 0..<8)
+    @Test("an object that rejects the credentials delays only its watch", arguments: 0..<8)
     func unauthorized(_ failures: Int) throws {
         let watch = Sample.watch(status: "pending", failures: failures)
         let decision = decide(.unauthorized("403"), watch)
         #expect(decision.signal == (failures == 0 ? .denied : .stillFailing))
         #expect(decision.change.state.failures == failures + 1)
         #expect(decision.change.event == nil)
-        // No promise: it is read after the end, too.
+        // The text makes no promise, because it is also read after the watch has closed.
         #expect(decision.change.lastError == "credentials refused: 403")
         #expect(try wait(decision) >= .milliseconds(100) && wait(decision) <= .seconds(60))
     }
 
-    @Test("a revoked key backs off each watch, and signals the lane each time", arguments: 0..<8)
+    @Test("a revoked key delays each watch, and signals the lane each time", arguments: 0..<8)
     func revoked(_ failures: Int) throws {
         let watch = Sample.watch(status: "pending", failures: failures)
         let decision = decide(.revoked("401"), watch)
@@ -205,7 +205,7 @@ struct PollDeciderTests {
         #expect(try wait(decision) <= .seconds(60))
     }
 
-    @Test("what this process is not configured for backs off alone, and says nothing of the lane")
+    @Test("a watch not configured in this process is delayed, without a signal to the lane")
     func unserved() {
         let decision = decide(.unserved("no key"), Sample.watch(status: "pending", failures: 1))
         #expect(decision.signal == .hold(.zero) && decision.change.event == nil)
@@ -213,14 +213,14 @@ struct PollDeciderTests {
         #expect(decision.change.lastError == "no key")
     }
 
-    @Test("after a hint a watch is looked at every second, for a minute")
+    @Test("after a hint a watch is polled every second for a minute")
     func eager() throws {
         let hinted = Sample.watch(status: "pending", step: 9, hintedAt: start)
         #expect(try wait(decide(.pending, hinted, after: .seconds(59))) <= .milliseconds(1250))
         #expect(try wait(decide(.pending, hinted, after: .seconds(60))) > .seconds(200))
     }
 
-    @Test("the lag is the poll's against its due time and never negative")
+    @Test("the lag is the time from due to polled, and never negative")
     func lag() throws {
         var chance = SeededGenerator(seed: 1)
         for (late, wanted) in [(1234, 1234), (-20, 0)] {

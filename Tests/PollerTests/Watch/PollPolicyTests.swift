@@ -5,7 +5,7 @@ import Testing
 
 @Suite("PollPolicy")
 struct PollPolicyTests {
-    @Test("waits grow geometrically to the cap, within ±10 %", arguments: PollPolicy.all)
+    @Test("waits grow geometrically to the cap, with ±10 % jitter", arguments: PollPolicy.all)
     func schedule(_ policy: PollPolicy) {
         var chance = SeededGenerator(seed: 11)
         var wanted = policy.first.inSeconds
@@ -18,7 +18,7 @@ struct PollPolicyTests {
         }
     }
 
-    @Test("watches enqueued together drift apart")
+    @Test("watches enqueued together spread out")
     func jitter() {
         var chance = SeededGenerator(seed: 12)
         let waits = (0..<100).map { _ in
@@ -28,7 +28,7 @@ struct PollPolicyTests {
     }
 
     @Test(
-        "what a life costs is what is documented, whatever the policy, and bounded",
+        "the number of polls of a watch is as documented for each policy",
         arguments: [
             (PollPolicy.interactive, [55, 331, 475, 567]), (.standard, [19, 295, 439, 531]),
             (.patient, [7, 30, 174, 266]), (.auto, [58, 334, 478, 570]),
@@ -47,7 +47,7 @@ struct PollPolicyTests {
         }
     }
 
-    @Test("beyond its span a watch goes on at the pace of the next slower policy")
+    @Test("after its span a watch is polled at the pace of the next slower policy")
     func age() {
         var chance = SeededGenerator(seed: 14)
         let ages = [(599, 15), (601, 300), (86_401, 3600), (7 * 86_400 + 1, 6 * 3600)]
@@ -59,13 +59,14 @@ struct PollPolicyTests {
             )
             #expect(abs(wait.inSeconds - Double(cap)) <= 0.1 * Double(cap), "\(age)")
         }
-        // A change makes it fast again, however old it is.
+        // A change makes it fast again at any age.
         let fresh = PollPolicy.interactive.wait(step: 0, age: .seconds(86_401), using: &chance)
         #expect(fresh < .seconds(2))
     }
 
-    /// The waits of a watch of nobody's choice that began so long ago, look by look, for a span; `hinted`
-    /// ago by a hint, that makes looks of its own.
+    /// Returns the waits of an `auto` watch for a span, starting at an age.
+    ///
+    /// `hinted` is the time since a hint, which restarts the fast polls.
     private func waits(
         for span: Duration,
         from age: Duration,
@@ -88,7 +89,7 @@ struct PollPolicyTests {
         return waits
     }
 
-    @Test("who does not choose is served as in front of a page at first, and then ever slower")
+    @Test("an `auto` watch is polled like an interactive one at first, and then ever more slowly")
     func auto() throws {
         let waits = waits(for: .seconds(30 * 86_400), from: .zero, step: 0, hinted: nil)
         var passed = 0.0
@@ -96,7 +97,7 @@ struct PollPolicyTests {
         for wait in waits {
             let most = [(600.0, 15.0), (86_400, 300), (7 * 86_400, 3600)].first { passed < $0.0 }
             #expect(wait <= 1.1 * (most?.1 ?? 6 * 3600), "after \(passed) s")
-            // Slower and slower, but for the drift.
+            // Waits grow, except for jitter.
             #expect(wait >= slowest * 0.8, "after \(passed) s")
             slowest = max(slowest, wait)
             passed += wait
@@ -104,7 +105,7 @@ struct PollPolicyTests {
         #expect(slowest > 5 * 3600)
     }
 
-    @Test("a change, or a hint, makes it fast for ten minutes again, however old it is")
+    @Test("a change or a hint makes polls fast for ten minutes, at any age")
     func again() {
         for age in [3600, 3 * 86_400, 20 * 86_400].map({ Duration.seconds($0) }) {
             for (step, hinted) in [(0, nil), (300, Duration.zero)] as [(Int, Duration?)] {
@@ -113,7 +114,7 @@ struct PollPolicyTests {
             }
             let calm = waits(for: .seconds(1), from: age, step: 300, hinted: .seconds(601))
             #expect(calm[0] > 200, "\(age)")
-            // A hint from far ahead is old.
+            // A hint from the far future counts as old.
             let ahead = waits(for: .seconds(1), from: age, step: 300, hinted: .seconds(-86_400))
             #expect(ahead[0] > 200, "\(age)")
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("PollDecider, goals of watches")
+@Suite("PollDecider, watch goals")
 struct WatchGoalTests {
     let start = VirtualTime.start
 
@@ -51,7 +51,7 @@ struct WatchGoalTests {
     }
 
     @Test(
-        "each goal ends at its rank, and tells honestly whether the status can still change",
+        "each goal closes the watch at its rank, and `final` is set only if the status cannot change",
         arguments: [
             (.leftPending, .pending, nil), (.leftPending, .leftPending, .reached),
             (.leftPending, .steady, .settled), (.leftPending, .final, .settled),
@@ -77,7 +77,7 @@ struct WatchGoalTests {
         #expect(Event(json: event.json) == event)
     }
 
-    @Test("a reusable source that is watched to its end stays open until the deadline")
+    @Test("a reusable source watched to `final` stays open until the deadline")
     func staysOpen() {
         let chargeable = watch(.final, status: "chargeable")
         let later = decide(chargeable, "chargeable", .steady, after: 3000)
@@ -89,7 +89,7 @@ struct WatchGoalTests {
         #expect(consumed.verdict == .close(.settled))
     }
 
-    @Test("an order to charge comes before the goal: nothing ends before the bank has answered")
+    @Test("with an order to charge no goal closes the watch before the bank has answered")
     func chargeFirst() {
         let charge = ChargeID(unchecked: "ch_1")
         let first = decide(watch(.leftPending, order: .whole), "chargeable", .leftPending)
@@ -105,7 +105,7 @@ struct WatchGoalTests {
         #expect(decide(refused, "chargeable", .leftPending).verdict == .close(.reached))
     }
 
-    @Test("of two goals the farther holds, whoever comes first")
+    @Test("the farther of two goals applies, in any order")
     func farther() {
         let goals: [WatchGoal] = [.leftPending, .settled, .final]
         for (index, goal) in goals.enumerated() {
@@ -115,7 +115,7 @@ struct WatchGoalTests {
         }
     }
 
-    @Test("a goal nobody knows is refused with those there are; http has none of its own")
+    @Test("an unknown goal is rejected, and http watches have no goals before `final`")
     func refusals() {
         #expect(throws: InvalidInput.self) { try WatchGoal(named: "paid") }
         let key = WatchKey("1", of: AccountID(unchecked: "bank"), kind: .http)
