@@ -1,9 +1,11 @@
-/// The account at the upstream whose credentials a poll uses: `acct_…`, or a name of ours.
+/// The account at the upstream whose credentials a poll uses: `acct_…`, or a configured name.
 package struct AccountID: Hashable, Sendable, CustomStringConvertible {
-    /// The account of a system that has just one.
+    /// The account of a system with a single account.
     package static let main = AccountID(unchecked: "default")
 
-    /// 1–64 of `A–Z a–z 0–9 _ - .`; 64 keeps a watch's Redis hash a listpack.
+    /// The name: 1–64 of `A–Z a–z 0–9 _ - .`.
+    ///
+    /// The limit keeps a watch's Redis hash a listpack.
     package let description: String
 
     /// Checks and wraps a name from outside.
@@ -16,7 +18,7 @@ package struct AccountID: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Wraps a name that this system wrote itself.
+    /// Wraps a name that this system wrote.
     package init(unchecked text: String) {
         description = text
     }

@@ -1,22 +1,22 @@
-/// The accounts that somebody may see and touch.
+/// The accounts that a caller may access.
 package enum AccountSet: Hashable, Sendable {
     case all
-    /// These and no others; none at all when it is empty.
+    /// Only these accounts; none if it is empty.
     case some(Set<AccountID>)
 
-    /// Accounts a key may be bound to: a platform with more gives a key to each.
+    /// The maximum number of accounts of a key: a larger platform creates a key per account.
     package static let countMax = 50
 
-    /// Whether everything is open, whatever accounts there will be.
+    /// Whether all current and future accounts are accessible.
     package var isAll: Bool { self == .all }
 
-    /// The accounts, in the order of their names; nil for all.
+    /// The accounts, sorted by name; `nil` for all.
     package var names: [String]? {
         guard case .some(let accounts) = self else { return nil }
         return accounts.map(\.description).sorted()
     }
 
-    /// Whether an account is among them.
+    /// Whether the set contains an account.
     package func contains(_ account: AccountID) -> Bool {
         switch self {
         case .all: true
@@ -24,7 +24,7 @@ package enum AccountSet: Hashable, Sendable {
         }
     }
 
-    /// Whether each account of another set is among them.
+    /// Whether the set contains each account of another set.
     package func contains(_ others: AccountSet) -> Bool {
         switch (self, others) {
         case (.all, _): true
@@ -33,8 +33,8 @@ package enum AccountSet: Hashable, Sendable {
         }
     }
 
-    /// The one that is meant where none is named: `default` when it is among them, otherwise the only
-    /// one; nil when nobody can tell.
+    /// The default account when none is named: `default` if the set contains it, otherwise the only one; `nil` if it is
+    /// ambiguous.
     package var standard: AccountID? {
         switch self {
         case .all: .main
@@ -43,7 +43,7 @@ package enum AccountSet: Hashable, Sendable {
         }
     }
 
-    /// The part of them that is this account; all of them where none is named.
+    /// Returns the set limited to an account; the whole set without one.
     package func narrowed(to account: AccountID?) -> AccountSet {
         guard let account else { return self }
         return contains(account) ? .some([account]) : .some([])

@@ -1,4 +1,4 @@
-/// RFC 4648 §5 without padding: safe in keys, URLs and file names.
+/// Base64url without padding (RFC 4648 §5), which is safe in keys, URLs and file names.
 package enum Base64URL {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
@@ -22,7 +22,7 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes text, or nil when a character is not of the alphabet.
+    /// Decodes text; `nil` when a character is not in the alphabet.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits = 0

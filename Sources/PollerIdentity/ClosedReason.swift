@@ -1,17 +1,16 @@
-/// Why an item is no longer looked at.
+/// The reason why an item is no longer polled.
 package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
     /// The status is final.
     case settled
     /// The watch's goal is reached, though the status may still change.
     case reached
-    /// The deadline passed and a last look changed nothing.
+    /// The deadline has passed, and a last poll found no change.
     case expired
-    /// Somebody asked to stop.
+    /// A caller cancelled the watch.
     case cancelled
     /// The upstream does not know the source (404).
     case gone
-    /// The upstream's answers could not be understood for hours, or the watch has ended its workers again
-    /// and again; a person must look.
+    /// An operator must act: the answers were unreadable for hours, or the watch repeatedly ended its workers.
     case dead
 
     /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and

@@ -1,10 +1,10 @@
 import Crypto
 
-/// Names derived from content, so that whoever makes one again makes the same.
+/// Deterministic names that are derived from content.
 package enum Digest {
-    /// The first `bytes` bytes of SHA-256 over the parts joined by NUL, as base64url.
+    /// Returns the first `bytes` bytes of SHA-256 over the parts joined by NUL, as base64url.
     package static func base64url(of parts: [String], bytes: Int) -> String {
-        // In one go: each event has one for every endpoint that is told of it.
+        // One buffer, because each event needs one digest per recipient.
         var said: [UInt8] = []
         said.reserveCapacity(parts.reduce(parts.count) { $0 + $1.utf8.count })
         for (index, part) in parts.enumerated() {
@@ -14,7 +14,7 @@ package enum Digest {
         return base64url(of: said, bytes: bytes)
     }
 
-    /// The first `bytes` bytes of SHA-256 over some bytes, as base64url.
+    /// Returns the first `bytes` bytes of SHA-256 over some bytes, as base64url.
     package static func base64url(of said: [UInt8], bytes: Int) -> String {
         Base64URL.encode(SHA256.hash(data: said).prefix(bytes))
     }

@@ -1,29 +1,29 @@
-/// The id of a place that events are delivered to: `ep_…`.
+/// The ID of an endpoint: `ep_…`.
 ///
-/// An inline `notify` URL has one derived from account and URL, so that the same URL named on
-/// many watches is one endpoint with one limit and one breaker; a registered endpoint has a
-/// random one, or one derived from its account and its name in the configuration file.
+/// An inline `notify` URL has one derived from account and URL, so that one URL of many watches is one endpoint with
+/// one limit and one circuit. A registered endpoint has a random one, or one derived from its account and its name in
+/// the configuration file.
 package struct EndpointID: Hashable, Sendable, CustomStringConvertible {
-    /// `ep_` and 16 characters of base64url.
+    /// The ID: `ep_` and 16 characters of base64url.
     package let description: String
 
-    /// The endpoint of this URL under this account.
+    /// Creates the ID of a URL under an account.
     package init(account: AccountID, url: String) {
         description = "ep_" + Digest.base64url(of: [account.description, url], bytes: 12)
     }
 
-    /// The endpoint of this name in the configuration file.
+    /// Creates the ID of a name in the configuration file.
     package init(account: AccountID, name: String) {
         description = "ep_" + Digest.base64url(of: ["file", account.description, name], bytes: 12)
     }
 
-    /// A new id nobody else has: 96 random bits.
+    /// Creates a new unique ID from 96 random bits.
     package init(using chance: inout some RandomNumberGenerator) {
         let bytes = (0..<12).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
         description = "ep_" + Base64URL.encode(bytes)
     }
 
-    /// Checks and wraps an id from outside.
+    /// Checks and wraps an ID from outside.
     package init(_ text: String) throws(InvalidInput) {
         let id = try IdentifierSyntax.check(text, field: "endpoint", lengthMax: 64)
         guard id.hasPrefix("ep_") else {
@@ -32,7 +32,7 @@ package struct EndpointID: Hashable, Sendable, CustomStringConvertible {
         description = id
     }
 
-    /// Wraps an id read back from a store.
+    /// Wraps an ID from a store.
     package init(unchecked text: String) {
         description = text
     }

@@ -1,21 +1,21 @@
 import PollerWire
 
-/// The one rule for every id that comes from outside and ends in a key, a path or a log line.
+/// The common rule for every ID from outside that becomes part of a key, a path or a log line.
 package enum IdentifierSyntax {
-    /// What a text is, which decides what in it looks like a secret.
+    /// The use of a text, which determines the check for secrets.
     package enum Use {
-        /// An id of the upstream's: a text that looks like a secret is refused (`SecretShape`).
+        /// An ID of the upstream: a text that looks like a secret is rejected (`SecretShape`).
         case id
-        /// A name that a person chose: only what is clearly a key is refused.
+        /// A name that a person chose: only an obvious key is rejected.
         case name
-        /// A word of the upstream's, such as a status.
+        /// A term of the upstream, such as a status.
         case word
     }
 
-    /// Returns `text` when it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`, and no secret.
+    /// Returns `text` if it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`, and not a secret.
     ///
-    /// Nothing else may pass: no slash (paths), no brace (hash tags), no control character
-    /// (logs), no `|` (packed records).
+    /// All other characters are rejected: no slash (paths), no brace (hash tags), no control character (logs), no `|`
+    /// (packed records).
     package static func check(
         _ text: String,
         field: String,
@@ -42,7 +42,7 @@ package enum IdentifierSyntax {
         return text
     }
 
-    /// Refuses a secret, with advice that has nothing of it.
+    /// Rejects a secret, with advice that does not contain it.
     package static func refuseSecret(
         _ text: String,
         field: String,
@@ -64,7 +64,7 @@ package enum IdentifierSyntax {
         }
     }
 
-    /// Whether a byte may be in an id.
+    /// Whether a byte may be part of an ID.
     package static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -78,14 +78,14 @@ package enum IdentifierSyntax {
 
 /// A value from outside that breaks a rule of its type.
 ///
-/// Shown to users as it is, so `message` says what is wrong and what would be right.
+/// It is shown to users unchanged, so `message` contains the problem and the remedy.
 package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where the value stood, as `source` or `notify[2]`.
+    /// The position of the value, such as `source` or `notify[2]`.
     package let field: String
-    /// What is wrong and what to write instead, one sentence.
+    /// The problem and the remedy, in one sentence.
     package let message: String
 
-    /// Makes an error about one field.
+    /// Creates an error about one field.
     package init(field: String, message: String) {
         self.field = field
         self.message = message

@@ -1,12 +1,12 @@
-/// Some items, and where the next ones are.
+/// A page of items.
 package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]
-    /// The cursor of the next page; nil when this was the last.
+    /// The cursor of the next page; `nil` for the last page.
     package let next: String?
-    /// How many records, or entries of an index, were read for it; 0 where they were not counted.
+    /// The number of records or index entries that were read; 0 if they were not counted.
     package let looked: Int
 
-    /// Puts a page together.
+    /// Creates a page.
     package init(items: [Item], next: String?, looked: Int = 0) {
         self.items = items
         self.next = next

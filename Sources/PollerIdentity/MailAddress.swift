@@ -1,16 +1,16 @@
-/// One mail address that can stand in an SMTP command: `local@domain`, checked strictly.
+/// A single email address that is safe in an SMTP command: `local@domain`, strictly checked.
 ///
-/// libcurl puts addresses on the wire as they are, and a line break in one is a second command
-/// (tried with 7.88). So only the dot-string form of RFC 5321 §4.1.2 passes; quoted local parts
-/// and address literals, which hardly anybody has, do not. Nor do letters beyond ASCII: they need a relay with SMTPUTF8
-/// (RFC 6531), and a domain has a form in ASCII (RFC 5890).
+/// libcurl sends addresses unchanged, and a line break in one is a second command (tested with 7.88). So only the
+/// dot-string form of RFC 5321 §4.1.2 is accepted; quoted local parts and address literals, which are very rare, are
+/// not. Letters beyond ASCII are not accepted either: they need a relay with SMTPUTF8 (RFC 6531), and a domain has an
+/// ASCII form (RFC 5890).
 package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
-    /// `local@domain`.
+    /// The address, `local@domain`.
     package let description: String
-    /// The part after the `@`, lower case.
+    /// The part after the `@`, in lower case.
     package let domain: String
 
-    /// What is the same for every spelling: hosts ignore case, and so does nearly every mailbox.
+    /// The form for comparisons: hosts ignore case, and so does nearly every mailbox.
     package var folded: String { description.lowercased() }
 
     /// Checks an address.
@@ -36,15 +36,14 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
         domain = host.lowercased()
     }
 
-    /// Takes the address out of a `mailto:` URL, with percent-encoding decoded before the check.
+    /// Extracts the address from a `mailto:` URL; percent-encoding is decoded before the check.
     package init(_ url: NotifyURL) throws(InvalidInput) {
         try self.init(mailto: url.description.dropFirst("mailto:".utf8.count), field: "mail")
     }
 
-    /// Reads what follows `mailto:`.
+    /// Parses the part after `mailto:`.
     ///
-    /// The decoded address is checked, so that no encoding hides a control character, a space or a
-    /// second address.
+    /// The decoded address is checked, so that no encoding hides a control character, a space or a second address.
     init(mailto text: Substring, field: String) throws(InvalidInput) {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -56,7 +55,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             let digits = [rest.popFirst(), rest.popFirst()].map { digit in
                 digit.flatMap { Character(Unicode.Scalar($0)).hexDigitValue }
             }
-            // Safe: it maps two bytes.
+            // Safe, because the array has two elements.
             guard let high = digits[0], let low = digits[1] else {
                 throw InvalidInput(field: field, message: "has a broken percent-encoding")
             }

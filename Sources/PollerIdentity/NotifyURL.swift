@@ -1,16 +1,17 @@
 import Crypto
 import SafeNumbers
 
-/// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it),
-/// `mailto:name@host`, or `redis+stream:NAME` for services that read our Redis; `redis+stream:ACCOUNT/NAME`
-/// is a stream of one account.
+/// The URL of a recipient: `https://…`, `http://…` (if the operator allows it), `mailto:name@host`, or
+/// `redis+stream:NAME` for services that read this Redis.
+///
+/// `redis+stream:ACCOUNT/NAME` is a stream of one account.
 package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
-    /// The URL as given; at most 2,048 printable ASCII characters, no space, no backslash.
+    /// The URL as given; at most 2,048 printable ASCII characters, without spaces and backslashes.
     package let description: String
-    /// `https`, `http`, `mailto` or `redis+stream`, lower case.
+    /// The scheme in lower case: `https`, `http`, `mailto` or `redis+stream`.
     package let scheme: String
 
-    /// Checks the form; whether the address may be reached is decided at each delivery.
+    /// Checks the form; whether the address is allowed is decided at each delivery.
     package init(_ text: String, field: String = "notify") throws(InvalidInput) {
         guard text.utf8.count <= 2048 else {
             throw InvalidInput(field: field, message: "is longer than 2,048 characters")
@@ -36,7 +37,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                     message: "must not carry a user or password; the webhook signature is the proof"
                 )
             }
-            // Behind the brackets of an IPv6 address, if it is one.
+            // After the brackets of an IPv6 address.
             let tail = authority.suffix(from: authority.lastIndex(of: "]") ?? authority.startIndex)
             if let colon = tail.lastIndex(of: ":"),
                 !(1...65_535).contains(Int(decimal: tail[tail.index(after: colon)...]) ?? 0)
@@ -56,7 +57,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             }
             _ = try MailAddress(mailto: rest, field: field)
         case "redis+stream":
-            // NAME, or ACCOUNT/NAME for a stream that is one account's.
+            // NAME, or ACCOUNT/NAME for a stream of one account.
             let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
             let isName = parts.allSatisfy { part in
                 (try? IdentifierSyntax.check(String(part), field: field, lengthMax: 64, as: .name))
@@ -75,10 +76,10 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// Whether it is told by a signed request.
+    /// Whether it receives signed HTTP requests.
     package var isWebhook: Bool { scheme == "https" || scheme == "http" }
 
-    /// The host, or a stream's name, for logs: paths and mail addresses may be personal.
+    /// The host, or a stream's name, for logs, because paths and email addresses may be personal data.
     package var host: Substring {
         let rest = description.drop { $0 != ":" }.dropFirst()
         if scheme == "redis+stream" { return rest }
@@ -86,8 +87,8 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     }
 
-    /// The URL for whoever may read it for long: of a webhook the host, and twelve digits by which it is
-    /// known again, because the path or the query may be a secret of the receiver's.
+    /// The URL for long-term storage: for a webhook the host and twelve digits that identify it, because the path or
+    /// the query may contain a secret of the recipient.
     package var shortened: String {
         let path = description.dropFirst(scheme.count + 3 + host.count)
         guard isWebhook, !path.isEmpty, path != "/" else { return description }

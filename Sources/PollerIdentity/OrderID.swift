@@ -1,17 +1,16 @@
 import Foundation
 
-/// What a shop calls the order that a customer pays, perhaps in several tries: `A77`, `#1001`, `2026/000123`, `№ 5`.
+/// A shop's ID for the order that a customer pays, possibly in several attempts: `A77`, `#1001`, `2026/000123`, `№ 5`.
 ///
-/// It is given with a watch, stays with it and is in each of its events, but not in what customers
-/// see. It names nothing at the upstream. Watches of one account that name the same order are tries to
-/// pay the same thing.
+/// It is given with a watch and is part of each of its events, but is not shown to customers. It names nothing at the
+/// upstream. Watches of one account with the same order are attempts to pay the same thing.
 ///
 /// *Shape*: 1–255 printable characters (Unicode scalars) of any script, no space at either end, and neither `.` nor
-/// `..`, which clients take out of a path. It is kept in Unicode's composed form (NFC), so that a name typed on
-/// another system is the same. In a path it is percent-encoded, also its slashes.
-/// *Limits*: up to 64 bytes a watch's hash stays in Redis' small encoding; beyond it takes about a kilobyte more.
+/// `..`, which clients remove from a path. It is kept in Unicode's composed form (NFC), so that a name typed on another
+/// system is equal. In a path it is percent-encoded, including its slashes. *Limits*: up to 64 bytes a watch's hash
+/// keeps Redis' small encoding; beyond that it takes about a kilobyte more.
 package struct OrderID: Hashable, Sendable, CustomStringConvertible {
-    /// Characters at most: those of an id at Stripe.
+    /// The maximum length in characters, the same as for a Stripe ID.
     package static let lengthMax = 255
 
     package let description: String
@@ -51,14 +50,15 @@ package struct OrderID: Hashable, Sendable, CustomStringConvertible {
         description = text.precomposedStringWithCanonicalMapping
     }
 
-    /// Wraps a name that this system wrote itself.
+    /// Wraps a name that this system wrote.
     package init(unchecked text: String) {
         description = text
     }
 
-    /// The scalars of a name that nobody would see: controls, line ends, marks of direction and of width zero.
+    /// Whether a scalar is invisible: controls, line ends, bidirectional marks and zero-width characters.
     ///
-    /// Joiners (U+200C, U+200D) are part of words in some scripts. `OrderNames.invisible` says the same as a pattern.
+    /// Joiners (U+200C, U+200D) are part of words in some scripts. `OrderNames.invisible` is the same rule as a
+    /// pattern.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200B, 0x200E...0x200F, 0x2028...0x202E,
@@ -68,12 +68,12 @@ package struct OrderID: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The spaces of all scripts (general category Zs).
+    /// Whether a scalar is a space of any script (general category Zs).
     private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .spaceSeparator
     }
 
-    /// By bytes, as stores compare.
+    /// Compares by bytes, like the stores.
     package static func == (one: OrderID, other: OrderID) -> Bool {
         one.description.utf8.elementsEqual(other.description.utf8)
     }

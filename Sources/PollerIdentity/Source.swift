@@ -1,4 +1,4 @@
-/// What sort of upstream object a source is; it names the upstream endpoint, and so the lane.
+/// The kind of an upstream object, which determines the upstream endpoint and so the lane.
 package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
     /// A Stripe Source, `src_…`.
     case source
@@ -8,29 +8,30 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
     case setupIntent
     /// A Stripe Charge, `ch_…` or `py_…`.
     case charge
-    /// Whatever a configured upstream answers with JSON; the account names the upstream.
+    /// Any JSON response of a configured upstream, which the account names.
     case http
-    /// One that only another release knows: its events are carried as they are, and its watches
-    /// left to workers of that release.
+    /// A kind that only another release knows.
+    ///
+    /// Its events are passed on unchanged, and its watches are left to workers of that release.
     case other(String)
 
-    /// Those this release knows, which are all that can be asked for.
+    /// The kinds of this release, which are the kinds that a request may name.
     package static let allCases: [SourceKind] = [
         .source, .paymentIntent, .setupIntent, .charge, .http,
     ]
 
-    /// The kind of a name that somebody gave; nil when this release does not know it.
+    /// Creates a kind from its name; `nil` if this release does not know it.
     package init?(rawValue name: String) {
         guard let kind = Self.allCases.first(where: { $0.rawValue == name }) else { return nil }
         self = kind
     }
 
-    /// The kind of a name that was recorded, by this release or another.
+    /// Creates a kind from a name that this release or another one recorded.
     package init(recorded name: String) {
         self = Self(rawValue: name) ?? .other(name)
     }
 
-    /// What it is called in events and records.
+    /// The name in events and records.
     package var rawValue: String {
         switch self {
         case .source: "source"
@@ -42,10 +43,10 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// The upstream endpoint all objects of this kind share a rate limit on.
+    /// The upstream endpoint, whose rate limit all objects of this kind share.
     ///
-    /// The log of a watch is found by it: that of a kind yet to come must be its name with an s,
-    /// or older releases do not find what they are to carry.
+    /// It locates the log of a watch. The endpoint of a future kind must be its name with an s, or older releases do
+    /// not find the events that they pass on.
     package var endpoint: String {
         switch self {
         case .source: "sources"
@@ -57,7 +58,7 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// The kind of an endpoint, as ``endpoint`` makes it.
+    /// Creates a kind from its ``endpoint``.
     package init?(endpoint: some StringProtocol) {
         if let known = Self.allCases.first(where: { $0.endpoint == endpoint }) {
             self = known
@@ -68,7 +69,7 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// Whether its objects are payments of which we know what their statuses mean.
+    /// Whether the objects are payments with statuses that this system interprets.
     package var isOfPayments: Bool {
         switch self {
         case .source, .paymentIntent, .setupIntent, .charge: true
@@ -76,7 +77,7 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// How ids of this kind begin; empty when they may be anything.
+    /// The prefixes of IDs of this kind; empty for any ID.
     package var prefixes: [String] {
         switch self {
         case .source: ["src_"]
@@ -87,7 +88,7 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// The kind an id's prefix tells, nil when it tells none.
+    /// Infers the kind from an ID's prefix; `nil` without a known prefix.
     package init?(inferredFrom source: SourceID) {
         let found = Self.allCases.first { kind in
             kind.prefixes.contains { source.description.hasPrefix($0) }
@@ -97,17 +98,19 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
     }
 }
 
-/// The upstream's own id of the thing that is watched: `src_…`, `pi_…`.
+/// The upstream's ID of the watched object: `src_…`, `pi_…`.
 package struct SourceID: Hashable, Sendable, CustomStringConvertible {
-    /// 1–255 of `A–Z a–z 0–9 _ - .`, and no secret; Stripe promises ids of at most 255 characters.
+    /// The ID: 1–255 of `A–Z a–z 0–9 _ - .`.
+    ///
+    /// It is not a secret. Stripe promises at most 255 characters.
     package let description: String
 
-    /// Checks and wraps an id from outside.
+    /// Checks and wraps an ID from outside.
     package init(_ text: String) throws(InvalidInput) {
         description = try IdentifierSyntax.check(text, field: "source", lengthMax: 255)
     }
 
-    /// Wraps an id that this system wrote itself.
+    /// Wraps an ID that this system wrote.
     package init(unchecked text: String) {
         description = text
     }

@@ -1,10 +1,12 @@
-/// What names a watch: at most one is open for an (account, source) of a kind.
+/// The identity of a watch.
+///
+/// At most one is open for an (account, source) of a kind.
 package struct WatchKey: Hashable, Sendable {
     package let account: AccountID
     package let source: SourceID
     package let kind: SourceKind
 
-    /// Names the watch of a source under an account.
+    /// Creates the key of a source under an account.
     package init(account: AccountID, source: SourceID, kind: SourceKind) {
         self.account = account
         self.source = source

@@ -1,23 +1,22 @@
-/// A store that can check its own invariants, and mend what a crash or a bug has left.
+/// A store that can check its own invariants, and repair the damage of a crash or a bug.
 package protocol Auditing: Sendable {
-    /// Checks some of the store and says where to go on.
+    /// Checks a part of the store and returns the next position.
     ///
-    /// Start with nil and go on until `next` is nil. Each step looks at a bounded number of
-    /// items atomically, so it may run on a live store. With `repairing` each fault is mended
-    /// when it is found.
+    /// Start with `nil` and continue until `next` is `nil`. Each step checks a bounded number of items atomically, so
+    /// it may run on a live store. With `repairing` each fault is repaired when it is found.
     func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage
 }
 
-/// What one step of an audit found.
+/// The result of one audit step.
 package struct AuditPage: Hashable, Sendable {
-    /// Items and lanes looked at.
+    /// The number of checked items and lanes.
     package let checked: Int
-    /// What is wrong, one sentence each.
+    /// The faults, one sentence each.
     package let faults: [String]
-    /// Where to go on; nil at the end.
+    /// The cursor of the next step; `nil` at the end.
     package let next: String?
 
-    /// Puts a page together, as a store does.
+    /// Creates a page from the values of a store.
     package init(checked: Int, faults: [String], next: String?) {
         self.checked = checked
         self.faults = faults

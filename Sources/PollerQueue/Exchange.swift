@@ -1,36 +1,38 @@
 import Logging
 
-/// One operation on a partition: results go out, due items come in.
+/// One operation on a partition, which commits results and claims due items.
 struct Exchange<Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     let partition: Int
     let results: [Result]
-    /// What is asked for beside; nil when nothing may be claimed.
+    /// The claim of the exchange; `nil` when nothing may be claimed.
     let claim: ClaimRequest?
-    /// Only the insurance made this claim.
+    /// Whether only the insurance interval caused this claim.
     let isInsurance: Bool
-    /// The claims before it that were not answered.
+    /// Earlier claims without an answer.
     var lost: LostClaims?
-    /// What the claim may bring, as it was promised.
+    /// The slots reserved for the claimed items.
     var reservation = Places.Reservation.nothing
 
-    /// What a handler has come to, until the store has it.
+    /// The result of a handler, until the store has recorded it.
     struct Result: Sendable {
-        /// To be recorded, or to be given back untouched.
+        /// The operation: commit the result, or release the item unchanged.
         enum Word: Sendable {
             case commit(Commit<Change>)
             case release(LeaseRef)
         }
 
         private(set) var word: Word
-        /// When the lease is given up: from then on the store would refuse it.
+        /// The local end of the lease.
+        ///
+        /// After it the store would reject the result.
         let endsAt: Instant
-        /// Somebody waits for it, so it keeps a place until it leaves.
+        /// Whether a caller waits for the result, so that it keeps a slot until it is sent.
         var holdsPlace = false
-        /// When its wait for the next look began; nil when it has none.
+        /// The start of the wait for the next poll; `nil` without one.
         private var decidedAt: Instant?
 
-        /// What a handler has come to, now.
+        /// Creates a result with the decision time `decidedAt`.
         init(word: Word, endsAt: Instant, holdsPlace: Bool = false, decidedAt: Instant? = nil) {
             self.word = word
             self.endsAt = endsAt
@@ -41,9 +43,10 @@ where Instant.Duration == Duration {
 }
 
 extension Exchange.Result {
-    /// It leaves: what it has waited for company is part of its wait for the next look.
+    /// Prepares the result for sending: the time that it waited for other results is subtracted from the wait for the
+    /// next poll.
     ///
-    /// Otherwise all items of a tick would be due together again, and each a little later every time.
+    /// Otherwise all items of a tick would become due together, and each a little later every time.
     mutating func leave(now: Instant) {
         holdsPlace = false
         guard let decidedAt, decidedAt < now, case .commit(let commit) = word,
@@ -55,37 +58,41 @@ extension Exchange.Result {
     }
 }
 
-/// Of each partition, the results that wait for an exchange.
+/// The results that wait for an exchange, by partition.
 struct WaitingResults<Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     typealias Result = Exchange<Change, Instant>.Result
 
-    /// So many are enough for an exchange at once; it bounds those that wait, too.
+    /// The number of results that starts an exchange at once.
+    ///
+    /// It also bounds the results that wait.
     private static var enough: Int { 64 }
 
     private var results: [[Result]]
 
-    /// None waits.
+    /// Creates an empty collection.
     init(partitions: Int) {
         results = Array(repeating: [], count: partitions)
     }
 
-    /// How long a result may gather others when another item waits for its place here, or for its
-    /// slot of the lane; less while more than half of our places are taken.
+    /// Returns how long a result may wait for others while another item waits for its slot in this process or in its
+    /// lane.
+    ///
+    /// The wait is shorter while more than half of the slots are taken.
     func gatherSpan(isBusy: Bool) -> Duration { .milliseconds(isBusy ? 3 : 15) }
 
-    /// One more waits; true when it is time for an exchange.
+    /// Adds a result; returns true when the exchange should start at once.
     mutating func add(_ result: Result, to partition: Int) -> Bool {
         results[partition].append(result)
         return results[partition].count >= Self.enough
     }
 
-    /// These could not be recorded, and go before what has come since.
+    /// Puts results that were not recorded before the newer ones.
     mutating func putBack(_ again: [Result], to partition: Int) {
         results[partition].insert(contentsOf: again, at: 0)
     }
 
-    /// All that wait leave; `places` are those that they have held until now.
+    /// Removes all waiting results; `places` is the number of slots that they held.
     mutating func take(from partition: Int, now: Instant) -> (results: [Result], places: Int) {
         var taken: [Result] = []
         var places = 0
@@ -98,23 +105,24 @@ where Instant.Duration == Duration {
     }
 }
 
-/// What the store has answered to an ``Exchange``.
+/// The store's answer to an ``Exchange``.
 struct ExchangeAnswer<Item: Sendable>: Sendable {
-    /// One for each result, in order; nil where the store could not be asked.
+    /// One result for each input, in order; `nil` if the store was unreachable.
     var results: [CommitResult?]
-    /// Nil when none was asked for, or the store could not be asked.
+    /// The claimed items; `nil` without a claim, or if the store was unreachable.
     var claim: Claim<Item>?
     var isUnavailable = false
-    /// Why the store could not be asked; nil when it could, or has refused.
+    /// The reason why the store was unreachable; `nil` if it answered, even with a refusal.
     var outage: String?
 }
 
 extension LeaseQueue {
-    /// Makes one exchange; never throws: what could not be done stands in the outcome.
+    /// Performs one exchange.
     ///
-    /// Releases go first, in an operation of their own: they happen when a process drains or finds
-    /// its suspects crowded; then what lost claims hold, which happens when the store was away. Commits
-    /// and the claim are one operation.
+    /// It never throws: failures are part of the answer.
+    ///
+    /// Releases go first, in a separate operation. They occur when a process drains or has too many suspects. Then lost
+    /// claims are recalled, which happens after an outage of the store. Commits and the claim are one operation.
     func exchange<Instant: InstantProtocol & Sendable>(
         _ exchange: Exchange<Change, Instant>,
         _ logger: Logger
@@ -157,7 +165,7 @@ extension LeaseQueue {
             }
             for (commit, result) in zip(commits, done) { answer.results[commit.index] = result }
         } catch .unavailable(let reason) {
-            // Whoever works on tells it once for an outage: every partition meets it.
+            // The worker logs an outage once, because it affects every partition.
             logger.debug("store unavailable, tried again", metadata: ["error": "\(reason)"])
             answer.isUnavailable = true
             answer.outage = reason
@@ -169,9 +177,9 @@ extension LeaseQueue {
         return answer
     }
 
-    /// One commit that the store cannot take must not spoil the others of its batch.
+    /// Commits each result separately, so that one impossible commit does not block the others of its batch.
     ///
-    /// Nothing but the lease's end helps that one: the item is looked at again then.
+    /// The failing item is polled again when its lease ends.
     private func commitAlone(
         _ commits: [(index: Int, commit: Commit<Change>)],
         _ answer: inout ExchangeAnswer<Item>,

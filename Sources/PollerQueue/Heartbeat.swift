@@ -2,30 +2,34 @@ import Logging
 import PollerIdentity
 import ServiceLifecycle
 
-/// Keeps a process on the list of live ones, and tells its loops which partitions are theirs.
+/// Announces a process in the list of live ones, and assigns partitions to its loops.
 package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
-    /// How often a process says that it lives: a dead one's share is late for no longer than
-    /// ``span``, and then only by what others wait before they help out.
-    static var beat: Duration { .seconds(2) }
-    /// How long one beat counts: two may be lost.
+    /// The interval of announcements.
     ///
-    /// Where there are many, others see with their next list that one is gone.
+    /// The partitions of a dead process are delayed for no longer than ``span``, and then only by the wait before other
+    /// processes help.
+    static var beat: Duration { .seconds(2) }
+    /// The validity of one announcement, so that two may be lost.
+    ///
+    /// With many processes, others notice a missing one with their next list.
     static var span: Duration { .seconds(6) }
-    /// Processes among which each beat asks for the list of all; among so many more it asks at every second
-    /// beat, and so on, so that what the lists cost grows with the processes and not with their square.
+    /// The number of processes up to which each beat reads the list of all.
+    ///
+    /// For twice as many every second beat reads it, and so on. The cost of the lists then grows linearly with the
+    /// processes, not with their square.
     static var listed: Int { 50 }
-    /// Beats between two lists at most.
+    /// The maximum number of beats between two lists.
     static var quietMax: Int { 10 }
 
-    /// A loop that shares partitions with the same loop of other processes.
+    /// A loop that divides partitions with the same loop of other processes.
     package struct Loop: Sendable {
-        /// The role that runs it, as ``Member/roles`` names it.
+        /// The role that runs it, as in ``Member/roles``.
         package let role: String
         package let partitions: Int
         package let inFlight: @Sendable () -> Int
         package let share: @Sendable (PartitionShare) -> Void
 
-        /// Describes a loop.
+        /// Creates a loop.
         package init(
             role: String,
             partitions: Int,
@@ -46,7 +50,7 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     private let clock: C
     private let logger: Logger
 
-    /// Announces `member`, whose `inFlight` is that of its loops at each beat, and what it `serves`.
+    /// Creates a heartbeat for `member`; each beat reports the loops' `inFlight` and the result of `serves`.
     package init(
         membership: any Membership,
         member: Member,
@@ -63,10 +67,10 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         self.logger = logger
     }
 
-    /// Beats until shut down, then leaves the list.
+    /// Sends beats until shutdown, then removes the process from the list.
     package func run() async {
         await cancelWhenGracefulShutdown {
-            // How many beats ask for nothing until the next one that does.
+            // The number of beats until the next one that reads the list.
             var quiet = 0
             while !Task.isCancelled {
                 if quiet > 0 {
@@ -85,7 +89,7 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// This process as it is now.
+    /// The current state of this process.
     private var now: Member {
         var now = member
         now.inFlight = loops.reduce(0) { $0 + $1.inFlight() }
@@ -93,7 +97,7 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         return now
     }
 
-    /// One beat that asks for nothing.
+    /// Sends one beat without reading the list.
     private func announce() async {
         do {
             try await membership.announce(now, for: Self.span)
@@ -102,7 +106,9 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// One beat, and how many processes there are; without the store everybody works on with what is known.
+    /// Sends one beat and returns the number of processes.
+    ///
+    /// Without the store, every process keeps its last assignment.
     @discardableResult
     func beatOnce() async -> Int {
         let now = now

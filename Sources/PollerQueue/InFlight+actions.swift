@@ -1,13 +1,13 @@
-// What an ``InFlight`` asks of its worker.
+// The actions that an ``InFlight`` requests from its worker.
 extension InFlight {
-    /// The pauses before an unreachable store is tried again, each twice the one before.
+    /// The pauses before an unreachable store is tried again, each twice the previous one.
     ///
-    /// The longest is how long a store that is back may go unnoticed.
+    /// The longest is how long the recovery of the store may go unnoticed.
     static var pauses: (first: Duration, longest: Duration) { (.milliseconds(20), .seconds(1)) }
-    /// How long the worker sleeps when nothing is planned: until it is woken, in effect.
+    /// The sleep when nothing is planned: in effect, until the worker is woken.
     static var idle: Duration { .seconds(3600) }
 
-    /// The earlier of two instants, of which either may be none.
+    /// Returns the earlier of two optional instants.
     func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
         guard let one, let other else { return one ?? other }
         return min(one, other)
@@ -15,21 +15,21 @@ extension InFlight {
 
     /// An item to handle.
     ///
-    /// A class, because it goes through several lists and a task: a watch has some twenty parts that a
-    /// copy would count one by one.
+    /// A class, because it passes through several lists and a task. A watch has about twenty references, and each copy
+    /// would retain them one by one.
     final class Work: Sendable {
         let lease: Lease<Item>
-        /// Its claim held an item that may be what ended its holders.
+        /// Whether its claim contains an item that may have crashed its workers.
         let isSuspect: Bool
-        /// Its lane has no slot left, so another item may wait for its result.
+        /// Whether its lane has no free slot, so that another item may wait for this result.
         let isLaneFull: Bool
-        /// When the claim was answered, by the local clock.
+        /// The local time of the claim's answer.
         let answered: Instant
-        /// How long that took.
+        /// The round-trip time of the claim.
         let trip: Duration
-        /// When the handler begins.
+        /// The start time of the handler.
         let startsAt: Instant
-        /// When the lease is given up.
+        /// The local end of the lease.
         let endsAt: Instant
 
         init(
@@ -51,17 +51,17 @@ extension InFlight {
         }
     }
 
-    /// What the worker is to do.
+    /// The next action of the worker.
     enum Action: Sendable {
-        /// Handle these, each in a task of its own, and report with ``finished(_:_:now:)``.
+        /// Handle these items, each in its own task, and report with ``finished(_:_:now:)``.
         case start([Work])
-        /// Make these exchanges, together, and report each with ``answered(_:to:asked:now:)``.
+        /// Perform these exchanges concurrently, and report each with ``answered(_:to:asked:now:)``.
         case exchange([Exchange])
-        /// Handlers have had the time a drain allows: cancel them.
+        /// Cancel the handlers: the drain timeout is over.
         case cancelHandlers
-        /// Nothing until then, or until an event asks to be woken for.
+        /// Sleep until the instant, or until an event wakes the worker.
         case sleep(until: Instant)
-        /// The drain is over: nothing runs, waits or is on its way.
+        /// Stop: the drain is complete, and nothing runs, waits or is in transit.
         case end
     }
 }

@@ -1,44 +1,42 @@
 import PollerIdentity
 
-/// What a ``LeaseWorker`` has in hand and what it does next: a state machine without a clock, a lock
-/// or I/O.
+/// The items that a ``LeaseWorker`` holds and its next actions: a state machine without a clock, a lock or I/O.
 ///
-/// *Problem.* A worker claims, handles and records hundreds of items at once. Each exchange with the
-/// store should carry as much as possible, no partition may starve, no more than `concurrency` items
-/// may be in hand whatever answers are still on their way, and an item that kills its process must
-/// not take others along.
+/// *Problem.* A worker claims, handles and records hundreds of items at once. Each exchange with the store should carry
+/// as much as possible, and no partition may starve. At most `concurrency` items may be in hand, whatever answers are
+/// still in transit. An item that kills its process must not take others along.
 ///
-/// *Approach.* Events go in (``drain(now:)``, ``share(_:now:)``, ``wake(partition:now:)``,
-/// ``finished(_:_:now:)``, ``answered(_:to:asked:now:)``), and ``next(now:)`` says what is to be done:
-/// start handlers, make an exchange, sleep. The worker does it and tells what came of it. When a
-/// partition is worth an exchange is ``PartitionSchedule``'s to know; what is in hand is counted here
-/// alone.
+/// *Approach.* The worker reports events (``drain(now:)``, ``share(_:now:)``, ``wake(partition:now:)``,
+/// ``finished(_:_:now:)``, ``answered(_:to:asked:now:)``), and ``next(now:)`` returns its next action: start handlers,
+/// perform exchanges, or sleep. ``PartitionSchedule`` decides when a partition needs an exchange. Only this type counts
+/// the items in hand.
 ///
 /// ```
-/// claimed ──▶ starts ──▶ running ──▶ results ──▶ with an exchange ──▶ recorded, or lost
-///    │       (its own time)  ▲           ▲              │ the store is away, the lease holds
-///    └─▶ suspects ───────────┘           └──────────────┘
+/// claimed ──▶ starts ──▶ running ──▶ results ──▶ in an exchange ──▶ recorded, or lost
+///    │       (at its time)  ▲           ▲              │ the store is unavailable, the lease holds
+///    └─▶ suspects ──────────┘           └──────────────┘
 ///        (SuspectIsolation)
 /// ```
 ///
-/// *Room* is counted by ``Places``: `concurrency` bounds the handlers that run. A result that somebody
-/// waits for (news, a lane at its limit, work that is due and not claimed) keeps its place until it
-/// leaves, soon, and the claim that travels with it may fill it. A result that nobody waits for keeps
-/// none, and travels with the next tick.
+/// *Slots* are counted by ``Places``: `concurrency` bounds the handlers that run. A result that is waited for (a
+/// change, a lane at its limit, overdue work) keeps its slot until it is sent, which is soon. The claim in the same
+/// exchange may fill the slot. Other results keep no slot, and are sent with the next tick.
 ///
-/// *Rejected*: a loop for claims and one for commits, each with its own counts (they disagreed during
-/// each round trip); a task for each partition (as many timers, and nobody to share the room fairly).
+/// *Rejected*: one loop for claims and one for commits, each with its own counts, because the counts disagreed during
+/// each round trip; a task for each partition, because it needs as many timers and cannot share the slots fairly.
 ///
-/// *What a crash leaves*: everything here. Claimed items are looked at again when their leases end,
-/// and a result that was not recorded is a poll repeated.
+/// *After a crash* this state is lost. Claimed items are polled again when their leases end, and a poll whose result
+/// was not recorded is repeated.
 struct InFlight<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     typealias Exchange = PollerQueue.Exchange<Change, Instant>
 
-    /// Whether new work is taken at all.
+    /// The phase of the worker.
     private enum Phase: Sendable {
         case working
-        /// Nothing is claimed; handlers are cancelled when their time is up.
+        /// Nothing is claimed.
+        ///
+        /// Handlers are cancelled at `cancelAt`.
         case draining(cancelAt: Instant)
     }
 
@@ -49,18 +47,18 @@ where Instant.Duration == Duration {
 
     private var places: Places
     private var slow: SlowHandlers<Instant>
-    /// Leases in hand: to be started, being handled, or waiting to be recorded.
+    /// The number of leases in hand: to be started, being handled, or waiting to be recorded.
     private(set) var held = 0
     private var exchanges = 0
 
-    /// Claimed items that nobody has started.
+    /// The claimed items that are not started.
     private var starts: Upcoming<Item, Change, Instant>
     private var results: WaitingResults<Change, Instant>
     private var pause = Self.pauses.first
-    /// Until when the worker sleeps; nil while it is awake, and will ask again before it sleeps.
+    /// The end of the worker's sleep; `nil` while it is awake and will call ``next(now:)`` before it sleeps.
     private var sleepsUntil: Instant?
 
-    /// Nothing in hand, and every partition due now.
+    /// Creates an empty state in which every partition is due now.
     init(partitions: Int, settings: LeaseWorkerSettings, now: Instant) {
         self.settings = settings
         places = Places(concurrency: settings.concurrency)
@@ -71,7 +69,7 @@ where Instant.Duration == Duration {
         starts = Upcoming(now: now)
     }
 
-    /// Places that nobody holds.
+    /// The number of free slots.
     var free: Int { places.free }
 
     var isDraining: Bool { if case .draining = phase { true } else { false } }
@@ -80,13 +78,15 @@ where Instant.Duration == Duration {
         if case .working = phase { suspects.isOver && places.canClaim } else { false }
     }
 
-    /// Handlers that may be started; suspects that wait have their places already.
+    /// The number of handlers that may start.
+    ///
+    /// Waiting suspects already have their slots.
     private var startable: Int { max(0, places.startable - suspects.waiting) }
 
-    /// Handlers that run, with a place or without.
+    /// The number of running handlers, with or without a slot.
     private var running: Int { places.running + slow.count }
 
-    /// When there is something to do by itself.
+    /// The time of the next action without an event.
     var nextInstant: Instant? {
         let cancelAt: Instant? = if case .draining(let cancelAt) = phase { cancelAt } else { nil }
         let start = starts.nextInstant(hasPlace: startable > 0)
@@ -96,9 +96,9 @@ where Instant.Duration == Duration {
     }
 }
 
-// What is to be done.
+// Actions
 extension InFlight {
-    /// The next thing to do; ask again until it says ``Action/sleep(until:)`` or ``Action/end``.
+    /// Returns the next action; call it again until it returns ``Action/sleep(until:)`` or ``Action/end``.
     mutating func next(now: Instant) -> Action {
         sleepsUntil = nil
         places.leave(slow.leave(now: now))
@@ -109,7 +109,7 @@ extension InFlight {
         if case .draining(let cancelAt) = phase {
             if held == 0, exchanges == 0 { return .end }
             if cancelAt <= now {
-                // A handler that does not hear it the first time may hear it the next.
+                // A handler that missed the first cancellation may notice the next.
                 phase = .draining(cancelAt: now.advanced(by: .seconds(1)))
                 return .cancelHandlers
             }
@@ -119,7 +119,7 @@ extension InFlight {
         return .sleep(until: until)
     }
 
-    /// The items whose time has come, and suspects when nothing runs beside them.
+    /// Removes the items whose time has come, and suspects when no other handler runs.
     private mutating func takeDue(now: Instant) -> [Work] {
         var due = starts.begin(limit: startable, now: now)
         for late in starts.giveUp(now: now) { giveBack(late, now: now) }
@@ -131,14 +131,14 @@ extension InFlight {
         return due
     }
 
-    /// The exchanges to make now: each with all results that wait for its partition, and a claim.
+    /// Returns the exchanges to perform now, each with all waiting results of its partition, and a claim.
     private mutating func nextExchanges(now: Instant) -> [Exchange] {
         let couldClaim = canClaim
         var turns = schedule.next(now: now, canClaim: couldClaim)
         if turns.isEmpty { return [] }
         var carried = turns.map { takeResults($0.partition, now: now) }
         if !couldClaim, canClaim {
-            // Their places are free now, also for who has no results.
+            // Their slots are free now, also for partitions without results.
             turns += schedule.next(now: now, canClaim: true)
             carried += turns.dropFirst(carried.count).map { takeResults($0.partition, now: now) }
         }
@@ -146,7 +146,7 @@ extension InFlight {
         for (index, turn) in turns.enumerated() {
             let request = claim(turn, among: turns.count - index, now: now)
             if carried[index].isEmpty, request == nil {
-                // Others have taken the room.
+                // The other exchanges have reserved all slots.
                 schedule.sent(turn.partition)
                 continue
             }
@@ -165,7 +165,7 @@ extension InFlight {
         return together
     }
 
-    /// What one of `count` exchanges asks for; nil when it may bring nothing.
+    /// Returns the claim for one of `count` exchanges; `nil` when no slot is free for it.
     private mutating func claim(
         _ turn: PartitionSchedule<Instant>.Turn,
         among count: Int,
@@ -187,9 +187,9 @@ extension InFlight {
     }
 }
 
-// What has happened.
+// Events
 extension InFlight {
-    /// Claims nothing more and gives back what nobody has started; false when it drains already.
+    /// Stops claiming and releases the items that are not started; false when it is already draining.
     mutating func drain(now: Instant) -> Bool {
         guard case .working = phase else { return false }
         phase = .draining(cancelAt: now.advanced(by: settings.drainTimeout))
@@ -198,30 +198,30 @@ extension InFlight {
         return true
     }
 
-    /// Where we stand: what is ours to claim from first, and where we help or only look in.
+    /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
     mutating func share(_ share: PartitionShare, now: Instant) {
         schedule.share(share, now: now)
     }
 
-    /// Something in the partition (nil: in any) became due earlier than the last claim told.
+    /// Handles an item that became due earlier than the last claim of its partition returned; `nil` for an unknown
+    /// partition.
     mutating func wake(partition: Int?, now: Instant) {
         schedule.wake(partition: partition, now: now)
     }
 
-    /// An item in the partition (nil: in any) was marked under somebody's lease.
+    /// Handles an item that was marked while leased; `nil` for an unknown partition.
     mutating func marked(partition: Int?, now: Instant) {
         schedule.marked(partition: partition, now: now)
     }
 
-    /// A handler has come to a decision, or (nil) gives its item back; true when the worker is to be
-    /// woken for it.
+    /// Handles a handler's decision, or the release of its item if `nil`; true when the worker must wake up.
     mutating func finished(_ work: Work, _ decision: Decision<Change>?, now: Instant) -> Bool {
         let couldClaim = canClaim
         if slow.end(work) { places.finish() }
         var mustWake = isDraining
         if work.isSuspect, suspects.finished() { mustWake = true }
         if running == 0, suspects.isPending { mustWake = true }
-        // An item has waited for this place, or will not have to.
+        // An item that waited for this slot can start.
         let start = starts.nextInstant(hasPlace: startable > 0)
         if let start, let until = sleepsUntil, start < until { mustWake = true }
         let ref = work.lease.ref
@@ -238,25 +238,25 @@ extension InFlight {
         let by = wait(result, ref.partition, isNews: isNews, now: now)
         if !couldClaim, canClaim { mustWake = true }
         if let by, let until = sleepsUntil, by < until {
-            // The next result that could go as late needs no second wake.
+            // The next result with the same deadline needs no second wake.
             sleepsUntil = by
             mustWake = true
         }
         return mustWake
     }
 
-    /// An item that was not handled goes back to the store.
+    /// Releases an item that was not handled.
     private mutating func giveBack(_ work: Work, now: Instant) {
         let ref = work.lease.ref
         let result = Exchange.Result(word: .release(ref), endsAt: work.endsAt, holdsPlace: true)
         _ = wait(result, ref.partition, isNews: true, now: now)
     }
 
-    /// A result waits for an exchange; returns when that must begin, nil while there is one whose
-    /// answer comes first.
+    /// Queues a result for an exchange and returns its deadline; `nil` while an exchange is in transit whose answer
+    /// comes first.
     ///
-    /// At once when it is news, as a change to be told or an item to be given to others; soon when it
-    /// holds a place; else with the next tick.
+    /// A change or an item for other processes is sent at once. A result that holds a slot is sent soon, any other with
+    /// the next tick.
     private mutating func wait(
         _ result: Exchange.Result,
         _ partition: Int,
@@ -272,10 +272,9 @@ extension InFlight {
         return schedule.send(partition, by: by, isWaitedFor: isWaitedFor) ? by : nil
     }
 
-    /// The store has answered, or could not be asked; returns how many leases turned out to be lost.
+    /// Handles the store's answer or its failure, and returns the number of lost leases.
     ///
-    /// `asked` is when the request left: leases are counted from there, so that we give up before
-    /// Redis does.
+    /// `asked` is the time of the request. Leases are counted from it, so that they end here before they end in Redis.
     mutating func answered(
         _ answer: ExchangeAnswer<Item>,
         to exchange: Exchange,
@@ -315,8 +314,8 @@ extension InFlight {
         held += claim.leases.count
         let isSuspicious = claim.leases.contains { $0.crashes >= Lease<Item>.suspectAt }
         let isTooLate = suspects.isTooLate(isSuspicious: isSuspicious)
-        // While a slow suspect runs on beside others, no other one joins it: other processes are to
-        // take that first, and we ask again from time to time.
+        // While a slow suspect runs together with other items, no second suspect joins it. Other processes may take
+        // that one first, and this process claims from time to time.
         let isCrowded = isSuspicious && suspects.running > 0
         if isCrowded, let partition = claim.leases.first?.ref.partition {
             schedule.leave(partition: partition, now: now)
@@ -342,7 +341,7 @@ extension InFlight {
             }
         }
         places.ahead = starts.count
-        // Somebody waits for the slots of a full lane, whichever claim has filled it.
+        // An item waits for a slot of the full lane, whichever claim has filled it.
         if let first = claim.leases.first, !claim.fullLanes.isEmpty {
             let soon = results.gatherSpan(isBusy: places.isBusy)
             schedule.hurry(first.ref.partition, by: now.advanced(by: soon))

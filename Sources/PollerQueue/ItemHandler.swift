@@ -1,17 +1,18 @@
 import PollerIdentity
 
-/// What to do with a claimed item; the only difference between a worker and a notifier.
+/// Handles a claimed item.
+///
+/// This is the only difference between a worker and a notifier.
 package protocol ItemHandler<Item, Change>: Sendable {
     associatedtype Item: Sendable
     associatedtype Change: Sendable
 
-    /// Looks at the item once and says what to record.
+    /// Handles the item once and returns the decision to record.
     ///
-    /// Never throws: what went wrong is a decision too, such as another look after a while. Must
-    /// end before the lease does, and soon after its task is cancelled, which a drain does.
+    /// It never throws: a failure is a decision too, such as a later retry. It must return before the lease ends, and
+    /// soon after its task is cancelled by a drain.
     ///
-    /// `leased` is the item with the store's clock as far as we know it. Nil gives the item back
-    /// untouched.
+    /// `leased` is the item with an estimate of the store's clock. A `nil` result releases the item unchanged.
     func handle(_ leased: LeasedItem<Item>) async -> Decision<Change>?
 }
 
@@ -21,7 +22,7 @@ package struct LeasedItem<Item: Sendable>: Sendable {
     private let trip: Duration
     private let elapsed: @Sendable () -> Duration
 
-    /// Wraps a lease whose claim was answered after `trip`; `elapsed` tells the local span since then.
+    /// Wraps a lease whose claim took `trip`; `elapsed` returns the local time since the answer.
     package init(
         lease: Lease<Item>,
         trip: Duration = .zero,
@@ -32,31 +33,31 @@ package struct LeasedItem<Item: Sendable>: Sendable {
         self.elapsed = elapsed
     }
 
-    /// The item.
     package var item: Item { lease.item }
 
-    /// The store's clock: its time at the claim, plus what has passed here since the answer; it may be ahead of
-    /// that by the time that the answer took.
+    /// The store's time: the time of the claim plus the local time since the answer.
+    ///
+    /// It may be ahead by the duration of the answer.
     package var now: Timestamp { lease.claimedAt + elapsed() }
 
-    /// How long the lease still holds for certain: counted from when the claim was sent.
+    /// The time for which the lease is certain to hold, counted from when the claim was sent.
     package var remaining: Duration { lease.endsAt - now - trip }
 }
 
-/// What follows from one look at an item, to be recorded under its lease.
+/// The decision of a handler, to be recorded under the lease.
 package struct Decision<Change: Sendable>: Sendable {
     package let verdict: Verdict
     package var change: Change
-    /// What the attempt says about the whole lane.
+    /// The effect of the attempt on the whole lane.
     package let signal: LaneSignal
-    /// Served before the others of its lane next time.
+    /// Whether the item is served before the others of its lane next time.
     package let isUrgent: Bool
-    /// Somebody waits for it: it is recorded without waiting for others to go with it.
+    /// Whether the decision is committed at once, without waiting for others, because a caller waits for it.
     package let isNews: Bool
-    /// This process cannot do it: others are to claim from this partition first.
+    /// Whether this process cannot handle the item, so that other processes claim from this partition first.
     package private(set) var isForOthers: Bool
 
-    /// Describes what to record.
+    /// Creates a decision.
     package init(
         verdict: Verdict,
         change: Change,
@@ -73,7 +74,7 @@ package struct Decision<Change: Sendable>: Sendable {
         self.isForOthers = isForOthers
     }
 
-    /// The same, and other processes go first: they may have what we lack.
+    /// The decision with priority for other processes, which may have the missing configuration.
     package var leftToOthers: Self {
         var copy = self
         copy.isForOthers = true

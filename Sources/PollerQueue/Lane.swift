@@ -1,30 +1,29 @@
 import PollerIdentity
 import SafeNumbers
 
-/// The items that share one limit: for watches (account, upstream endpoint), for deliveries the
-/// customer's endpoint.
+/// The items that share one limit: for watches by account and upstream endpoint, for deliveries by customer endpoint.
 ///
-/// Rate, concurrency, fairness and partition hang on it.
+/// It determines the rate, concurrency, fairness and partition of its items.
 package struct LaneID: Hashable, Sendable, CustomStringConvertible {
-    /// `default/sources`, `ep_…`; at most 128 bytes of ids and one slash.
+    /// The name: `default/sources`, `ep_…`; at most 128 bytes of IDs and one slash.
     package let description: String
 
-    /// The lane of an account's sources of one kind.
+    /// Creates the lane of an account's sources of one kind.
     package init(account: AccountID, kind: SourceKind) {
         description = "\(account)/\(kind.endpoint)"
     }
 
-    /// The lane of all deliveries to one endpoint.
+    /// Creates the lane of all deliveries to one endpoint.
     package init(endpoint: EndpointID) {
         description = endpoint.description
     }
 
-    /// Wraps a lane read back from a store.
+    /// Wraps a lane from a store.
     package init(unchecked text: String) {
         description = text
     }
 
-    /// What a lane of watches is made of; nil for a lane of deliveries.
+    /// The account and kind of a lane of watches; `nil` for a lane of deliveries.
     package var accountAndKind: (account: AccountID, kind: SourceKind)? {
         guard let slash = description.utf8.lastIndex(of: UInt8(ascii: "/")),
             let kind = SourceKind(endpoint: description[description.index(after: slash)...])
@@ -33,143 +32,154 @@ package struct LaneID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a lane allows: a rate with a burst (GCRA), and items in flight at once.
+/// The limit of a lane: a rate with a burst (GCRA), and the number of items in flight.
 package struct LaneLimit: Hashable, Sendable {
-    /// Claims a second; 0 means unlimited.
+    /// The claims per second; 0 means unlimited.
     package let ratePerSecond: Double
-    /// Claims that may follow each other at once after a pause, 1 or more.
+    /// The number of claims that may follow each other at once after a pause, 1 or more.
     ///
-    /// Within any second at most rate + burst claims happen: for an upstream's limit L choose
-    /// rate + burst ≤ L.
+    /// At most rate + burst claims happen in any second. For an upstream's limit L choose rate + burst ≤ L.
     package let burst: Int
-    /// Items leased at once, 1 or more.
+    /// The number of concurrent leases, 1 or more.
     package let inFlightMax: Int
 
-    /// Stripe's documented 25 requests a second on one endpoint, split so that no window of one
-    /// second can hold more; 20 in flight is what a rate of 20/s needs at 1 s a request.
+    /// Stripe's documented 25 requests per second on one endpoint, split so that no window of one second can contain
+    /// more.
+    ///
+    /// A rate of 20/s needs 20 in flight at 1 s per request.
     package static let stripe = LaneLimit(ratePerSecond: 20, burst: 5, inFlightMax: 20)
 
-    /// No rate, and as many in flight as a process will ever hold.
+    /// A limit without a rate, and with more slots than a process can use.
     package static let unlimited = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1_000_000)
 
-    /// Sets a limit; values below the least are raised to it.
+    /// Creates a limit; values below the minimum are raised to it.
     package init(ratePerSecond: Double, burst: Int, inFlightMax: Int) {
         self.ratePerSecond = max(0, ratePerSecond)
         self.burst = max(1, burst)
         self.inFlightMax = max(1, inFlightMax)
     }
 
-    /// Microseconds between two claims at the full rate; 0 when unlimited.
+    /// The microseconds between two claims at the full rate; 0 when unlimited.
     package var intervalUs: Int {
         ratePerSecond > 0 ? Int(saturating: 1_000_000 / ratePerSecond) : 0
     }
 }
 
-/// What one attempt says about its whole lane.
+/// The effect of one attempt on its whole lane.
 ///
-/// A lane has a rate factor and a circuit. The factor follows additive increase, multiplicative
-/// decrease (Chiu and Jain, 1989): halved by `slow`, it grows back by 5 % of the limit a second.
-/// The circuit opens after ``LaneSignal/failuresMax`` attempts in a row without an answer: the
-/// lane is held (``CircuitHold``, a choice of the queue), then probed by one attempt at a time, until
-/// one is answered.
+/// A lane has a rate factor and a circuit. The factor follows additive increase, multiplicative decrease (Chiu and
+/// Jain, 1989): `slow` halves it, and it grows back by 5 % of the limit per second. The circuit opens after
+/// ``LaneSignal/failuresMax`` consecutive attempts without an answer. The lane is then held (``CircuitHold``, set by
+/// the queue), and probed by one attempt at a time until one is answered.
 package enum LaneSignal: Hashable, Sendable {
     /// The other side answered; an open circuit closes.
     case fine
-    /// All items of the lane wait this long; it does not count as a success or a failure. A hold
-    /// of zero changes nothing.
+    /// All items of the lane wait this long.
+    ///
+    /// It is neither a success nor a failure. A hold of zero changes nothing.
     case hold(Duration)
-    /// Too many requests: wait this long, then go on at half the rate.
+    /// Too many requests: the lane waits this long, then continues at half the rate.
     case slow(Duration)
-    /// No answer; enough of these in a row open the circuit.
+    /// No answer; enough consecutive ones open the circuit.
     case failing
-    /// An answer that says that it does not work: counted as ``failing``.
+    /// An answer that reports an error; counted like ``failing``.
     case erring
-    /// Our credentials were refused for an item that had an answer before, or was never asked for:
-    /// counted as ``failing``, and the holds of a circuit that only these open grow slowly
-    /// (``CircuitHold/denialsToDouble``). It may be one item, or a key that was revoked.
+    /// Our credentials were refused for an item that was answered before or is new; counted like ``failing``.
+    ///
+    /// The holds of a circuit that only these signals open grow slowly (``CircuitHold/denialsToDouble``). The cause may
+    /// be one item, or a revoked key.
     case denied
-    /// Our credentials were refused again for an item that had no usable answer before: alone it does
-    /// not concern the lane. While the circuit is open already, it is held for as long as last time.
+    /// Our credentials were refused again for an item without a usable answer before.
+    ///
+    /// On its own it does not affect the lane. If the circuit is already open, it is held as long as last time.
     case stillFailing
-    /// The credentials of the whole account were refused: counted as ``denied`` each time, for every item.
+    /// The credentials of the whole account were refused; counted like ``denied`` each time, for every item.
     case revoked
-    /// An answer that makes no sense, for an item whose last one made sense, or that was never asked for:
-    /// counted as ``failing``, and holds grow as slowly as those of ``denied``. It may be one item, or a
-    /// proxy that answers for an upstream that is down.
+    /// An unreadable answer for an item whose last answer was readable, or that is new.
+    ///
+    /// It counts like ``failing``, and the holds grow as slowly as those of ``denied``. The cause may be one item, or a
+    /// proxy that answers for an unavailable upstream.
     case garbled
-    /// An answer that makes no sense again, for an item whose last one did not either: alone it does not
-    /// concern the lane. While the circuit is open already, it is held for as long as last time.
+    /// Another unreadable answer for an item whose last one was unreadable too.
+    ///
+    /// On its own it does not affect the lane. If the circuit is already open, it is held as long as last time.
     case stillGarbled
-    /// Nothing will work before a person acts: the circuit opens at once, for this long.
+    /// An operator must act: the circuit opens at once, for this long.
     case refused(Duration)
 
-    /// Attempts in a row without an answer that open a lane's circuit: below it an ordinary
-    /// hiccup, above it every further request is a burden to a service that is down.
+    /// The number of consecutive unanswered attempts that open a lane's circuit.
+    ///
+    /// Fewer are an ordinary hiccup. More would be a burden to a service that is down.
     package static let failuresMax = 10
-    /// The least rate factor: enough to notice that the limit is lifted.
+    /// The minimum rate factor.
+    ///
+    /// It is high enough to notice when the limit is lifted.
     package static let factorMin = 1.0 / 32
-    /// How much of the limit a lane gets back each second after a `slow`.
+    /// The share of the limit that a lane regains per second after a `slow`.
     package static let recoveryPerSecond = 0.05
 }
 
-/// What sort of trouble the last failed attempt of a lane has met; numbers as stores keep them.
+/// The kind of a lane's last failure.
+///
+/// Stores keep the numbers.
 package enum LaneFailure: Int, Hashable, Sendable, CaseIterable {
     /// No answer: no connection, or none in time.
     case silent = 1
-    /// An answer that says that it does not work, such as a 5xx; of an endpoint anything but a success.
+    /// An error answer, such as a 5xx; for an endpoint anything but a success.
     case erring
-    /// Our credentials were refused, for one or more items.
+    /// Our credentials were refused for one or more items.
     case denied
     /// Our credentials were refused for the whole account.
     case revoked
 }
 
-/// What a claim tells about a lane whose attempts fail.
+/// The failures of a lane, as a claim returns them.
 package struct LaneTrouble: Hashable, Sendable {
-    /// Attempts in a row without an answer.
+    /// The number of consecutive unanswered attempts.
     package let failures: Int
-    /// The first attempt that failed since one succeeded, by the store's clock.
+    /// The first failed attempt since the last success, by the store's clock.
     ///
-    /// Of a lane of watches it is not kept: such a lane is in trouble while its circuit is open, since
-    /// 1970.
+    /// It is not kept for a lane of watches: such a lane is in trouble while its circuit is open, and `since` is 1970.
     package let since: Timestamp
 
-    /// Puts it together, as a store does.
+    /// Creates a value from the fields of a store.
     package init(failures: Int, since: Timestamp) {
         self.failures = SafeInteger.count(failures)
         self.since = since
     }
 
-    /// The circuit is open: this attempt finds out whether the other side is back.
+    /// Whether the circuit is open, so that this attempt is a probe.
     package var isProbed: Bool { failures >= LaneSignal.failuresMax }
 }
 
-/// How long an open circuit keeps attempts from going out.
+/// The time for which an open circuit holds its lane.
 package struct CircuitHold: Hashable, Sendable {
     /// The first hold; each failed probe doubles it.
     package let first: Duration
     /// The longest hold.
     package let longest: Duration
 
-    /// For the upstream, of which customers wait: one that is back is noticed within a minute.
+    /// The hold for upstreams.
+    ///
+    /// Customers wait for them, so a recovery is noticed within a minute.
     package static let upstream = CircuitHold(first: .seconds(1), longest: .seconds(60))
-    /// For a customer's endpoint, which may be away for days: 96 probes a day.
+    /// The hold for customers' endpoints, which may be down for days: 96 probes a day.
     package static let endpoint = CircuitHold(first: .seconds(30), longest: .seconds(900))
 
-    /// Denials of different items, or answers that make no sense, that double the hold of a circuit that only
+    /// The number of denials of different items, or of unreadable answers, that double the hold of a circuit that only
     /// they keep open.
     ///
-    /// Behind some that a key may not see others wait that it may; a key that was revoked still
-    /// comes to holds of a minute after a quarter of an hour.
+    /// Items that a key may not read must not block items that it may read. With a revoked key the hold still reaches a
+    /// minute after a quarter of an hour.
     package static let denialsToDouble = 16
 
-    /// The hold when the circuit has opened so often since it was closed last.
+    /// Returns the hold after `opens` openings since the circuit was last closed.
     package func span(opens: Int) -> Duration {
-        // 2^6 times the first is beyond the longest of both.
+        // 2^6 times the first hold is longer than both limits.
         min(first * (1 << min(max(opens, 0), 6)), longest)
     }
 
-    /// The hold after so many denials of different items.
+    /// Returns the hold after `denials` denials of different items.
     package func span(denials: Int) -> Duration {
         span(opens: denials / Self.denialsToDouble - 1)
     }

@@ -1,33 +1,35 @@
 import PollerIdentity
 import SafeNumbers
 
-/// What operators may do to lanes: look at them, stop them, change their limits while they run.
+/// The operations of operators on lanes: list, pause, resume, limit.
 package protocol LaneControl: Sendable {
-    /// The partition of a lane; asks nobody.
+    /// Returns the partition of a lane, without a request.
     func partition(of lane: LaneID) -> Int
 
-    /// A page of the lanes that hold something or have settings of their own, partition by
-    /// partition, the longest overdue of each partition first.
+    /// Returns a page of the lanes that hold items or have settings, partition by partition, the longest overdue of
+    /// each partition first.
     ///
-    /// A moving picture: a lane that is served while you page may show up twice or not at all.
+    /// The result is not a snapshot: a lane that is served between two pages may appear twice or not at all.
     func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
 
-    /// One lane; nil when it holds nothing and has no settings.
+    /// Returns one lane; `nil` when it holds no items and has no settings.
     func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport?
 
-    /// Claims nothing more from a lane until it is resumed, from the next claim on.
+    /// Stops claims from a lane, from the next claim on, until it is resumed.
     ///
-    /// What is in flight goes on; items may be enqueued meanwhile. Returns what held it before.
+    /// Items in flight continue, and new items may be enqueued. Returns the previous hold.
     @discardableResult
     func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold
 
-    /// Lets a paused lane go on; also ends a hold and closes its circuit. Returns what held it before.
+    /// Resumes a paused lane, ends its hold and closes its circuit.
+    ///
+    /// Returns the previous hold.
     @discardableResult
     func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold
 
-    /// Gives a lane a limit of its own, or (nil) the default again, from the next claim on.
+    /// Sets the lane's own limit, or the default if `nil`, from the next claim on.
     ///
-    /// `known`: only instead of this one, nil for any; false when it is another one.
+    /// `known`: the expected current limit, `nil` for any. Returns false when the current limit differs.
     func limit(
         _ lane: LaneID,
         to limit: LaneLimit?,
@@ -36,19 +38,21 @@ package protocol LaneControl: Sendable {
 }
 
 extension LaneControl {
-    /// Gives a lane a limit of its own, or (nil) the default again, whatever it has.
+    /// Sets the lane's own limit, or the default if `nil`, without a condition.
     package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
         _ = try await self.limit(lane, to: limit, instead: nil)
     }
 }
 
-/// Which limit of its own a lane has, as reports tell it: two that are equal are the same.
+/// The version of a lane's own limit in reports.
 ///
-/// *Shape*: the rate in thousandths, the burst and the most in flight, with spaces between; empty for none.
+/// Equal versions mean equal limits.
+///
+/// *Shape*: the rate in thousandths, the burst and the slots, separated by spaces; empty for no limit.
 package struct LaneLimitVersion: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// The version of a lane's own limit; nil for none.
+    /// Creates the version of a lane's own limit; `nil` for none.
     package init(_ limit: LaneLimit?) {
         description =
             limit.map { limit in
@@ -58,22 +62,22 @@ package struct LaneLimitVersion: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What keeps a lane from going on, whatever its limit.
+/// The reason why a lane is stopped, apart from its limit.
 package struct LaneHold: Hashable, Sendable {
-    /// Whether a person has stopped it.
+    /// Whether an operator paused the lane.
     package let isPaused: Bool
-    /// Nothing goes out before; nil when nothing holds it.
+    /// The time until which nothing is claimed; `nil` without a hold.
     package let heldUntil: Timestamp?
     package let circuit: LaneReport.Circuit
 
-    /// Puts a hold together, as a store does; `failures` are attempts in a row without an answer.
+    /// Creates a hold from the fields of a store; `failures` counts consecutive unanswered attempts.
     package init(isPaused: Bool, heldUntil: Timestamp?, failures: Int, now: Timestamp) {
         self.isPaused = isPaused
         self.heldUntil = heldUntil.flatMap { $0 > now ? $0 : nil }
         circuit = LaneReport.Circuit(failures: failures, heldUntil: heldUntil, now: now)
     }
 
-    /// What holds a lane of which there is a report; nothing without one.
+    /// Creates the hold of a lane from its report; no hold without a report.
     package init(_ report: LaneReport?) {
         isPaused = report?.isPaused ?? false
         heldUntil = report?.heldUntil
@@ -81,18 +85,18 @@ package struct LaneHold: Hashable, Sendable {
     }
 }
 
-/// How a lane stands right now.
+/// The current state of a lane.
 package struct LaneReport: Hashable, Sendable {
-    /// Whether attempts go out.
+    /// The state of a circuit.
     package enum Circuit: String, Hashable, Sendable {
-        /// As they should.
+        /// All attempts are sent.
         case closed
-        /// Not at all: too many in a row got no answer.
+        /// No attempts are sent: too many in a row were not answered.
         case open
-        /// One at a time, to see whether the other side is back.
+        /// One attempt at a time is sent, to detect a recovery.
         case probing
 
-        /// What follows from so many attempts in a row without an answer.
+        /// Derives the state from the number of consecutive unanswered attempts.
         init(failures: Int, heldUntil: Timestamp?, now: Timestamp) {
             self =
                 failures < LaneSignal.failuresMax
@@ -102,34 +106,33 @@ package struct LaneReport: Hashable, Sendable {
 
     package let lane: LaneID
     package let partition: Int
-    /// Items that wait for their due time or for the lane.
+    /// The items that wait for their due time or for the lane.
     package let waiting: Int
-    /// Of those, due already.
+    /// The waiting items that are due.
     package let overdue: Int
-    /// The earliest due time of those that wait.
+    /// The earliest due time of the waiting items.
     package let oldestDue: Timestamp?
     package let inFlight: Int
-    /// The lane's own limit; nil when it has the default.
+    /// The lane's own limit; `nil` for the default.
     package let limit: LaneLimit?
     package let isPaused: Bool
-    /// Nothing is claimed before this instant; nil when nothing holds the lane.
+    /// The time until which nothing is claimed; `nil` without a hold.
     package let heldUntil: Timestamp?
-    /// Its rate and its holds have let nothing start before this instant, which may be long ago; nil
-    /// when nothing has put it off.
+    /// The earliest start that rate and holds allow, which may be long past; `nil` without a delay.
     package let notBefore: Timestamp?
-    /// What a `slow` has left of the limit, 1/32–1.
+    /// The factor that 429s have left of the limit, 1/32–1.
     package let factor: Double
-    /// Attempts in a row without a usable answer.
+    /// The number of consecutive attempts without a usable answer.
     package let failures: Int
-    /// The kind of the last failure; nil while there is none.
+    /// The kind of the last failure; `nil` without one.
     package let lastFailure: LaneFailure?
-    /// Of an endpoint: the first attempt that failed since one succeeded.
+    /// For an endpoint, the first failed attempt since the last success.
     package let failingSince: Timestamp?
     package let circuit: Circuit
-    /// The store's clock when it looked.
+    /// The store's time of the report.
     package let now: Timestamp
 
-    /// Puts a report together, as a store does.
+    /// Creates a report from the fields of a store.
     package init(
         lane: LaneID,
         partition: Int,

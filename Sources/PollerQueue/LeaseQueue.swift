@@ -1,63 +1,62 @@
 import PollerIdentity
 
-/// Keyed items that become due, are claimed under a lease, and committed.
+/// A queue of keyed items that become due, are claimed under a lease, and committed.
 ///
-/// The one mechanism of this system, used for watches (make our record agree with the upstream)
-/// and for deliveries (make the customer agree with our record).
+/// The single mechanism of this system. It serves watches, which update the record from the upstream, and deliveries,
+/// which send the record to the customer.
 ///
-/// *Problem.* Any number of processes share the work, each may die or stall at any point, and the
-/// store may lose its last writes. Nothing may be forgotten, and no result may be recorded by
-/// somebody who no longer holds the item.
+/// *Problem.* Any number of processes share the work, each may die or stall at any point, and the store may lose its
+/// last writes. No item may be lost, and a process that no longer holds an item must not record a result.
 ///
 /// *Approach.* The life of an item:
-/// 1. It waits on the wheel of its lane, by due time.
-/// 2. A claim takes it for the span of a lease: its token goes up, its owner is set. Lanes' limits
-///    are applied here, where the choice is made, so nobody has to be asked twice.
-/// 3. A commit under that token *and* owner records what came of it and says when it is due again.
-///    A release gives it back as it was.
-/// 4. A lease that ended without either is put back by the next claim of anybody in its partition.
-/// 5. What a claim took whose answer got lost, its owner recalls with its next one.
+/// 1. It waits in the schedule of its lane, by due time.
+/// 2. A claim takes it for the span of a lease: its token is incremented, its owner is set. The claim also applies the
+///    lanes' limits, so no second request is needed.
+/// 3. A commit under that token *and* owner records the result and the next due time. A release puts the item back
+///    unchanged.
+/// 4. If a lease ends without either, the next claim of any process in the partition puts the item back.
+/// 5. If the answer of a claim is lost, its owner recalls the claimed items with its next claim.
 ///
-/// The token tells one claim of an item from the next. The owner, random for each start of a process,
-/// tells two claims apart that bear the same token because the store has lost writes in between.
+/// The token distinguishes one claim of an item from the next. The owner, random for each process start, distinguishes
+/// two claims with the same token, which occur if the store has lost writes in between.
 ///
-/// *Rejected*: heartbeats that extend leases (one more write for each item, and a stalled process
-/// that goes on beating holds its items for ever); a process that puts expired leases back (one more
-/// thing that must be alive); delivery at most once (a crash would lose the watch).
+/// *Rejected*: heartbeats that extend leases, because each item needs one more write, and a stalled process that still
+/// sends heartbeats would hold its items forever; a process that puts expired leases back, because it must also stay
+/// alive; delivery at most once, because a crash would lose the watch.
 ///
-/// *What a crash leaves*: every operation is atomic, so an item waits, is leased or is closed. Every
-/// operation may be repeated, as it must be when its answer got lost.
+/// *After a crash*, every item is waiting, leased or closed, because every operation is atomic. Every operation may be
+/// repeated, as is necessary when its answer was lost.
 ///
-/// Conformance is one test suite that the in-memory and the Redis store pass.
+/// One test suite checks conformance of the in-memory and the Redis store.
 package protocol LeaseQueue<Item, Change>: Sendable {
     associatedtype Item: Sendable
-    /// What a commit changes in an item.
+    /// The change of an item in a commit.
     associatedtype Change: Sendable
 
-    /// Partitions 0 ..< `partitions` exist; each is claimed by itself.
+    /// The number of partitions, 0 ..< `partitions`; each is claimed separately.
     var partitions: Int { get }
 
-    /// Takes due items, expired leases of others first put back.
+    /// Puts expired leases back, then claims due items.
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Item>
 
-    /// Records results, each only under a lease still held; one result for each, in order.
+    /// Records results, each only under a valid lease; one result for each, in order.
     ///
     /// All commits must belong to one partition.
     func commit(_ commits: [Commit<Change>]) async throws(StoreError) -> [CommitResult]
 
-    /// Records results and takes due items of the same partition in one operation.
+    /// Records results and claims due items of the same partition in one operation.
     ///
-    /// What it means is ``commit(_:)`` and then ``claim(_:)``; a store that can do both at once
-    /// saves a round trip and half of the bookkeeping.
+    /// It is equivalent to ``commit(_:)`` followed by ``claim(_:)``. A store that combines them saves a round trip and
+    /// half of the bookkeeping.
     func commit(
         _ commits: [Commit<Change>],
         then request: ClaimRequest
     ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>)
 
-    /// Gives items back untouched, at their old due time.
+    /// Releases items unchanged, at their old due time.
     func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult]
 
-    /// Gives back, untouched, what claims took whose answers got lost; how many items that were.
+    /// Releases, unchanged, the items of claims whose answers were lost; returns their number.
     func recall(_ lost: LostClaims) async throws(StoreError) -> Int
 
     /// Forgets some items that were closed longer ago than `retention`; true when there may be
@@ -72,21 +71,25 @@ package protocol LeaseQueue<Item, Change>: Sendable {
         afterlife: Duration
     ) async throws(StoreError) -> Bool
 
-    /// A sequence that yields a partition whenever something in it became due earlier than the
-    /// last claim was told, and nil when such news may have been lost. Lossy by design.
+    /// Returns a sequence of partitions in which an item became due earlier than the last claim returned; `nil` when
+    /// such messages may have been lost.
+    ///
+    /// The sequence is lossy by design.
     func wakes() -> AsyncStream<Int?>
 
-    /// A sequence that yields a partition whenever an item in it was marked under a lease, as by a
-    /// hint: it is due again as soon as its result is recorded. Nil when such news may have been lost.
-    /// Lossy by design.
+    /// Returns a sequence of partitions in which a leased item was marked, as by a hint.
+    ///
+    /// The item is due again as soon as its result is recorded. `nil` when such messages may have been lost.
+    ///
+    /// The sequence is lossy by design.
     func marks() -> AsyncStream<Int?>
 }
 
 extension LeaseQueue {
-    /// None: a queue whose every result goes at once need not tell.
+    /// Returns no marks, as the default for a queue that sends every result at once.
     package func marks() -> AsyncStream<Int?> { AsyncStream { $0.finish() } }
 
-    /// Forgets whatever was closed longer ago.
+    /// Deletes all items that were closed longer than `retention` ago.
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         try await purge(partition: partition, retention: retention, afterlife: .zero)
     }
@@ -103,18 +106,19 @@ extension LeaseQueue {
 /// A request for due items of one partition.
 package struct ClaimRequest: Hashable, Sendable {
     package let partition: Int
-    /// At most this many items, 1–1,024: a claim must not hold Redis for more than a few ms.
+    /// The maximum number of items, 1–1,024: a claim must not block Redis for more than a few ms.
     package let limit: Int
     package let owner: OwnerID
-    /// How long each item is ours.
+    /// The span of each lease.
     package let lease: Duration
-    /// The limit of lanes that have none of their own.
+    /// The limit of lanes without their own limit.
     package let lane: LaneLimit
-    /// Items due within this span are taken too and start when they are due, from the
-    /// taker's timer; 0–1 s.
+    /// The span, 0–1 s, within which future items are claimed too.
+    ///
+    /// The claimer starts them at their due time.
     package let ahead: Duration
 
-    /// Asks for at most `limit` due items.
+    /// Creates a request for at most `limit` due items.
     package init(
         partition: Int,
         limit: Int,
@@ -132,20 +136,19 @@ package struct ClaimRequest: Hashable, Sendable {
     }
 }
 
-/// Claims of one owner in one partition whose answers got lost: nobody knows what they took, if anything.
+/// Claims of one owner in one partition whose answers were lost, so the claimed items are unknown.
 ///
-/// An owner makes one claim of a partition at a time, so all that it holds there by the claims whose
-/// answers it has heard is leased until the end of the last of these at most: what is leased for longer
-/// is what got lost.
+/// An owner sends one claim to a partition at a time. The leases of its answered claims end no later than that of the
+/// last one. Leases of this owner that end later therefore belong to lost claims.
 package struct LostClaims: Hashable, Sendable {
     package let partition: Int
     package let owner: OwnerID
-    /// How long each of them has leased what it took.
+    /// The lease span of the lost claims.
     package let lease: Duration
-    /// When the last claim before them was made, by the store's clock; nil: none was ever answered.
+    /// The store's time of the last answered claim; `nil` if none was ever answered.
     package let since: Timestamp?
 
-    /// Claims after `since`, made like the one that is made now.
+    /// Creates a value for the claims after `since`, which had the parameters of `request`.
     package init(before request: ClaimRequest, since: Timestamp?) {
         partition = request.partition
         owner = request.owner
@@ -157,18 +160,18 @@ package struct LostClaims: Hashable, Sendable {
 /// The answer to a ``ClaimRequest``.
 package struct Claim<Item: Sendable>: Sendable {
     package let leases: [Lease<Item>]
-    /// The store's clock.
+    /// The store's time.
     package let now: Timestamp
-    /// When the partition has something for a claim again, as far as it knows now.
+    /// The time at which the partition next has work for a claim, as known now.
     ///
-    /// The earliest due time a lane allows, or the earliest end of a lease; nil when it is empty.
+    /// The earliest due time that a lane allows, or the earliest end of a lease; `nil` when the partition is empty.
     package let nextReady: Timestamp?
-    /// Leases of others that had ended and were put back first.
+    /// The number of expired leases of other processes that were put back first.
     package let recovered: Int
-    /// Lanes of these leases that have no slot left: the next result of one lets another item go.
+    /// The lanes of these leases without a free slot: the next result of such a lane starts another item.
     package let fullLanes: Set<LaneID>
 
-    /// Puts an answer together, as a store does.
+    /// Creates an answer from the values of a store.
     package init(
         leases: [Lease<Item>],
         now: Timestamp,
@@ -184,17 +187,17 @@ package struct Claim<Item: Sendable>: Sendable {
     }
 }
 
-/// What a holder of a lease asks the store to record, all of it or nothing.
+/// The result that a lease holder asks the store to record, completely or not at all.
 package struct Commit<Change: Sendable>: Sendable {
     package let ref: LeaseRef
     package let verdict: Verdict
     package let change: Change
-    /// What this attempt says about its whole lane.
+    /// The effect of the attempt on the whole lane.
     package let signal: LaneSignal
-    /// Serve it before the others of its lane: a customer waits, or its deadline is near.
+    /// Whether to serve the item before the others of its lane: a customer waits, or its deadline is near.
     package let isUrgent: Bool
 
-    /// Asks for a change under a lease.
+    /// Creates a commit under a lease.
     package init(
         ref: LeaseRef,
         verdict: Verdict,
@@ -209,12 +212,12 @@ package struct Commit<Change: Sendable>: Sendable {
         self.isUrgent = isUrgent
     }
 
-    /// The same with another verdict.
+    /// Returns the commit with another verdict.
     func with(_ verdict: Verdict) -> Self {
         Self(ref: ref, verdict: verdict, change: change, signal: signal, isUrgent: isUrgent)
     }
 
-    /// Asks for what a handler has decided.
+    /// Creates a commit from a handler's decision.
     init(ref: LeaseRef, _ decision: Decision<Change>) {
         self.init(
             ref: ref,
@@ -226,48 +229,56 @@ package struct Commit<Change: Sendable>: Sendable {
     }
 }
 
-/// When an item is looked at again.
+/// The next due time of an item, or its end.
 package enum Verdict: Hashable, Sendable {
-    /// After this span; at once when a hint came during the lease.
+    /// Due after this span; at once when a hint came during the lease.
     case next(after: Duration)
-    /// Never again, whatever came meanwhile.
+    /// Closed, even if a hint came during the lease.
     case close(ClosedReason)
-    /// When somebody marks the item again; at once when that happened during the lease.
+    /// Due when the item is marked again; at once when that happened during the lease.
     case rest
-    /// As ``rest``, and until then listed among those a person should look at.
+    /// Like ``rest``, and until then listed for operators.
     case setAside
 }
 
-/// What became of one commit or release.
+/// The result of one commit or release.
 package enum CommitResult: Hashable, Sendable {
-    /// Recorded, now or by an earlier try whose answer got lost.
+    /// Recorded, now or by an earlier attempt whose answer was lost.
     case done
-    /// The lease was no longer ours: nothing was written, and nothing may be assumed.
+    /// The lease was lost: nothing was written, and the item's state is unknown.
     case leaseLost
 }
 
-/// What can go wrong between us and the store, as far as a caller must decide on it.
+/// An error of the store on which a caller may have to decide.
 package enum StoreError: Error, Hashable, Sendable {
-    /// The store could not be reached, or did not answer in time. Whether the operation took
-    /// effect is unknown; every operation of the seams may be repeated.
+    /// The store was unreachable, or did not answer in time.
+    ///
+    /// Whether the operation took effect is unknown; every operation may be repeated.
     case unavailable(String)
-    /// The store is out of memory and refuses new work; finishing work goes on. Tell the client
-    /// to come back (503, `Retry-After`).
+    /// The store is out of memory and rejects new work; leased items can still be committed.
+    ///
+    /// The client should retry later (503, `Retry-After`).
     case full
-    /// The cursor of a list is none of this store's: the client should start again without one.
+    /// The cursor does not belong to this store.
+    ///
+    /// The client should start again without one.
     case unknownCursor
-    /// An event of a commit does not follow the last one of its watch; nothing of the batch is
-    /// recorded. Whoever made the event reads the watch again and repeats.
+    /// An event of a commit does not follow the last one of its watch.
+    ///
+    /// Nothing of the batch is recorded. The caller reads the watch again and repeats.
     case outOfOrder(String)
-    /// The store answered what this version does not understand; a person must look.
+    /// The store returned a value that this version cannot read.
+    ///
+    /// An operator must act.
     case corrupt(String)
-    /// The store is sealed by a master key that this process does not have, so it keeps no secret
-    /// (`SealingGate`); nothing was written. Other processes may take it.
+    /// The store is sealed by a master key that this process does not have (`SealingGate`).
+    ///
+    /// Nothing was written. Other processes may have the key.
     case keyMissing(String)
 }
 
 extension StoreError: CustomStringConvertible {
-    /// What went wrong, for logs and people.
+    /// The error text for logs and people.
     package var description: String {
         switch self {
         case .unavailable(let reason): reason

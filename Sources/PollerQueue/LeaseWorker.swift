@@ -4,21 +4,19 @@ import PollerIdentity
 import ServiceLifecycle
 import Synchronization
 
-/// Claims due items, hands each to a handler in a task of its own, and commits what it decides.
+/// Claims due items, handles each in its own task, and commits the decisions.
 ///
-/// The one loop of this system: with a `PollHandler` it is a worker, with a `DeliveryHandler` a
-/// notifier. What it does next, and with what, is ``InFlight``'s to say; this is the shell that
-/// does it: tasks, the clock, the lock, the store, logs and metrics. One task asks
-/// ``InFlight/next(now:)`` in turn and sleeps between; every event is taken in under the lock and
-/// wakes it when it matters. Items claimed ahead of their time start from that sleep, at their own
-/// millisecond or up to three later, with others (``Upcoming``).
+/// The only work loop of this system: with a `PollHandler` it is a worker, with a `DeliveryHandler` a notifier.
+/// ``InFlight`` decides on each action. This class executes it and owns the tasks, the clock, the lock, the store, logs
+/// and metrics. One task calls ``InFlight/next(now:)`` repeatedly and sleeps in between. Every event is applied under
+/// the lock and wakes the task when necessary. Items that were claimed ahead of their time start from that sleep, at
+/// their own millisecond or up to three later, with others (``Upcoming``).
 ///
-/// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
-/// lease that ends by itself, so the item is looked at again; after the commit, the next due
-/// time. Nothing is held in memory alone.
+/// After a crash before the claim nothing is lost. Between claim and commit the lease expires, so the item is polled
+/// again. After the commit the next due time is stored. Nothing is held only in memory.
 ///
-/// On graceful shutdown it claims nothing more, gives items back that no handler has started,
-/// lets running handlers finish for `drainTimeout`, then cancels them and gives theirs back too.
+/// On graceful shutdown it stops claiming, releases the items that are not started, and waits for running handlers for
+/// `drainTimeout`. Then it cancels them and releases their items too.
 public final class LeaseWorker<Item: Sendable, Change: Sendable, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private typealias Flight = InFlight<Item, Change, C.Instant>
@@ -32,12 +30,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let home: (any LoopHome<C.Instant>)?
     private let waker: Waker<C>
     private let flight: Mutex<Flight>
-    /// The partitions whose store could not be asked last: an outage begins with the first of them.
+    /// The partitions whose last exchange found the store unavailable.
+    ///
+    /// An outage begins with the first of them.
     private let away = Mutex<Set<Int>>([])
 
-    /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
+    /// Creates a loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     ///
-    /// It lives, with its handlers, where its `home` says; without one in Swift's own pool.
+    /// The loop and its handlers run on the executor of `home`, or on Swift's default pool without one.
     package init(
         name: String,
         queue: any LeaseQueue<Item, Change>,
@@ -60,7 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
     }
 
-    /// Items in flight: to be started, being handled, or waiting to be recorded.
+    /// The number of items in flight: to be started, being handled, or waiting to be recorded.
     package var inFlight: Int { flight.withLock { $0.held } }
 
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
@@ -84,7 +84,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Stops claiming and lets ``run()`` end when all that runs is done.
+    /// Stops claiming and lets ``run()`` return when all running work is done.
     package func drain() {
         let (isNew, count) = flight.withLock { ($0.drain(now: clock.now), $0.held) }
         if isNew, count > 0 {
@@ -93,13 +93,13 @@ where C.Duration == Duration, C.Instant: Sendable {
         waker.wake()
     }
 
-    /// Where we stand: what is ours to claim from first, and where we help or only look in.
+    /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
     package func share(_ share: PartitionShare) {
         flight.withLock { $0.share(share, now: clock.now) }
         waker.wake()
     }
 
-    /// From now on this is the limit of lanes that have none of their own.
+    /// Sets the limit of lanes without their own limit.
     package func limit(lanesTo lane: LaneLimit) {
         flight.withLock { $0.settings.lane = lane }
     }
@@ -118,7 +118,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Exchanges go on after the handlers are cancelled: what those leave must be recorded.
+    /// Exchanges continue after the handlers are cancelled, because their results must be recorded.
     private func work() async {
         await withDiscardingTaskGroup { exchanges in
             await withDiscardingTaskGroup { handlers in
@@ -127,13 +127,12 @@ where C.Duration == Duration, C.Instant: Sendable {
                     switch flight.withLock({ $0.next(now: now) }) {
                     case .start(let works):
                         for work in works {
-                            // One slow upstream does not delay the others; its timeout or the
-                            // drain ends it.
+                            // One slow upstream does not delay the others. Its timeout or the drain ends it.
                             handlers.addTask { await self.handle(work) }
                         }
                     case .exchange(let together):
                         for exchange in together {
-                            // Handlers go on during the round trip, whose timeout ends it.
+                            // Handlers continue during the round trip, which a timeout ends.
                             exchanges.addTask { await self.make(exchange) }
                         }
                     case .cancelHandlers: handlers.cancelAll()
@@ -176,7 +175,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 }
 
 extension LeaseWorker {
-    /// Says once for an outage that the store is away, and when it is back.
+    /// Logs once per outage that the store is unavailable, and when it recovers.
     private func tell(outage reason: String?, of partition: Int) {
         let (before, after) = away.withLock { away in
             let before = away.isEmpty
@@ -194,26 +193,27 @@ extension LeaseWorker {
     }
 }
 
-/// How a ``LeaseWorker`` works.
+/// The settings of a ``LeaseWorker``.
 package struct LeaseWorkerSettings: Sendable {
-    /// This process; random for each start.
+    /// The owner of this process, random for each start.
     package let owner: OwnerID
-    /// Handlers that run at once, beside those that have lost ``patience``.
+    /// The number of concurrent handlers, without those that exceeded ``patience``.
     package let concurrency: Int
-    /// How long a claimed item is ours: longer than the handler's longest attempt.
+    /// The span of a lease, longer than the handler's longest attempt.
     package let lease: Duration
-    /// The limit of lanes that have none of their own.
+    /// The limit of lanes without their own limit.
     package var lane: LaneLimit
-    /// How long running handlers may go on after a graceful shutdown began.
+    /// The time that running handlers may take after a graceful shutdown began.
     package let drainTimeout: Duration
-    /// How far before its time an item may be claimed, to start from a local timer: what is due until
-    /// the next tick (``PartitionSchedule``), and a little more.
+    /// The span before its due time in which an item may be claimed, to start from a local timer: until the next tick
+    /// (``PartitionSchedule``), and a little more.
     package let ahead: Duration
-    /// How long a handler holds one of the places of ``concurrency``: then it runs on without, as long as
-    /// there are fewer of these than places; nil to hold it to its end.
+    /// The time for which a handler holds one of the ``concurrency`` slots; `nil` for its whole run.
+    ///
+    /// After it the handler continues without a slot, as long as there are fewer of these than slots.
     package let patience: Duration?
 
-    /// Sets how a loop works.
+    /// Creates settings.
     package init(
         owner: OwnerID,
         concurrency: Int,
@@ -232,7 +232,8 @@ package struct LeaseWorkerSettings: Sendable {
         self.patience = patience
     }
 
-    /// Asks for at most `limit` due items of a partition, ahead of their time where nobody goes first.
+    /// Returns a request for at most `limit` due items of a partition, ahead of their time if no other process goes
+    /// first.
     func request(partition: Int, limit: Int, isFirst: Bool) -> ClaimRequest {
         ClaimRequest(
             partition: partition,
@@ -245,10 +246,9 @@ package struct LeaseWorkerSettings: Sendable {
     }
 }
 
-/// What a loop counts.
+/// The metrics of a loop.
 struct LeaseWorkerMetrics: Sendable {
-    /// A claim that only the insurance made and that found something this late means that a wake
-    /// was lost.
+    /// The age of a found item from which a claim by insurance counts as a missed wake.
     private static var wakeMissedAfter: Duration { .milliseconds(100) }
 
     private let claims: Counter
@@ -257,20 +257,20 @@ struct LeaseWorkerMetrics: Sendable {
     private let recovered: Counter
     private let wakesMissed: Counter
 
-    /// Counters with the loop's name as label.
+    /// Creates counters labelled with the loop's name.
     init(loop: String) {
         func counter(_ name: String) -> Counter {
             Counter(label: "poller_\(name)_total", dimensions: [("loop", loop)])
         }
         claims = counter("claims")
-        // The metric has kept the name it began with.
+        // The metric name is stable, although exchanges were renamed.
         exchanges = counter("visits")
         leasesLost = counter("leases_lost")
         recovered = counter("leases_recovered")
         wakesMissed = counter("wakes_missed")
     }
 
-    /// Counts an exchange and what its claim has brought.
+    /// Counts an exchange and the results of its claim.
     func count<Item>(_ claim: Claim<Item>?, isInsurance: Bool, lost: Int) {
         exchanges.increment()
         if lost > 0 { leasesLost.increment(by: lost) }
@@ -278,7 +278,7 @@ struct LeaseWorkerMetrics: Sendable {
         claims.increment()
         if claim.recovered > 0 { recovered.increment(by: claim.recovered) }
         guard isInsurance else { return }
-        // How long the first item had been ready.
+        // The time since the first item became ready.
         let late = claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
         if let late, late > Self.wakeMissedAfter { wakesMissed.increment() }
     }

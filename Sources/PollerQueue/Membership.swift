@@ -1,23 +1,23 @@
 import PollerIdentity
 
-/// Who works on this cluster right now.
+/// The list of processes that currently work on this cluster.
 ///
-/// A hint for efficiency, never for safety: a process that is missing here for a moment may be
-/// working, and one that is listed may be gone. Only leases decide.
+/// It improves efficiency only, never safety: a process that is missing for a moment may be working, and a listed one
+/// may be gone. Only leases decide.
 package protocol Membership: Sendable {
-    /// Announces a process for `span` and returns all that are announced, in no order.
+    /// Announces a process for `span` and returns all announced processes, in no order.
     func beat(_ member: Member, for span: Duration) async throws(StoreError) -> [Member]
 
-    /// Announces a process for `span` and asks for nothing: what it costs does not grow with the processes.
+    /// Announces a process for `span` without reading the list, at a cost that does not grow with the processes.
     func announce(_ member: Member, for span: Duration) async throws(StoreError)
 
-    /// Takes a process off the list at once, as one that drains does.
+    /// Removes a process from the list at once, as when it drains.
     func leave(_ owner: OwnerID) async throws(StoreError)
 
-    /// All that are announced, in no order.
+    /// Returns all announced processes, in no order.
     func members() async throws(StoreError) -> [Member]
 
-    /// The processes that left within ``Departure/kept``, the last one first; at most ``Departure/countMax``.
+    /// Returns the processes that left within ``Departure/kept``, the last one first; at most ``Departure/countMax``.
     ///
     /// A process that crashed is listed as lost once another process sends its beat and reads the list.
     func departures() async throws(StoreError) -> [Departure]
@@ -25,21 +25,21 @@ package protocol Membership: Sendable {
 
 /// A process that no longer works on this cluster.
 package struct Departure: Hashable, Sendable {
-    /// How long departures are kept: in the morning an operator sees those of the night.
+    /// The time that departures are kept, so that an operator sees those of the night in the morning.
     package static let kept = Duration.seconds(86_400)
-    /// How many departures are kept: three deployments of thirty processes.
+    /// The number of departures that are kept: three deployments of thirty processes.
     package static let countMax = 100
 
     /// The process as in its last announcement.
     package let member: Member
     /// The time it left; for a lost process, the time at which its last beat expired.
     package let at: Timestamp
-    /// Whether it took itself off the list, as a process that is shut down does.
+    /// Whether it removed itself from the list, as a process that is shut down does.
     ///
     /// Otherwise it was killed, has crashed, or is cut off from the store.
     package let isClean: Bool
 
-    /// Describes a departure.
+    /// Creates a departure.
     package init(_ member: Member, at: Timestamp, isClean: Bool) {
         self.member = member
         self.at = at
@@ -47,29 +47,29 @@ package struct Departure: Hashable, Sendable {
     }
 }
 
-/// A process as it announces itself.
+/// A process and the data that it announces.
 package struct Member: Hashable, Sendable {
     package let owner: OwnerID
-    /// `worker`, `notifier`, `api`, joined by commas.
+    /// The roles: `worker`, `notifier`, `api`, joined by commas.
     package let roles: String
-    /// The operating system's process id, for the operator.
+    /// The process ID of the operating system, for operators.
     package let pid: Int
-    /// Host name, for the operator.
+    /// The host name, for operators.
     package let host: String
     package let version: String
     package let startedAt: Timestamp
-    /// Items in flight when it announced itself last.
+    /// The number of items in flight at the last announcement.
     package var inFlight: Int
-    /// Polls that it may run at once; nil when it polls nothing.
+    /// The number of concurrent polls; `nil` for a process that does not poll.
     package let places: Int?
-    /// The form in which it writes to the store.
+    /// The store format version that it writes.
     package let form: Int
-    /// Among how many partitions it places lanes.
+    /// The number of partitions among which it distributes lanes.
     package let partitions: Int
-    /// A digest of what it can do: upstreams, accounts, channels; alike for those that can do the same.
+    /// A digest of its upstreams, accounts and channels; equal for processes with the same abilities.
     package var serves: String?
 
-    /// Describes a process.
+    /// Creates a process description.
     package init(
         owner: OwnerID,
         roles: String,
@@ -95,27 +95,28 @@ package struct Member: Hashable, Sendable {
     }
 }
 
-/// How near a process stands to each partition: rendezvous hashing over the live ones.
+/// The rank of a process for each partition, by rendezvous hashing over the live processes.
 ///
-/// The nearest owns a partition and claims from it first. The next help out as soon as it is late, and
-/// the others look in now and then, so that what a partition costs does not grow with the processes
+/// The nearest process owns a partition and claims from it first. The next ones help as soon as it is late. The others
+/// check it from time to time, so that the cost of a partition does not grow with the processes
 /// (``PartitionSchedule``).
 ///
-/// Everybody computes the same answer from the same list, and a process that comes or goes moves
-/// only its own share (Thaler and Ravishankar, 1998). A hint for efficiency: two that disagree
-/// for a moment both claim, which is as safe as ever.
+/// Every process computes the same result from the same list, and a process that joins or leaves moves only its own
+/// assignment (Thaler and Ravishankar, 1998). It improves efficiency only: if two processes disagree for a moment, both
+/// claim, which is safe.
 package struct PartitionShare: Hashable, Sendable {
-    /// So many processes beside the owner of a partition claim when it is late; the others look in now and
-    /// then, and help where they have found something.
+    /// The number of processes next to the owner that claim from a late partition.
+    ///
+    /// Other processes check it from time to time, and help where they have found work.
     static let helpers = 2
 
-    /// How many members stand nearer, by partition.
+    /// The number of nearer processes, by partition.
     package let ranks: [Int]
 
-    /// The partitions that are ours to claim from first.
+    /// The partitions that this process claims from first.
     package var owned: Set<Int> { Set(ranks.indices.filter { ranks[$0] == 0 }) }
 
-    /// Where `me` stands among `members`; it counts as one also before it is listed.
+    /// Ranks `me` among `members`; `me` counts as a member even before it is listed.
     package init(of me: OwnerID, among members: [OwnerID], partitions: Int) {
         let others = Set(members).subtracting([me]).map { (owner: $0, seed: Self.seed($0)) }
         let own = Self.seed(me)
@@ -129,21 +130,22 @@ package struct PartitionShare: Hashable, Sendable {
         }
     }
 
-    /// The same with nobody farther than a helper: where processes differ in what they can do, the nearest
-    /// may not be who can.
+    /// Returns the assignment with every rank limited to that of a helper.
+    ///
+    /// If processes have different abilities, the nearest one may not be able to do the work.
     func clamped() -> Self { Self(ranks: ranks.map { min($0, Self.helpers) }) }
 
     private init(ranks: [Int]) {
         self.ranks = ranks
     }
 
-    /// Owner of some partitions, and next to all others.
+    /// Creates the owner of some partitions, and the first helper for all others.
     package init(owning owned: Set<Int>, of partitions: Int) {
         ranks = (0..<partitions).map { owned.contains($0) ? 0 : 1 }
     }
 
-    /// FNV-1a over the owner and the partition, mixed by the finaliser of MurmurHash3: both are
-    /// too short for FNV alone to spread.
+    /// Returns FNV-1a over the owner and the partition, mixed by the finaliser of MurmurHash3, because FNV alone does
+    /// not spread such short inputs.
     private static func score(_ seed: UInt64, _ partition: [UInt8]) -> UInt64 {
         var hash = fold(partition, into: seed)
         hash = (hash ^ (hash >> 33)) &* 0xff51_afd7_ed55_8ccd
@@ -151,7 +153,7 @@ package struct PartitionShare: Hashable, Sendable {
         return hash ^ (hash >> 33)
     }
 
-    /// What an owner gives to all of its scores.
+    /// Returns the hash state that all scores of an owner share.
     private static func seed(_ owner: OwnerID) -> UInt64 {
         fold("\(owner)/".utf8, into: 0xcbf2_9ce4_8422_2325)
     }

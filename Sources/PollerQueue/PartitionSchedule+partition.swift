@@ -1,49 +1,48 @@
 import PollerIdentity
 
-// What a ``PartitionSchedule`` knows of each partition.
+// The state of each partition in a ``PartitionSchedule``.
 extension PartitionSchedule {
-    /// What is known about one partition since its last claim.
+    /// The state of one partition since its last claim.
     struct Partition: Sendable {
-        /// Whether an exchange with it is under way, and what that asked for.
+        /// The exchange in transit, if any.
         enum State: Sendable {
             case idle
-            /// Its results are on their way and nothing is asked for.
+            /// Results are in transit, without a claim.
             case sending
-            /// A claim is on its way; `isWoken` since it began, so its answer may not know the
-            /// news yet.
+            /// A claim is in transit; `isWoken` if a wake arrived since it began, which its answer may not include.
             case claiming(isWoken: Bool)
         }
 
         var state = State.idle
         var occasion = Occasion.due
-        /// When the next claim must begin.
+        /// The latest start of the next claim.
         var claimBy: Instant
-        /// From when on it may go with others.
+        /// The time from which the next claim may join other exchanges.
         var claimFrom: Instant
-        /// How many processes stand nearer to it; none: it is ours.
+        /// The number of nearer processes; 0 for an owned partition.
         var rank = 0
         var hasLostClaims = false
-        /// When the last claim that was answered was made, by the store's clock.
+        /// The store's time of the last answered claim.
         var answeredAt: Timestamp?
-        /// When an item that somebody holds was marked last.
+        /// The last time that a leased item was marked.
         var markedAt: Instant?
-        /// Others go first until then.
+        /// The time until which other processes go first.
         var leftUntil: Instant?
-        /// When the results that somebody waits for must go; nil when none waits.
+        /// The deadline of the results that are waited for; `nil` without any.
         var sendBy: Instant?
-        /// The same for results that nobody waits for.
+        /// The deadline of the results that are not waited for; `nil` without any.
         var tickBy: Instant?
 
         var isIdle: Bool { if case .idle = state { true } else { false } }
 
-        /// Others stand nearer, and we have found nothing to help them with.
+        /// Whether other processes are nearer and this one has found no work to help with.
         var onlyLooksIn: Bool {
             guard rank > PartitionShare.helpers else { return false }
             if case .insurance = occasion { return true }
             return false
         }
 
-        /// The longest it goes without a claim of ours; those who look in have up to `lookIn`.
+        /// Returns the longest time without a claim of this process; for distant partitions up to `lookIn`.
         func insurance(lookIn: Duration) -> Duration {
             rank <= PartitionShare.helpers
                 ? PartitionSchedule.insurance : min(.seconds(rank), lookIn)
@@ -55,14 +54,14 @@ extension PartitionSchedule {
             (claimFrom, claimBy) = (from, by)
         }
 
-        /// Whether it must go now, with all that may go with it.
+        /// Whether the partition starts a tick now, which other exchanges may join.
         func opensTick(_ now: Instant, canClaim: Bool) -> Bool {
             guard isIdle else { return false }
             if let tickBy, tickBy <= now { return true }
             return canClaim && occasion.isRoutine && claimBy <= now
         }
 
-        /// Whether it goes now.
+        /// Whether the partition has an exchange now.
         func goes(_ now: Instant, canClaim: Bool, isTick: Bool) -> Bool {
             guard isIdle else { return false }
             if let sendBy, sendBy <= now { return true }

@@ -1,16 +1,17 @@
 import PollerIdentity
 
-/// When each partition is worth an exchange with the store; ``InFlight`` alone asks it.
+/// Decides when each partition needs an exchange with the store.
 ///
-/// *Problem.* Most of what a poll costs at a modest pace is that a lonely command wakes Redis and us. So
-/// exchanges are to leave together and seldom, and nothing that somebody waits for may be later for it.
+/// Only ``InFlight`` uses it.
 ///
-/// *Approach.* Four things make a partition worth an exchange: results that have waited long enough,
-/// its own next ready time as the last claim told it, a wake, and the insurance interval that bounds
-/// what a lost wake can cost. What is urgent of it goes at once and alone: news, a wake, results that
-/// free what others wait for. The rest has a last instant, and the first partition that has come to it
-/// takes along all that would follow within ``tickSpan``: a *tick*. Claims look so far ahead that what
-/// is due until the next tick is in hand before.
+/// *Problem.* At a modest rate, most of the cost of a poll is that a single command wakes Redis and this process.
+/// Exchanges should therefore be sent rarely and together, without delaying a result that is waited for.
+///
+/// *Approach.* A partition needs an exchange for four reasons: results have waited long enough, its next ready time has
+/// come, a wake arrived, or the insurance interval has passed, which bounds the cost of a lost wake. Urgent exchanges
+/// start at once and alone: changes, wakes, and results that free a slot for waiting items. All others have a deadline.
+/// The first partition to reach its deadline takes along all that would follow within ``tickSpan``: a *tick*. Claims
+/// look far enough ahead that items due until the next tick are already in hand.
 ///
 /// ```
 ///        claimed ahead: ├──────────── 250 ms ────────────┤
@@ -18,49 +19,50 @@ import PollerIdentity
 ///        all partitions                         all partitions
 /// ```
 ///
-/// A partition has one exchange at a time: results gather behind it, and it brings the newest ready
-/// time, so a second one beside it could only find less.
+/// A partition has one exchange at a time. Results gather behind it, and its answer contains the newest ready time, so
+/// a second concurrent one would only find less.
 ///
-/// It knows times and no counts. Whether there is room for a claim is the caller's to say, so that
-/// what is in hand is counted in one place.
+/// This type knows times and no counts. The caller decides whether there is room for a claim, so that only one place
+/// counts the items in hand.
 ///
-/// *Rejected*: ticks of a fixed clock (a result would wait for half of one in vain, and a quiet worker
-/// would wake for nothing); news that takes the others along (one change in ten polls, and nothing
-/// would gather any more).
+/// *Rejected*: ticks of a fixed clock, because a result would wait for half of one in vain, and a quiet worker would
+/// wake for nothing; changes that take other exchanges along, because one poll in ten finds a change, and no results
+/// would gather.
 struct PartitionSchedule<Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
-    /// How long before something is ready its claim goes out at the latest: what a round trip and a
-    /// busy machine may take.
+    /// The latest start of a claim before an item is ready: the time for a round trip on a busy machine.
     static var lead: Duration { .milliseconds(20) }
-    /// The longest a partition goes without a claim of its owner and helpers: the "+ 1 s" of the polling
-    /// guarantee.
+    /// The longest time between claims of the owner and helpers of a partition: the "+ 1 s" of the polling guarantee.
     static var insurance: Duration { .seconds(1) }
-    /// The pause after a claim that found nothing although the partition said it was ready: its
-    /// lane is closing under somebody else's claim.
+    /// The pause after a claim that found nothing although the partition was ready: another process is claiming from
+    /// its lane.
     static var emptyPause: Duration { .milliseconds(5) }
-    /// How much later than its owner others claim from a partition: they find something only
-    /// when the owner is late.
+    /// The delay of claims by other processes than the owner, so that they find items only when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
-    /// The longest that somebody who only looks in does not: as long as a dead owner's share takes to be
-    /// another's, which the polling guarantee has room for where a lease is as long (``Heartbeat``).
+    /// The longest time between claims of a process that is neither owner nor helper.
+    ///
+    /// It equals the time in which the partitions of a dead owner are reassigned. The polling guarantee has room for it
+    /// if the lease is as long (``Heartbeat``).
     static var lookInSpan: Duration { .seconds(8) }
-    /// How much later we claim where we have met what only others can do: later than any of them.
+    /// The delay of claims from a partition with items that only other processes can handle: later than any of them.
     static var leftPause: Duration { .milliseconds(100) }
-    /// How long that holds: a process that is configured anew is another process.
+    /// The duration of that delay.
+    ///
+    /// A process with a new configuration is a new process.
     static var leftSpan: Duration { .seconds(60) }
 
-    /// What the next claim of a partition is for.
+    /// The reason for the next claim of a partition.
     enum Occasion: Sendable {
-        /// Something is due now, as far as we know.
+        /// An item is due now.
         case due
-        /// Something will be ready, and nobody goes before us.
+        /// An item will be ready, and this process claims first.
         case ahead
-        /// Something is or will be ready, and others go first.
+        /// An item is or will be ready, and other processes claim first.
         case helping
-        /// Nothing but the insurance.
+        /// Only the insurance interval.
         case insurance
 
-        /// Whether it goes with others, and takes them along.
+        /// Whether the claim may wait for a tick and start one.
         var isRoutine: Bool {
             switch self {
             case .ahead, .insurance: true
@@ -69,38 +71,37 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// A partition that is worth an exchange now.
+    /// A partition that needs an exchange now.
     struct Turn: Sendable {
         let partition: Int
         let occasion: Occasion
-        /// Nothing but the insurance would make its claim.
+        /// Whether only the insurance interval causes the claim.
         let isInsurance: Bool
-        /// Claims before were not answered, so that they may have taken what nobody knows of.
+        /// Whether earlier claims were not answered, so that they may have taken unknown items.
         let hasLostClaims: Bool
-        /// When the last claim that was answered was made, by the store's clock.
+        /// The store's time of the last answered claim.
         let answeredAt: Timestamp?
 
-        /// The claims before this one that were not answered.
+        /// Returns the unanswered claims before this one.
         func lost(before request: ClaimRequest) -> LostClaims? {
             hasLostClaims ? LostClaims(before: request, since: answeredAt) : nil
         }
     }
 
-    /// How long what nobody waits for may wait for company.
+    /// The longest time that results without a waiting caller may gather.
     let tickSpan: Duration
     private let ahead: Duration
     private let lead: Duration
-    /// The longest that we go without a claim where others stand nearer.
+    /// The longest time between claims of this process where other processes are nearer.
     private let lookIn: Duration
     private var partitions: [Partition]
-    /// Where the next search for partitions starts, so that all get their turn.
+    /// The start of the next search, so that all partitions are served in turn.
     private var turn = 0
 
-    /// All partitions are due now and ours.
+    /// Creates a schedule in which all partitions are owned and due now.
     ///
-    /// Claims go out before something is ready: by all that they look `ahead` when others go, by
-    /// ``lead`` at the latest. With a `lease` so short that the polling guarantee has no room for it nobody
-    /// only looks in.
+    /// Claims are sent before an item is ready: up to `ahead` when other exchanges are sent, and ``lead`` at the
+    /// latest. If `lease` is too short for the polling guarantee, every process claims at the insurance interval.
     init(partitions: Int, ahead: Duration, lease: Duration, now: Instant) {
         self.partitions = Array(
             repeating: Partition(claimBy: now, claimFrom: now),
@@ -112,15 +113,15 @@ where Instant.Duration == Duration {
         lookIn = lease < Self.lookInSpan ? Self.insurance : Self.lookInSpan
     }
 
-    /// Whether something is due that nobody has claimed.
+    /// Whether an item is due that no process has claimed.
     var isPressing: Bool {
         partitions.contains { if case .due = $0.occasion { true } else { false } }
     }
 
-    /// The partitions that are worth an exchange now.
+    /// Returns the partitions that need an exchange now.
     ///
-    /// Their exchanges begin with this, and take all results along. Say `claiming` for those that claim,
-    /// and end each with `claimed`, `sent` or `failed`; meanwhile nobody is told this partition again.
+    /// Their exchanges begin with this call and take all results along. Call `claiming` for those that claim, and end
+    /// each with `claimed`, `sent` or `failed`. Until then the partition is not returned again.
     mutating func next(now: Instant, canClaim: Bool) -> [Turn] {
         let isTick = partitions.contains { $0.opensTick(now, canClaim: canClaim) }
         var turns: [Turn] = []
@@ -150,26 +151,27 @@ where Instant.Duration == Duration {
         return turns
     }
 
-    /// An exchange that begins asks for items.
+    /// Marks the exchange of a partition as one that claims items.
     mutating func claiming(_ index: Int) {
         partitions[index].state = .claiming(isWoken: false)
     }
 
-    /// An exchange that asked for nothing has been answered.
+    /// Ends an exchange without a claim.
     mutating func sent(_ index: Int) {
         partitions[index].state = .idle
     }
 
-    /// A claim took items and heard when the partition is ready again; nil when the store refused what
-    /// was sent, or what it answered is not understood: what that may hold comes back when its lease ends,
-    /// in smaller batches each time.
+    /// Ends an exchange with a claim and plans the next one; `claim` is `nil` if the store refused the request or its
+    /// answer was unreadable.
+    ///
+    /// Items that such a claim holds are recovered when its lease ends, in smaller batches each time.
     mutating func claimed<Item: Sendable>(_ index: Int, _ claim: Claim<Item>?, now: Instant) {
         let taken = claim?.leases.count ?? 0
         let nextReady = claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) }
         }
         if let claim {
             partitions[index].hasLostClaims = false
-            // The store's clock may go back a little: what was claimed before is in hand for longer then.
+            // The store's clock may go back a little. Earlier claims are then held for longer.
             let answeredAt = partitions[index].answeredAt ?? claim.now
             partitions[index].answeredAt = max(answeredAt, claim.now)
         }
@@ -182,7 +184,7 @@ where Instant.Duration == Duration {
         let pause = taken == 0 ? Self.emptyPause : .zero
         let insurance = partitions[index].insurance(lookIn: lookIn)
         let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? insurance
-        // Where others stand nearer and there was nothing to do, they are to do what comes.
+        // If other processes are nearer and this one found no items, the next items are left to them.
         let leavesIt = taken == 0 && partitions[index].rank > PartitionShare.helpers
         guard let nextReady, wait < insurance, !leavesIt else {
             let by = now.advanced(by: insurance)
@@ -193,7 +195,7 @@ where Instant.Duration == Duration {
         if late != nil || (taken == 0 && wait == pause) {
             partitions[index].plan(.helping, from: by, by: by)
         } else if nextReady <= lead {
-            // Its limit has cut the claim: there is more than one can bring.
+            // The claim reached its limit, so more items are ready.
             partitions[index].plan(.due, from: by, by: by)
         } else {
             let from = now.advanced(by: max(nextReady - ahead, pause))
@@ -201,7 +203,7 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// An exchange failed: try again after a pause, also with the results that it has put back.
+    /// Ends a failed exchange: it is tried again after a pause, with the results that were put back.
     mutating func failed(_ index: Int, hasResults: Bool, pause: Duration, now: Instant) {
         let again = now.advanced(by: pause)
         if case .claiming = partitions[index].state { partitions[index].hasLostClaims = true }
@@ -210,9 +212,9 @@ where Instant.Duration == Duration {
         if hasResults { send(index, by: again, isWaitedFor: true) }
     }
 
-    /// A result waits for an exchange, which must begin by then; or earlier, for another result.
+    /// Plans an exchange for a result, no later than `instant`.
     ///
-    /// False while an exchange is under way: the next one begins when that has been answered.
+    /// Returns false while an exchange is in transit: the next one begins after its answer.
     @discardableResult
     mutating func send(_ index: Int, by instant: Instant, isWaitedFor: Bool) -> Bool {
         let former = isWaitedFor ? partitions[index].sendBy : partitions[index].tickBy
@@ -225,7 +227,8 @@ where Instant.Duration == Duration {
         return partitions[index].isIdle
     }
 
-    /// Something in the partition (nil: in any) became due earlier than the last claim told.
+    /// Handles an item that became due earlier than the last claim of its partition returned; `nil` for an unknown
+    /// partition.
     mutating func wake(partition: Int?, now: Instant) {
         guard let partition else {
             for index in partitions.indices { wake(partition: index, now: now) }
@@ -242,7 +245,9 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// An item that somebody holds was marked: if we do, its result must go at once.
+    /// Handles the mark of a leased item.
+    ///
+    /// If this process holds it, its result must be sent at once.
     mutating func marked(partition: Int?, now: Instant) {
         guard let partition else {
             for index in partitions.indices { marked(partition: index, now: now) }
@@ -253,33 +258,36 @@ where Instant.Duration == Duration {
         hurry(partition, by: now)
     }
 
-    /// Whether something in the partition was marked since then: perhaps what was claimed at that time,
-    /// which is due again as soon as its result is recorded.
+    /// Whether an item in the partition was marked since `instant`.
+    ///
+    /// It may be an item claimed then, which is due again as soon as its result is recorded.
     func isMarked(_ index: Int, since instant: Instant) -> Bool {
         partitions[index].markedAt.map { $0 >= instant } ?? false
     }
 
-    /// Results that wait for the tick go by then, because somebody waits for one of them.
+    /// Sends results that wait for the tick by `instant`, because a caller waits for one of them.
     mutating func hurry(_ index: Int, by instant: Instant) {
         guard partitions[index].tickBy != nil else { return }
         send(index, by: instant, isWaitedFor: true)
     }
 
-    /// How much later than at once we claim, so that others go first; nil where we are the first.
+    /// Returns the delay by which this process lets others claim first; `nil` if it claims first.
     private func pause(_ partition: Partition, now: Instant) -> Duration? {
         if let until = partition.leftUntil, now < until { return Self.leftPause }
         return partition.rank == 0 ? nil : Self.stealPause
     }
 
-    /// Whether we are the first to claim from a partition, and so may look ahead.
+    /// Whether this process claims first from a partition, and so may look ahead.
     func isFirst(_ index: Int, now: Instant) -> Bool { pause(partitions[index], now: now) == nil }
 
-    /// Something in the partition is for others to do: they are to claim first for a while.
+    /// Lets other processes claim first from a partition for a while.
     mutating func leave(partition: Int, now: Instant) {
         partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
     }
 
-    /// Where we stand now; what became ours is due, and where we came nearer we look in sooner.
+    /// Sets the assignment.
+    ///
+    /// Newly owned partitions are due now. Partitions with a nearer rank are checked sooner.
     mutating func share(_ share: PartitionShare, now: Instant) {
         for (index, rank) in zip(partitions.indices, share.ranks) {
             let former = partitions[index].rank
@@ -295,7 +303,7 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// The earliest instant at which ``next(now:canClaim:)`` may have an answer by itself.
+    /// Returns the earliest instant at which ``next(now:canClaim:)`` may return partitions without an event.
     func nextInstant(canClaim: Bool) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant) {

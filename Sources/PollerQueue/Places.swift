@@ -1,78 +1,79 @@
-/// How many items a worker may take: those it can handle at once, and those it holds ahead of time.
+/// The slots of a worker: for items that it handles, and for items that it holds ahead of time.
 ///
-/// *Problem.* Claims and results travel a few times a second, whatever number of polls they carry. If an
-/// item that waits for its millisecond, or a result that waits for company, counted as one that is
-/// handled, a worker with hundreds of them would claim little and often.
+/// *Problem.* Claims and results are exchanged a few times per second, for any number of polls. Some items wait for
+/// their millisecond, and some results wait for others. If these counted as being handled, a worker with hundreds of
+/// them would send many small claims.
 ///
-/// *Approach.* Two rooms. A *place* is held by a handler that runs, by a result that somebody waits
-/// for until it leaves, and by what a claim of due items may bring. The room *ahead* is held by
-/// claimed items that have not begun. A claim that looks ahead needs the second room alone, until
-/// the worker is busy: then it is cut to the places, so that nobody hoards what others could do.
+/// *Approach.* There are two pools. A *slot* is held by a running handler, by a result that is waited for, and by the
+/// reservation of a claim of due items. The *ahead* pool is held by claimed items that have not begun. A claim that
+/// looks ahead needs only the second pool, until the worker is busy. Then it is limited to the slots, so that no worker
+/// hoards items that others could handle.
 ///
-/// What a claim may bring is reserved until its answer, so no two are promised the same.
+/// The items that a claim may return are reserved until its answer, so that no slot is promised twice.
 struct Places: Sendable {
-    /// The most items of one claim: 128 records are about a millisecond of Redis.
+    /// The maximum number of items per claim: 128 records take Redis about a millisecond.
     static var claimMax: Int { 128 }
-    /// The last claim is not cut below this while so much is free.
+    /// The minimum size of the last claim while so many slots are free.
     static var claimMin: Int { 16 }
-    /// Items held ahead for each place: with 256 places, what 4,000 polls a second need for 250 ms,
-    /// and about a MiB.
+    /// The items held ahead per slot.
+    ///
+    /// With 256 slots, it is enough for 4,000 polls per second over 250 ms, and about a MiB.
     static var aheadFactor: Int { 4 }
 
-    /// What a claim was promised, until its answer.
+    /// The slots reserved for a claim until its answer.
     struct Reservation: Sendable {
-        /// At most so many items; 0 claims nothing.
+        /// The maximum number of items; 0 for no claim.
         let limit: Int
-        /// It is taken from the room ahead alone.
+        /// Whether only the ahead pool is used.
         let isAhead: Bool
 
-        /// Nothing is claimed.
+        /// The reservation of an exchange without a claim.
         static let nothing = Reservation(limit: 0, isAhead: false)
     }
 
     private let concurrency: Int
-    /// Handlers that run.
+    /// The number of running handlers with a slot.
     private(set) var running = 0
-    /// Results that somebody waits for and that have not left yet.
+    /// The number of results that are waited for and have not been sent.
     var waiting = 0
-    /// Claimed items that have not begun.
+    /// The number of claimed items that have not begun.
     var ahead = 0
     private var reserved = 0
     private var reservedAhead = 0
 
-    /// Everything is free.
+    /// Creates slots that are all free.
     init(concurrency: Int) {
         self.concurrency = concurrency
     }
 
-    /// Places that nobody holds.
+    /// The number of free slots.
     var free: Int { concurrency - running - waiting - reserved }
 
-    /// Handlers that may still be started.
+    /// The number of handlers that may start.
     var startable: Int { max(0, concurrency - running) }
 
-    /// Whether a claim may bring anything.
+    /// Whether a claim may return items.
     var canClaim: Bool { free > 0 && freeAhead > 0 }
 
-    /// Most places are taken.
+    /// Whether most slots are taken.
     var isBusy: Bool { free * 2 < concurrency }
 
     private var freeAhead: Int {
         concurrency * Self.aheadFactor - ahead - reserved - reservedAhead
     }
 
-    /// So many handlers are started.
+    /// Counts handlers that start.
     mutating func start(_ count: Int) { running += count }
 
-    /// A handler is done.
+    /// Counts a handler that has ended.
     mutating func finish() { running -= 1 }
 
-    /// So many go on without their places.
+    /// Counts handlers that continue without their slots.
     mutating func leave(_ count: Int) { running -= count }
 
-    /// The share of a claim when `count` are still to be made now.
+    /// Reserves slots for a claim when `count` claims are to be sent now.
     ///
-    /// They leave as much as one of them takes, so that other partitions need not wait for the answers.
+    /// The claims leave as many slots as one of them takes, so that other partitions need not wait for the answers.
     mutating func reserve(isAhead: Bool, among count: Int) -> Reservation {
         let isAhead = isAhead && !isBusy
         let room = max(0, isAhead ? freeAhead : min(free, freeAhead))
@@ -82,7 +83,7 @@ struct Places: Sendable {
         return Reservation(limit: limit, isAhead: isAhead)
     }
 
-    /// A claim has been answered.
+    /// Frees the reservation of an answered claim.
     mutating func release(_ reservation: Reservation) {
         if reservation.isAhead {
             reservedAhead -= reservation.limit

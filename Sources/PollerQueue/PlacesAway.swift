@@ -1,38 +1,41 @@
 import Synchronization
 
-/// The places of a store that did not answer lately, so that not everybody waits for them.
+/// The shards of a store that recently did not answer, so that not every caller waits for them.
 ///
-/// *Problem*: what is asked of a shard that is away waits for the timeout of its command, and with it all that is
-/// asked in the same turn of shards that are well.
+/// *Problem*: a request to an unavailable shard waits for the timeout of its command, and so do all requests to healthy
+/// shards in the same batch.
 ///
-/// *Approach*: who has waited in vain says so, and for a while nobody asks again. Then one does, for a second instead
-/// of the timeout of a command, since it brings all of its batch along; the others go on without the place until that
-/// one knows. A refusal that comes at once costs nobody time, and is not remembered: the next one may ask.
+/// *Approach*: a caller that has waited in vain reports it, and for a while no other caller requests that shard. Then
+/// one caller probes it, with a limit of a second instead of the command timeout, because its whole batch waits. The
+/// others continue without the shard until the probe succeeds. An immediate refusal delays no caller and is not
+/// remembered: the next caller may try.
 ///
-/// A class, because all that ask share what each has found.
+/// A class, because all callers share the state.
 package final class PlacesAway<Place: Hashable & Sendable, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
-    /// How long nobody asks, unless the place answers before.
+    /// The time without requests, unless the shard answers earlier.
     ///
-    /// Longer than what is left for later takes to come back (5 s), or each time that it does it would be waited for.
+    /// It is longer than the retry interval of postponed work (5 s). Otherwise each retry would wait for the shard.
     private static var span: Duration { .seconds(15) }
-    /// How long a place that was away is waited for; who has waited so long has waited in vain.
+    /// The time limit of a probe, and the wait after which a shard counts as unavailable.
     private static var patience: Duration { .seconds(1) }
-    /// Places remembered; what is beyond is asked, and waited for.
+    /// The maximum number of remembered shards.
+    ///
+    /// Others are requested and waited for.
     private static var placesMax: Int { 10_000 }
 
     private let clock: C
     private let away = Mutex<[Place: C.Instant]>([:])
 
-    /// Nothing is known to be away.
+    /// Creates an empty set.
     package init(clock: C) {
         self.clock = clock
     }
 
-    /// Whether nothing is known to be away.
+    /// Whether no shard is known to be unavailable.
     package var isEmpty: Bool { away.withLock { $0.isEmpty } }
 
-    /// Whether to ask a place now; one that was away is probed by one caller once a while.
+    /// Returns whether to request a shard now; one caller at a time probes an unavailable one.
     package func mayAsk(_ place: Place) -> PlaceAsking {
         let now = clock.now
         return away.withLock { away in
@@ -43,7 +46,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Gives the turn to probe a place back, of whoever has learned nothing by it: the next one has it.
+    /// Releases the right to probe after a probe without a result, so that the next caller gets it.
     package func giveBack(_ place: Place) {
         let now = clock.now
         away.withLock { away in
@@ -51,11 +54,11 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Asks a place that was away, and gives up soon.
+    /// Probes an unavailable shard with a short time limit.
     ///
-    /// - Parameter ask: asks it; it is cancelled when it takes too long, and may have been heard all the same.
-    /// - Returns: what it has answered.
-    /// - Throws: what it has thrown, or ``StoreError/unavailable(_:)`` when it takes too long.
+    /// - Parameter ask: the request; it is cancelled at the time limit, and may have taken effect all the same.
+    /// - Returns: the answer.
+    /// - Throws: the error of the request, or ``StoreError/unavailable(_:)`` at the time limit.
     package func probing<Answer: Sendable>(
         _ ask: @escaping @Sendable () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -73,13 +76,13 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
             }
             group.addTask {
-                // Cancelled: the answer is there.
+                // A cancelled sleep means that the answer has arrived.
                 try? await clock.sleep(for: patience)
                 return nil
             }
             var found: Result<Answer, StoreError>?
             var isLate = false
-            // Who is first ends the other, whose answer counts all the same if it has one.
+            // The first result cancels the other task, whose answer still counts if it has one.
             for await result in group {
                 group.cancelAll()
                 guard let result else {
@@ -98,13 +101,13 @@ where C.Duration == Duration, C.Instant: Sendable {
         return try found.get()
     }
 
-    /// Notes what came of asking.
+    /// Records the result of a request.
     ///
     /// - Parameters:
-    ///   - place: which was asked.
-    ///   - isThere: whether it has answered.
-    ///   - began: when it was asked.
-    /// - Returns: whether the place is taken to be away.
+    ///   - place: the shard.
+    ///   - isThere: whether it answered.
+    ///   - began: the time of the request.
+    /// - Returns: whether the shard counts as unavailable.
     @discardableResult
     package func note(_ place: Place, isThere: Bool, since began: C.Instant) -> Bool {
         let now = clock.now
@@ -114,7 +117,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 return false
             }
             guard clock.hasWaited(since: began) else {
-                // Something is there that refuses: it may soon be well.
+                // The shard refused at once, so it is running and may recover soon.
                 if away[place] != nil { away[place] = now }
                 return false
             }
@@ -125,28 +128,28 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 }
 
-/// Whether a place is to be asked.
+/// The decision whether to request a shard.
 package enum PlaceAsking: Hashable, Sendable {
-    /// As ever.
+    /// Request it as usual.
     case yes
-    /// It did not answer lately, and the caller is to find out for all whether it does, by ``PlacesAway/probing(_:)``.
+    /// It did not answer recently, and the caller must probe it for all callers, with ``PlacesAway/probing(_:)``.
     case probe
-    /// It did not answer lately.
+    /// It did not answer recently; do not request it.
     case no
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Whether what has failed was waited for: a refusal comes at once, who does not answer takes a timeout of seconds.
+    /// Whether a failed request has waited: a refusal comes at once, a missing answer takes a timeout of seconds.
     package func hasWaited(since began: Instant) -> Bool { began.duration(to: now) >= .seconds(1) }
 }
 
-/// Asks several places of a store beside each other, so that those that are away are waited for together.
+/// Requests several shards concurrently, so that the waits for unavailable ones overlap.
 ///
 /// - Parameters:
-///   - places: whom to ask.
-///   - most: how many at a time.
-///   - ask: asks one.
-/// - Returns: what came of each, in no order.
+///   - places: the shards.
+///   - most: the number of concurrent requests.
+///   - ask: the request to one shard.
+/// - Returns: the result of each, in no order.
 package func asking<Place: Sendable, Answer: Sendable>(
     _ places: [Place],
     most: Int = 32,

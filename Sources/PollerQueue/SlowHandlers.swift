@@ -1,32 +1,32 @@
-/// The handlers that take so long that they go on without a place.
+/// The handlers that continue without a slot because they take so long.
 ///
-/// *Problem.* Places bound what is begun at once. A handler that waits for a silent receiver needs hardly
-/// anything, and yet as many of them as there are places would let nothing else begin.
+/// *Problem.* Slots bound the handlers that start. A handler that waits for a silent recipient needs few resources, but
+/// if all slots are held by such handlers, no other handler can start.
 ///
-/// *Approach.* A handler that has run for `patience` gives its place back and runs on. As many as there are
-/// places may do so, so no more than twice as many handlers run in all.
+/// *Approach.* A handler that has run for `patience` releases its slot and continues. The number of such handlers is
+/// limited to the number of slots, so at most twice as many handlers run in total.
 struct SlowHandlers<Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     private let patience: Duration?
     private let most: Int
-    /// When each that holds a place has begun.
+    /// The start time of each handler with a slot.
     private var holders: [ObjectIdentifier: Instant] = [:]
-    /// The same in the order in which they began, also of such as have ended since.
+    /// The same in start order, including handlers that have ended since.
     private(set) var inOrder: [(id: ObjectIdentifier, began: Instant)] = []
-    /// Those before it in `inOrder` have been looked at.
+    /// The number of leading entries of `inOrder` that are done.
     private var head = 0
     private var aside: Set<ObjectIdentifier> = []
 
-    /// Nobody runs; without `patience` everybody keeps their place.
+    /// Creates an empty set; without `patience` every handler keeps its slot.
     init(patience: Duration?, most: Int) {
         self.patience = patience
         self.most = most
     }
 
-    /// How many run without a place.
+    /// The number of handlers without a slot.
     var count: Int { aside.count }
 
-    /// Handlers that begin now, each with a place.
+    /// Adds handlers that start now, each with a slot.
     mutating func begin(_ works: [some AnyObject], now: Instant) {
         guard patience != nil else { return }
         for work in works {
@@ -35,7 +35,7 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// A handler has ended; whether it held a place.
+    /// Removes a handler that has ended; returns whether it held a slot.
     mutating func end(_ work: some AnyObject) -> Bool {
         let id = ObjectIdentifier(work)
         if aside.remove(id) != nil { return false }
@@ -43,12 +43,12 @@ where Instant.Duration == Duration {
         return true
     }
 
-    /// How many go on without their places from now on.
+    /// Removes the slots of handlers that have run long enough; returns their number.
     mutating func leave(now: Instant) -> Int {
         guard let patience else { return 0 }
         let before = aside.count
         while let first = first {
-            // Those that have ended go in any case; another may have their place in memory by now.
+            // Ended handlers are removed in any case. Another object may have their address by now.
             if holders[first.id] == first.began {
                 guard aside.count < most, first.began.advanced(by: patience) <= now else { break }
                 holders[first.id] = nil
@@ -56,7 +56,7 @@ where Instant.Duration == Duration {
             }
             head += 1
         }
-        // Seldom, so that what is moved is paid for by what has gone.
+        // Done rarely, so that the cost of moving entries is covered by the removed ones.
         if head * 2 > inOrder.count {
             inOrder.removeFirst(head)
             head = 0
@@ -64,7 +64,7 @@ where Instant.Duration == Duration {
         return aside.count - before
     }
 
-    /// When the next may leave its place; nil when none may.
+    /// The next time at which a handler may lose its slot; `nil` if none may.
     var nextInstant: Instant? {
         guard let patience, aside.count < most else { return nil }
         return first?.began.advanced(by: patience)

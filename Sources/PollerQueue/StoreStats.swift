@@ -1,34 +1,34 @@
 import PollerIdentity
 
-/// How much of what a queue holds.
+/// The counts of a queue.
 package struct StoreStats: Hashable, Sendable {
-    /// Waiting for their due time or their lane.
+    /// The items that wait for their due time or their lane.
     package var pending: Int
-    /// Of those, due already.
+    /// The waiting items that are due.
     package var overdue: Int
-    /// Held by a process.
+    /// The items that a process holds.
     package var leased: Int
-    /// Closed and still kept for readers, and what of their money may come back; without orders and
-    /// incidents, which are never polled.
+    /// The closed items that are kept for readers or for possible refunds, without orders and incidents, which are
+    /// never polled.
     package var closed: Int
     /// Events in the outbox.
     package var outbox: Int
-    /// Events of the outbox the notifiers have not marked yet.
+    /// The events of the outbox that the notifiers have not marked yet.
     package var undelivered: Int
-    /// Lanes with something in them.
+    /// The lanes with items.
     package var lanes: Int
-    /// Of the closed ones, those a person must look at.
+    /// The closed items that an operator must check.
     package var quarantined: Int
-    /// The earliest due time of all that wait; nil when nothing waits.
+    /// The earliest due time of all waiting items; `nil` without any.
     package var oldestDue: Timestamp?
     /// Lanes that an operator has paused.
     package var lanesPaused: Int
-    /// Lanes that nothing is claimed from for a while.
+    /// The lanes that are held for a while.
     package var lanesHeld: Int
-    /// Lanes whose attempts fail, without those that are paused: they are tried by one attempt at a time.
+    /// The lanes whose circuit is open or probing, without paused lanes.
     package var circuitsOpen: Int
 
-    /// Counts; all zero by default.
+    /// Creates counts, zero by default.
     package init(
         pending: Int = 0,
         overdue: Int = 0,

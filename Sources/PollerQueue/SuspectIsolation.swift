@@ -1,47 +1,46 @@
-/// Lets items that may have ended their holders run where nobody else is blamed for it.
+/// Runs suspects, items that may have crashed their workers, separately, so that no other item is blamed.
 ///
-/// *Problem*: a lease that ended without a word counts against its item, and after a few of them it
-/// is put aside. An innocent item that ran beside the guilty one is counted too.
+/// *Problem*: a lease that ended without a result counts against its item, and after a few of them the item is
+/// quarantined. An innocent item that ran at the same time as the guilty one is counted too.
 ///
-/// *Approach*: suspects of a claim wait until nothing else runs, and nothing is claimed meanwhile, nor
-/// beside them once they have begun; both for a second at most. So one slow poll cannot stop a worker,
-/// and a suspect that is slow itself runs on beside others.
+/// *Approach*: the suspects of a claim wait until no other handler runs. Meanwhile nothing is claimed, and neither is
+/// anything after they have started. Both waits last a second at most. So one slow poll cannot stop a worker, and a
+/// slow suspect continues together with other items.
 ///
 /// ```
 /// none ──claim of suspects──▶ pending ──nothing else runs, or 1 s──▶ begun ──all done, or 1 s──▶ none
 /// ```
 struct SuspectIsolation<Work: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
-    /// How long suspects wait at most for what runs beside them, and how long nothing is claimed
-    /// beside them once they run.
+    /// The longest wait of suspects for other handlers, and the time without claims after they have started.
     ///
-    /// What ends a process does so with the answer it gets, mostly within a second: what has run
-    /// for longer is neither likely to be blamed nor to be blamed for.
+    /// A crash is usually caused by the answer, mostly within a second. An item that has run for longer is unlikely to
+    /// cause one or to be blamed for one.
     static var span: Duration { .seconds(1) }
 
-    /// Whether suspects wait, run, or are not there.
+    /// The state of the suspects.
     private enum State: Sendable {
         case none
-        /// They wait until nothing else runs, or until that instant.
+        /// They wait until no other handler runs, or until the instant.
         case pending([Work], until: Instant)
-        /// They have begun: nothing is claimed beside them until then.
+        /// They have started; nothing is claimed until the instant.
         case begun(until: Instant)
     }
 
     private var state = State.none
-    /// Suspects that run, also those that have run for long enough to be trusted for the rest.
+    /// The number of running suspects, including those after the time without claims.
     private(set) var running = 0
 
-    /// Whether anything may be claimed.
+    /// Whether claims are allowed.
     var isOver: Bool { if case .none = state { true } else { false } }
 
-    /// Whether suspects wait for others to end.
+    /// Whether suspects wait for other handlers.
     var isPending: Bool { if case .pending = state { true } else { false } }
 
-    /// How many suspects wait.
+    /// The number of waiting suspects.
     var waiting: Int { if case .pending(let suspects, _) = state { suspects.count } else { 0 } }
 
-    /// When it goes on by itself.
+    /// The time of the next transition without an event.
     var nextInstant: Instant? {
         switch state {
         case .none: nil
@@ -49,10 +48,10 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// Whether what an exchange under way still brings comes too late to run.
+    /// Whether items from an exchange in transit arrive too late to run.
     ///
-    /// It may go before suspects that wait, as what was claimed before them does; never beside those
-    /// that have just begun, and no two claims of suspects go together.
+    /// They may run before waiting suspects, like items claimed earlier, but never together with suspects that have
+    /// just started. Two claims with suspects are never combined.
     func isTooLate(isSuspicious: Bool) -> Bool {
         switch state {
         case .none: false
@@ -61,12 +60,12 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// Suspects of one claim wait from now on.
+    /// Adds the suspects of one claim, which wait from now on.
     mutating func hold(_ suspects: [Work], now: Instant) {
         state = .pending(suspects, until: now.advanced(by: Self.span))
     }
 
-    /// The suspects whose time has come; `isAlone` says that nothing else runs or is to be started.
+    /// Returns the suspects that start now; `isAlone` means that nothing else runs or is about to start.
     mutating func takeDue(isAlone: Bool, now: Instant) -> [Work] {
         switch state {
         case .pending(let suspects, let until) where isAlone || until <= now:
@@ -79,7 +78,7 @@ where Instant.Duration == Duration {
         return []
     }
 
-    /// A suspect is done; true when others may be claimed again because of it.
+    /// Counts a suspect that has ended; true when claims are allowed again because of it.
     mutating func finished() -> Bool {
         running -= 1
         guard running == 0, case .begun = state else { return false }
@@ -87,7 +86,7 @@ where Instant.Duration == Duration {
         return true
     }
 
-    /// Ends it, as for a drain; returns the suspects that have not begun.
+    /// Ends the isolation, as for a drain; returns the suspects that have not started.
     mutating func end() -> [Work] {
         defer { state = .none }
         if case .pending(let suspects, _) = state { return suspects }

@@ -1,16 +1,15 @@
-/// Claimed items that nobody has started, by when they begin; those of the same instant in the order they
-/// came.
+/// The claimed items that have not started, by start time; items of the same instant are in order of arrival.
 ///
-/// The last element is the next to begin, so that taking it moves no other: hundreds may be held, and a few
-/// of them begin at a time.
+/// The last element is the next to start, so that removing it moves no other: hundreds may be held, and a few of them
+/// start at a time.
 struct Upcoming<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     typealias Work = InFlight<Item, Change, Instant>.Work
 
-    /// How long items may gather after others have begun, so that a timer, a wake and a turn of the event
-    /// loop serve more than one.
+    /// The time that items may gather after others have started, so that a timer, a wake and a pass of the event loop
+    /// serve several items.
     ///
-    /// It is part of how late a poll may be.
+    /// It is part of the possible delay of a poll.
     static var gatherSpan: Duration { .milliseconds(3) }
     /// How long one may wait for a place before it is given back: as long as its turn may be late at all.
     ///
@@ -19,21 +18,21 @@ where Instant.Duration == Duration {
     static var placeWait: Duration { .seconds(1) }
 
     private var latestFirst: [Work] = []
-    /// When some have begun last.
+    /// The time at which items last started.
     private var beganAt: Instant
 
-    /// Holds nothing.
+    /// Creates an empty collection.
     init(now: Instant) {
         beganAt = now
     }
 
-    /// How many are held.
+    /// The number of items.
     var count: Int { latestFirst.count }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     var isEmpty: Bool { latestFirst.isEmpty }
 
-    /// When to begin the next; without a place, when to give it back.
+    /// Returns the start time of the next item; without a free slot, the time of its release.
     func nextInstant(hasPlace: Bool) -> Instant? {
         latestFirst.last.map {
             hasPlace
@@ -42,26 +41,26 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// One more, behind those that begin at the same instant.
+    /// Adds an item after those with the same start time.
     mutating func add(_ work: Work) {
-        // A claim brings the earliest first, and mostly later ones than it finds.
+        // A claim returns the earliest items first, and they are usually later than the existing ones.
         let index = latestFirst.firstIndex { $0.startsAt <= work.startsAt }
         latestFirst.insert(work, at: index ?? latestFirst.endIndex)
     }
 
-    /// At most `limit` of those that begin now, the earliest first.
+    /// Removes and returns up to `limit` items that start now, the earliest first.
     mutating func begin(limit: Int, now: Instant) -> [Work] {
         let begun = take(until: now, limit: limit)
         if !begun.isEmpty { beganAt = now }
         return begun
     }
 
-    /// Those that have waited for a place for too long.
+    /// Removes and returns the items that have waited too long for a slot.
     mutating func giveUp(now: Instant) -> [Work] {
         take(until: now.advanced(by: .zero - Self.placeWait), limit: .max)
     }
 
-    /// All of them, the earliest first.
+    /// Removes and returns all items, the earliest first.
     mutating func takeAll() -> [Work] {
         defer { latestFirst = [] }
         return latestFirst.reversed()

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Lets one task sleep until an instant, or until somebody wakes it, whichever comes first.
+/// Lets one task sleep until an instant or a wake, whichever comes first.
 ///
-/// A wake before the sleep is not lost: the next sleep ends at once. A class, because those who wake it
-/// and the sleeper share it.
+/// A wake before the sleep is not lost: the next sleep ends at once. A class, because the callers and the sleeper share
+/// it.
 package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
     private let home: (any LoopHome<C.Instant>)?
     private let state = Mutex(State())
 
-    /// What the lock guards: a wake that came before the sleep, or the sleeper.
+    /// The state under the lock: an early wake, or the sleeper.
     private struct State: Sendable {
         var isWoken = false
         var sleeper: CheckedContinuation<Void, Never>?
-        /// When home rings, and the number of that alarm: earlier ones ring in vain.
+        /// The time of the current alarm and its number; earlier alarms are ignored.
         var alarm: C.Instant?
         var number = 0
     }
 
-    /// A waker that was not used yet; it has its home's alarms instead of the clock's sleep.
+    /// Creates a waker that uses the alarms of `home`, or the clock's sleep without one.
     package init(clock: C, home: (any LoopHome<C.Instant>)? = nil) {
         self.clock = clock
         self.home = home
@@ -34,9 +34,11 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
         sleeper?.resume()
     }
 
-    /// Sleeps until `instant`, a wake or cancellation; at home it may end earlier without any of them.
+    /// Sleeps until `instant`, a wake or cancellation.
     ///
-    /// One sleeper at a time.
+    /// With a home it may return earlier without any of them.
+    ///
+    /// Only one task may sleep at a time.
     package func sleep(until instant: C.Instant) async {
         if let home {
             setAlarm(at: instant, home)
@@ -47,9 +49,9 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
             }
         } else {
             await withTaskGroup(of: Void.self) { group in
-                // The clock and the wake are waited for at once; the wake cancels this timer below.
+                // The timer and the wake are awaited concurrently. A wake cancels this timer below.
                 group.addTask { [clock] in
-                    // Cancelled means that somebody woke it first.
+                    // A cancelled sleep means that a wake came first.
                     guard (try? await clock.sleep(until: instant, tolerance: nil)) != nil else {
                         return
                     }
@@ -66,14 +68,15 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
         state.withLock { $0.isWoken = false }
     }
 
-    /// Waits for a wake alone; not even cancellation ends it.
+    /// Waits for a wake only; cancellation does not end it.
     package func wait() async {
         await woken()
         state.withLock { $0.isWoken = false }
     }
 
-    /// Sees to it that home rings by then: an alarm that rings earlier will do, as the sleeper looks
-    /// again and sets the next.
+    /// Sets an alarm for `instant`.
+    ///
+    /// An earlier alarm is enough, because the sleeper then sets the next one.
     private func setAlarm(at instant: C.Instant, _ home: any LoopHome<C.Instant>) {
         let number: Int? = state.withLock { state in
             if state.isWoken { return nil }
@@ -108,16 +111,15 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     }
 }
 
-/// An event loop that a ``LeaseWorker`` lives on: its tasks run there, and it rings when something is due.
+/// The event loop on which a ``LeaseWorker`` runs its tasks and alarms.
 package protocol LoopHome<Instant>: Sendable {
     associatedtype Instant: InstantProtocol
 
-    /// Where the worker, its exchanges and its handlers run, so that what they await needs no other
-    /// thread.
+    /// The executor of the worker, its exchanges and its handlers, so that their awaits need no other thread.
     var executor: any TaskExecutor { get }
 
     /// Calls `alarm` once, at that instant or soon after it.
     ///
-    /// Cheaper than a task that sleeps: there is one for each millisecond in which something starts.
+    /// It is cheaper than a sleeping task. There is one alarm for each millisecond in which items start.
     func ring(at instant: Instant, _ alarm: @escaping @Sendable () -> Void)
 }

@@ -1,53 +1,53 @@
 import PollerIdentity
 import SafeNumbers
 
-/// How many workers a cluster could use now.
+/// The number of workers that a cluster could use now.
 ///
-/// *Problem.* Who scales by the length of a queue scales against a rate limit in vain: a lane of 20 a
-/// second with 10,000 overdue watches is served as fast by one worker as by forty. And who scales by
-/// what is in flight never learns that more would be, if there were somebody to take it.
+/// *Problem.* Autoscaling by queue length is useless against a rate limit: one worker serves a lane of 20/s with 10,000
+/// overdue watches as fast as forty. Autoscaling by items in flight does not show how many more could be in flight with
+/// more workers.
 ///
-/// *Approach.* Both are counted in places, of which a worker has as many as polls that it may run at
-/// once: those that are taken, and those that overdue watches would take this instant if there were
-/// any. A lane lets as many start as its slots, its rate, its circuit and its operator allow now
-/// (``LaneReport/startable(_:)``): what its limiter would let the next claim have. A worker that has a
-/// place takes that at once, ahead of its time even; so a lane that is served at its limit lets
-/// nothing start, and what is left over, and late, was left for want of places.
+/// *Approach.* Both are counted in slots, of which a worker has as many as concurrent polls: the slots in use, and
+/// those that overdue watches could use at this instant. A lane allows as many starts as its slots, its rate, its
+/// circuit and its operator permit now (``LaneReport/startable(_:)``), which is what its limiter would grant the next
+/// claim. A worker with a free slot claims at once, even ahead of time. A lane that is served at its limit therefore
+/// allows no further start, and any remaining late item means a lack of slots.
 ///
-/// | cluster | wants |
+/// | cluster | workers wanted |
 /// |---|---|
 /// | nothing to do | 1: the next watch may be due in a second |
 /// | a lane of 20/s with 10,000 overdue, served at its rate | 1 |
-/// | one worker with 256 places, all taken, and 300 overdue watches that may start | 3 |
+/// | one worker with 256 slots, all taken, and 300 overdue watches that may start | 3 |
 /// | the same while their lanes are paused, held or open | 1 |
 ///
-/// It grows in steps: of a lane that is served below its rate only the burst is known to be wanted,
-/// and what the rate comes to in places shows as soon as polls are in flight. So it never asks for
-/// more than the lanes can use, and comes to what they need within a few looks.
+/// The number grows in steps. For a lane that is served below its rate only the burst is known to be needed. The slots
+/// that its rate needs become known once polls are in flight. So the number never exceeds what the lanes can use, and
+/// reaches it within a few evaluations.
 ///
-/// *Rejected*: ⌈overdue ÷ places⌉, which is the length of the queue; the rate times how long polls
-/// take, which no store knows; how long a lane was not claimed from, since one that gets too little
-/// is claimed from too; an option for the least, which whoever scales has already.
+/// *Rejected*: ⌈overdue ÷ slots⌉, which is the queue length; the rate times the poll duration, which no store knows;
+/// the time since the last claim from a lane, because an underserved lane is claimed from too; an option for the
+/// minimum, which every autoscaler already has.
 package struct WorkersWanted: Hashable, Sendable {
-    /// Without a worker nothing is polled when it is due.
+    /// The minimum: without a worker nothing is polled when it is due.
     private static let least = 1
-    /// How late a watch may be before somebody is wanted for it: each partition is claimed from every
-    /// second, also when a wake was lost.
+    /// The delay from which a watch counts as waiting for a worker.
+    ///
+    /// Each partition is claimed from every second, even if a wake was lost.
     static let patience = Duration.seconds(2)
-    /// The places of a worker while none has told us: what `POLLER_WORKER_CONCURRENCY` is by default.
+    /// The slots of a worker if no worker has announced them: the default of `POLLER_WORKER_CONCURRENCY`.
     private static let usualPlaces = 256
 
-    /// How many, at least 1.
+    /// The number of workers, at least 1.
     package let count: Int
 
-    /// Decides from a look at the cluster.
+    /// Computes the number from the state of the cluster.
     ///
     /// - Parameters:
     ///   - watches: counts over all lanes.
-    ///   - lanes: those that were looked at; what was not is taken to be like them.
-    ///   - isWhole: whether all were.
-    ///   - members: who is alive.
-    ///   - laneLimit: what holds for lanes without a limit of their own.
+    ///   - lanes: the lanes that were read; the others are assumed to be similar.
+    ///   - isWhole: whether all lanes were read.
+    ///   - members: the live processes.
+    ///   - laneLimit: the limit of lanes without their own limit.
     package init(
         watches: StoreStats,
         lanes: [LaneReport],
@@ -70,13 +70,12 @@ package struct WorkersWanted: Hashable, Sendable {
 }
 
 extension LaneReport {
-    /// How long its longest overdue item has been due.
+    /// The delay of its longest overdue item.
     fileprivate var lateness: Duration {
         overdue > 0 ? oldestDue.map { now - $0 } ?? .zero : .zero
     }
 
-    /// How many of the overdue items the lane would let start together this instant, as the claim
-    /// decides it.
+    /// Returns how many overdue items the lane would let start at this instant, by the rules of the claim.
     func startable(_ standard: LaneLimit) -> Int {
         guard !isPaused, circuit != .open, heldUntil == nil else { return 0 }
         let limit = limit ?? standard
@@ -85,13 +84,13 @@ extension LaneReport {
         return max(0, min(overdue, slots.subtractingSaturating(inFlight), starts(limit)))
     }
 
-    /// How many starts its rate has left: the burst, less what was taken of it and has not come back.
+    /// Returns the starts that its rate allows: the burst, less the part that is used and not yet restored.
     private func starts(_ limit: LaneLimit) -> Int {
         guard limit.ratePerSecond > 0 else { return .max }
         guard let notBefore else { return limit.burst }
         guard notBefore <= now else { return 0 }
         let come = (now - notBefore) / .seconds(1) * limit.ratePerSecond * factor
-        // Of a lane that was left alone for a year no more than the burst.
+        // A lane that was idle for a year has no more than the burst.
         return min(
             limit.burst,
             Int(saturating: min(come, Double(limit.burst))).addingSaturating(1)

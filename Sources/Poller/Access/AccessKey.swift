@@ -1,33 +1,33 @@
 import Crypto
 package import PollerIdentity
 
-/// A key of the API: who it is for, what it may do, and until when.
+/// An API key: its name, permissions and expiry.
 ///
-/// The key itself is shown once, when it is made; what is kept is a digest of it.
+/// The key itself is shown once, when it is created; only a digest is stored.
 package struct AccessKey: Hashable, Sendable {
-    /// Keys of a cluster: every process holds them all.
+    /// The maximum number of keys in a cluster: every process holds them all.
     package static let countMax = 1000
-    /// The longest name, in bytes: a line of a list.
+    /// The longest name, in bytes, which fits a line of a list.
     private static let nameMax = 64
-    /// How long a key with an end may be good for: a year too many is a typing mistake.
+    /// The range of lifetimes of an expiring key; a longer one is probably a mistake.
     package static let lifetimes: ClosedRange<Duration> = .seconds(60)...(.seconds(86_400 * 3660))
 
     package let id: KeyID
-    /// What people call it.
+    /// The display name.
     package let name: String?
     package let role: KeyRole
-    /// What it may do beyond its role.
+    /// The permissions beyond its role.
     package let allowed: Set<Scope>
     package let accounts: AccountSet
-    /// By the store's clock.
+    /// The creation time, by the store's clock.
     package let createdAt: Timestamp
     package let expiresAt: Timestamp?
-    /// Who made it.
+    /// The creator.
     package let createdBy: String
-    /// To the minute; nil when nobody has used it.
+    /// The last use, to the minute; `nil` before the first use.
     package let lastUsedAt: Timestamp?
 
-    /// Describes a key.
+    /// Creates a key.
     ///
     /// Errors: `InvalidInput` for `name` and `accounts`.
     package init(
@@ -77,7 +77,7 @@ package struct AccessKey: Hashable, Sendable {
         self.lastUsedAt = lastUsedAt
     }
 
-    /// A key of which no more can be read than that it is one.
+    /// Returns a placeholder for a key whose record is unreadable.
     package static func unreadable(_ id: KeyID) -> AccessKey {
         AccessKey(id)
     }
@@ -88,13 +88,12 @@ package struct AccessKey: Hashable, Sendable {
         lastUsedAt = nil
     }
 
-    /// Letters, digits, signs and spaces: nothing that hides, turns the line around, or looks like the
-    /// end of a name.
+    /// Whether a scalar is visible and keeps the text direction, and is not a parenthesis, which ends a name in lists.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         IdentifierSyntax.isSeen(scalar) && scalar != "(" && scalar != ")"
     }
 
-    /// The same key as the store knows it.
+    /// Returns the key with the values of the store.
     package func stored(at createdAt: Timestamp, lastUsedAt: Timestamp? = nil) -> AccessKey {
         AccessKey(self, createdAt: createdAt, lastUsedAt: lastUsedAt)
     }
@@ -111,7 +110,7 @@ package struct AccessKey: Hashable, Sendable {
         self.lastUsedAt = lastUsedAt
     }
 
-    /// Whoever shows it.
+    /// The caller that authenticates with it.
     package var caller: Caller {
         Caller(
             name: name.map { "\(id) (\($0))" } ?? id.description,
@@ -122,25 +121,27 @@ package struct AccessKey: Hashable, Sendable {
         )
     }
 
-    /// What it is called in the audit trail: one that is bound to accounts with its id, because who has
-    /// made it chose the name, and must not be taken for somebody else of that name.
+    /// The name in the audit trail.
+    ///
+    /// A key that is bound to accounts includes its ID, because its creator chose the name, which could be that of
+    /// another key.
     private var auditName: String {
         guard let name else { return id.description }
         return accounts.isAll ? name : "\(name) (\(id))"
     }
 
-    /// Whether its time is over.
+    /// Whether it has expired.
     package func hasEnded(by now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
-    /// Whether it is one with which keys can always be made: without it nobody is let in again.
+    /// Whether it can always create keys: without such a key a locked-out operator could not restore access.
     package var isLasting: Bool { role == .admin && accounts.isAll && expiresAt == nil }
 }
 
-/// A key's id, which is no secret: `key_` and twelve characters.
+/// The public ID of a key: `key_` and twelve characters.
 package struct KeyID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// Checks and wraps an id from outside.
+    /// Checks and wraps an ID from outside.
     package init(_ text: String) throws(InvalidInput) {
         let id = try IdentifierSyntax.check(text, field: "key", lengthMax: 64)
         guard id.hasPrefix("key_") else {
@@ -149,30 +150,29 @@ package struct KeyID: Hashable, Sendable, CustomStringConvertible {
         description = id
     }
 
-    /// Wraps an id read back from a store.
+    /// Wraps an ID from a store.
     package init(unchecked text: String) {
         description = text
     }
 }
 
-/// A key as its holder has it: `plr_`, twelve characters that its id has too, `_`, and 256 random
-/// bits in base64url.
+/// The full text of a key: `plr_`, the twelve characters of its ID, `_`, and 256 random bits in base64url.
 ///
-/// The beginning tells a leaked key's id, and a scanner of secrets what it has found.
+/// The beginning contains the ID of a leaked key, and allows secret scanners to recognise it.
 package struct KeyText: Sendable, CustomStringConvertible {
-    /// Redacted; see ``reveal``.
+    /// The redacted text; see ``reveal``.
     package let description: String
     /// The key itself.
     package let reveal: String
     package let id: KeyID
 
-    /// A new key, with an id that is made of `seed` where there is one.
+    /// Creates a new key; its ID is derived from `seed`, if given.
     package init(using chance: inout some RandomNumberGenerator, seed: String? = nil) {
-        // Letters and digits alone, so that a double click takes an id whole.
+        // Only letters and digits, so that a double click selects the whole ID.
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         let name =
             if let seed {
-                // That some letters come a little more often does not matter to a name.
+                // A slightly uneven distribution of letters does not matter for a name.
                 String(
                     SHA256.hash(data: Array("poller key id\0\(seed)".utf8)).prefix(12).map {
                         alphabet[Int(truncatingIfNeeded: $0) % alphabet.count]
@@ -187,25 +187,25 @@ package struct KeyText: Sendable, CustomStringConvertible {
         description = "plr_\(name)_(redacted)"
     }
 
-    /// What is kept of it.
+    /// The stored digest.
     package var digest: KeyDigest { KeyDigest(of: reveal) }
 }
 
-/// What is kept of a key: its SHA-256.
+/// The stored form of a key: its SHA-256.
 ///
-/// One round without salt is enough: keys are long and random, so there is nothing to guess that a
-/// slow hash would slow down. It may be looked up like any value: who can choose the digest that is
-/// looked up knows the key already, so the time a look takes tells nothing of the keys there are.
+/// One round without salt is enough: keys are long and random, so a slow hash would not prevent guessing. It may be
+/// looked up like any value: a client can choose the digest only by knowing the key, so the duration of the lookup
+/// reveals nothing.
 package struct KeyDigest: Hashable, Sendable {
     /// The 32 bytes in base64url.
     package let text: String
 
-    /// The digest of a key.
+    /// Creates the digest of a key.
     package init(of key: some StringProtocol) {
         text = Base64URL.encode(Array(SHA256.hash(data: Array(key.utf8))))
     }
 
-    /// Wraps a digest read back from a store.
+    /// Wraps a digest from a store.
     package init(unchecked text: String) {
         self.text = text
     }

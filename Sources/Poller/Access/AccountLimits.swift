@@ -3,78 +3,78 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-// How much one account may have at once: the limits, the counts, and who holds enqueues to them.
+// Limits per account: the limits, the counts, and their enforcement at the enqueue.
 //
-// Problem: one account that enqueues without an end fills the store for all. A bound needs a count, and
-// a count that is kept beside what it counts is wrong after the first release that did not keep it.
+// Problem: an account that enqueues without end fills the store for all. A limit needs a count, and a count stored
+// separately becomes wrong as soon as one release does not update it.
 //
-// Approach: nothing is counted twice. An open watch is in exactly one place, a wheel of its lane or a
-// lease, and the sizes of these are known to the store at once, whatever release has put it there; an
-// account has a handful of lanes. So an account with a limit costs an enqueue some reads, at most once a
-// second and process while there is room, and any other account nothing.
+// Approach: nothing is counted twice. An open watch is in exactly one place, a schedule of its lane or a lease. The
+// store knows their sizes at once, whichever release has written them, and an account has few lanes. So an account with
+// a limit costs an enqueue some reads, at most once a second and process while there is room, and any other account
+// nothing.
 //
-// Rejected: a counter of each account in the scripts that open and close (a write for each, and drift
-// wherever two releases work side by side); the check inside the enqueue (an account's lanes live in
-// different partitions, which no operation spans).
+// Rejected: a counter per account in the scripts that open and close, because it needs a write for each and drifts if
+// two releases run concurrently; a check inside the enqueue, because an account's lanes are in different partitions,
+// which no operation spans.
 
-/// What one account may have at once; 0 for no limit.
+/// The limits of one account; 0 for no limit.
 package struct AccountLimit: Hashable, Sendable {
-    /// No limit at all.
+    /// The value without any limit.
     package static let none = AccountLimit(watches: 0, endpoints: 0)
 
-    /// Watches that are open.
+    /// The maximum number of open watches.
     package let watches: Int
-    /// Endpoints that are registered.
+    /// The maximum number of registered endpoints.
     package let endpoints: Int
 
-    /// A limit.
+    /// Creates a limit.
     package init(watches: Int, endpoints: Int) {
         self.watches = watches
         self.endpoints = endpoints
     }
 }
 
-/// What each account may have: the same for all, and its own for some.
+/// The limits of all accounts: a default, and individual ones.
 package struct AccountLimits: Hashable, Sendable {
-    /// No limits: accounts of one owner, of which none has to be held off another.
+    /// No limits, for accounts of one owner that need no protection from each other.
     package static let none = AccountLimits(standard: .none)
 
     private let standard: AccountLimit
     private let own: [AccountID: AccountLimit]
 
-    /// Limits of a cluster.
+    /// Creates the limits of a cluster.
     package init(standard: AccountLimit, own: [AccountID: AccountLimit] = [:]) {
         self.standard = standard
         self.own = own
     }
 
-    /// What an account may have.
+    /// The limit of an account.
     package subscript(account: AccountID) -> AccountLimit { own[account] ?? standard }
 }
 
-/// What accounts have in a store of watches.
+/// The counts of accounts in a store of watches.
 package protocol AccountBook: Sendable {
-    /// A page of the accounts that have had a watch, in the order of their names with a slash behind them.
+    /// Returns a page of the accounts that have had a watch, sorted by name with a slash appended.
     func accounts(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<AccountID>
 
-    /// How many watches each of some accounts has open, in their order; of kinds that this release knows.
+    /// Returns the number of open watches of each account, in order, for the kinds that this release knows.
     func openWatches(of accounts: [AccountID]) async throws(StoreError) -> [Int]
 
-    /// How many of some watches are open.
+    /// Returns how many of some watches are open.
     func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int
 }
 
-/// Why watches are not accepted: with them an account had more open than it may have.
+/// A rejected enqueue that would exceed the account's limit of open watches.
 package struct TooManyWatches: Hashable, Sendable {
     package let account: AccountID
-    /// How many it may have open.
+    /// The limit.
     package let most: Int
-    /// How many it has.
+    /// The number of open watches.
     package let open: Int
-    /// How many the request would begin.
+    /// The number of watches that the request would open.
     package let asked: Int
 
-    /// Describes what was refused.
+    /// Creates a value.
     package init(account: AccountID, most: Int, open: Int, asked: Int) {
         self.account = account
         self.most = most
@@ -83,20 +83,20 @@ package struct TooManyWatches: Hashable, Sendable {
     }
 }
 
-/// Holds accounts to the watches that they may have open.
+/// Enforces the limits of open watches.
 ///
-/// *What is refused*: what would begin, new or anew. What joins an open watch is always accepted, so a
-/// request that is sent again is, and nothing that was accepted is ever closed for a limit: a hint, a
-/// person who redrives, and the worker that watches a payment's second try may open watches beyond it.
+/// *What is rejected*: requests that would open a watch, new or restarted. A request that joins an open watch is always
+/// accepted, so a repeated request is too, and no accepted watch is ever closed for a limit. Hints, redrives by an
+/// operator, and the worker that watches a payment's second attempt may exceed the limit.
 ///
-/// *How far a limit may be overshot*: by what other processes accept within a second, and by what is on
-/// its way through this one at the same moment. Nothing is refused by an old count.
+/// *The limit may be exceeded* by what other processes accept within a second, and by concurrent requests of this
+/// process. An outdated count never causes a rejection.
 ///
-/// A class, because all requests of a process share what it knows.
+/// A class, because all requests of a process share the counts.
 package final class OpenWatchLimit: Sendable {
-    /// Between two warnings, so that clients cannot fill the log.
+    /// The minimum time between two warnings, so that clients cannot fill the log.
     private static let pause = Duration.seconds(60)
-    /// Accounts of the store that are looked through for those of a platform: 20,000 at most.
+    /// The number of accounts that are searched for those of a platform: 20,000 at most.
     private static let (pageSize, pagesMax) = (500, 40)
 
     private let limits: @Sendable () -> AccountLimits
@@ -106,7 +106,8 @@ package final class OpenWatchLimit: Sendable {
     private let counts = Mutex(OpenWatchCounts())
     private let warned = Mutex<Duration?>(nil)
 
-    /// Holds to `limits`, as they are at each request, what `book` counts; `elapsed` is a stopwatch.
+    /// Creates a limiter with the `limits` at the time of each request and the counts of `book`; `elapsed` is a
+    /// stopwatch.
     package init(
         _ limits: @escaping @Sendable () -> AccountLimits,
         book: any AccountBook,
@@ -119,7 +120,7 @@ package final class OpenWatchLimit: Sendable {
         self.logger = logger
     }
 
-    /// Why some watches are not to be enqueued, all of them; nil when they may be.
+    /// Returns why some watches, all of them, are rejected; `nil` when they are accepted.
     package func refusal(of new: [NewWatch]) async throws(StoreError) -> TooManyWatches? {
         let limits = limits()
         var wanted: [AccountID: Set<WatchKey>] = [:]
@@ -139,10 +140,10 @@ package final class OpenWatchLimit: Sendable {
         return nil
     }
 
-    /// Why a watch of a connected account is not to be enqueued for its platform; nil when it may be.
+    /// Returns why a watch of a connected account is rejected for its platform; `nil` when it is accepted.
     ///
-    /// The account's own limit holds, and beside it the platform's, which counts the open watches of the platform
-    /// and of all accounts that are `connected` to it: a signature of the platform's opens no more than that.
+    /// The account's own limit applies, and so does the platform's, which counts the open watches of the platform and
+    /// of all accounts that are `connected` to it. So the platform's signature cannot open more than that.
     package func refusal(
         of new: NewWatch,
         for platform: AccountID,
@@ -151,7 +152,7 @@ package final class OpenWatchLimit: Sendable {
         if let refusal = try await refusal(of: [new]) { return refusal }
         let most = limits()[platform].watches
         guard most > 0 else { return nil }
-        // No account's id has a `~`: what is counted for all of them stays apart from the platform's own.
+        // No account ID contains a `~`, so the total is kept apart from the platform's own count.
         let all = AccountID(unchecked: "\(platform)~connected")
         let now = elapsed()
         let hasRoom = counts.withLock { $0.take(1, of: all, most: most, at: now) }
@@ -170,7 +171,7 @@ package final class OpenWatchLimit: Sendable {
         return refusal
     }
 
-    /// Counts anew, and which of the watches are open already.
+    /// Counts again, and subtracts the watches that are open already.
     private func refusal(
         of keys: [WatchKey],
         _ account: AccountID,
@@ -181,7 +182,7 @@ package final class OpenWatchLimit: Sendable {
         return try await refusal(of: keys, account, most, since: began, account, open)
     }
 
-    /// Compares a fresh count with the limit, and remembers it under `name`.
+    /// Compares a fresh count with the limit, and stores it under `name`.
     private func refusal(
         of keys: [WatchKey],
         _ account: AccountID,
@@ -218,25 +219,25 @@ package final class OpenWatchLimit: Sendable {
     }
 }
 
-/// What a process knows of how many watches accounts have open, and has accepted since it has counted.
+/// A process's counts of open watches, with those accepted since the last count.
 struct OpenWatchCounts {
-    /// How long a count is believed.
+    /// The time for which a count is used.
     private static let believed = Duration.seconds(1)
-    /// Accounts known at once, some 100 bytes each; beyond it those that are not believed are forgotten.
+    /// The maximum number of accounts, about 100 bytes each; beyond it outdated ones are dropped.
     private static let accountsMax = 10_000
 
-    /// What was counted of one account, with what was accepted since then.
+    /// The count of one account, with the watches accepted since.
     private struct Count {
         var open: Int
-        /// When the count was begun.
+        /// The start time of the count.
         let counted: Duration
-        /// When something was accepted or refused last.
+        /// The time of the last acceptance or rejection.
         var changed: Duration
     }
 
     private var counts: [AccountID: Count] = [:]
 
-    /// Accepts watches where what was counted a moment ago leaves room for all of them.
+    /// Accepts watches if a recent count leaves room for all of them.
     mutating func take(_ asked: Int, of account: AccountID, most: Int, at now: Duration) -> Bool {
         guard var count = counts[account], now - count.counted < Self.believed,
             count.open + asked <= most
@@ -247,9 +248,9 @@ struct OpenWatchCounts {
         return true
     }
 
-    /// Accepts watches where a count has room, or where none of them is new.
+    /// Accepts watches if a new count has room, or if none of them is new.
     ///
-    /// What was accepted since the count was begun may not be in it.
+    /// Watches accepted since the count was started may not be part of it.
     mutating func settle(
         _ open: Int,
         counted began: Duration,

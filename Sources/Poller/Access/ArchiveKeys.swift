@@ -4,21 +4,21 @@ import PollerQueue
 
 /// The keys that sign the lines of archives, so that a cluster restores only lines that it has exported itself.
 ///
-/// *Problem.* An archive is a file: anyone who may write it can claim that any payment was paid. The key of the
-/// import says which accounts it may write, not whether the history is true.
+/// *Problem.* An archive is a file: anyone who may write it can claim that any payment was paid. The key of the import
+/// says which accounts it may write, not whether the history is true.
 ///
-/// *Approach.* The API signs each line that it exports (HMAC-SHA256 over everything that a restore reads), and
-/// checks the digest before it restores the line. The keys are derived from the cluster's master keys: the first
-/// one signs, each of them verifies, so archives outlive the store and a change of master keys. A cluster without a
-/// master key signs with a key derived from the root in the store that never changes (`RedisSecrets.mailRoot()`):
-/// its archives can be restored as long as that store exists. With a master key the root still verifies, for
-/// archives that are older than the master key.
+/// *Approach.* The API signs each line that it exports (HMAC-SHA256 over everything that a restore reads), and checks
+/// the digest before it restores the line. The keys are derived from the cluster's master keys: the first one signs,
+/// each of them verifies, so archives outlive the store and a change of master keys. A cluster without a master key
+/// signs with a key derived from the root in the store that never changes (`RedisSecrets.mailRoot()`): its archives can
+/// be restored as long as that store exists. With a master key the root still verifies, for archives that are older
+/// than the master key.
 ///
-/// *Shape* of a digest: `a1.<id of the key, 8 characters>.<HMAC-SHA256, 43 characters of base64url>`. The id is
-/// derived from the key and reveals nothing of it. It separates lines of another cluster from changed ones.
+/// *Shape* of a digest: `a1.<id of the key, 8 characters>.<HMAC-SHA256, 43 characters of base64url>`. The ID is derived
+/// from the key and reveals nothing of it. It separates lines of another cluster from changed ones.
 ///
-/// *Limits.* Clusters with the same master key accept each other's archives. A line may be older than what happened
-/// to the payment since: the digest says that it was true when it was exported.
+/// *Limits.* Clusters with the same master key accept each other's archives. A line may be older than the latest
+/// changes of the payment: the digest only proves that it was true when it was exported.
 package struct ArchiveKeys: Sendable {
     private static let mark = "a1"
     private static let purpose = "poller archive line 1"
@@ -26,7 +26,7 @@ package struct ArchiveKeys: Sendable {
 
     private let keys: [Key]
 
-    /// A key with its id, by which a digest names it.
+    /// A key and its ID in digests.
     private struct Key: Sendable {
         let secret: SymmetricKey
         let id: String
@@ -47,13 +47,13 @@ package struct ArchiveKeys: Sendable {
         case own
         /// There is no digest.
         case missing
-        /// The bytes are not those that were signed, or the digest is not one of ours.
+        /// The signed bytes were different, or the digest is malformed.
         case changed
-        /// The key of this id has signed, and is none of these.
+        /// A key with this ID, which is none of these, has signed.
         case unknownKey(String)
     }
 
-    /// The keys of a cluster.
+    /// Creates the keys of a cluster.
     ///
     /// `root`: at least 16 random bytes that all processes share and that never change.
     package init(master: MasterKeys, root: [UInt8]) {
@@ -66,7 +66,7 @@ package struct ArchiveKeys: Sendable {
         keys = (master.keys(for: Self.purpose) + [ofStore]).map(Key.init)
     }
 
-    /// The digest of what a line says.
+    /// Returns the digest of a line's content.
     package func digest(of said: [UInt8]) -> String {
         // Safe: the last key is always there.
         let key = keys[0]
@@ -74,7 +74,7 @@ package struct ArchiveKeys: Sendable {
         return [Self.mark, key.id, Base64URL.encode(Array(code))].joined(separator: ".")
     }
 
-    /// Checks a digest against what a line says.
+    /// Checks a digest against a line's content.
     package func check(_ digest: String?, of said: [UInt8]) -> Verdict {
         guard let digest else { return .missing }
         let parts =

@@ -1,32 +1,31 @@
 package import JSONText
 package import PollerIdentity
 
-/// Something that somebody has changed, or wanted to and was refused.
+/// A change, or a rejected attempt to make one.
 ///
-/// It holds no secret: what changed is told by names and by values that a viewer may see anyway.
+/// It contains no secret: changes are described by names and by values that a viewer may see anyway.
 package struct AuditedChange: Hashable, Sendable {
     package let by: AuditActor
-    /// From where: the peer of the connection, a client or the last proxy; nil for what came by no
-    /// connection.
+    /// The peer of the connection, a client or the last proxy; `nil` without a connection.
     package let address: String?
-    /// The id of the request, as its answer and the log have it.
+    /// The ID of the request, as in its response and the log.
     package let request: String?
-    /// What was done: the operation's name in the API's description.
+    /// The action: the name of the operation in the API's description.
     package let action: String
     package let target: AuditTarget
-    /// Whose it is; nil for what is of the whole cluster, which a key bound to accounts does not see.
+    /// The account; `nil` for a cluster-wide change, which a key bound to accounts cannot see.
     package let account: AccountID?
-    /// A JSON object of the fields that changed, as they were; nil for what was not there.
+    /// A JSON object of the changed fields before the change; `nil` for a new object.
     package let before: RawJSON?
-    /// The same fields as they are now; nil for what is not there any more.
+    /// The same fields after the change; `nil` for a removed object.
     package let after: RawJSON?
-    /// Why it was not done, by a problem's code; nil when it was.
+    /// The problem code of a rejection; `nil` when the change was made.
     package let refused: String?
 
-    /// The member of `after` that has the words of a search, by which what was changed was found.
+    /// The member of `after` with the search text by which the target was found.
     package static let words = "q"
 
-    /// Describes a change.
+    /// Creates a change.
     package init(
         by actor: AuditActor,
         address: String? = nil,
@@ -50,25 +49,25 @@ package struct AuditedChange: Hashable, Sendable {
     }
 }
 
-/// A change as the store keeps it.
+/// A stored change.
 package struct AuditEntry: Hashable, Sendable {
-    /// Ascending in the order in which they were noted: `<ms>-<n>`.
+    /// The ID, `<ms>-<n>`, ascending in recorded order.
     package let id: String
-    /// By the store's clock.
+    /// The time of the note, by the store's clock.
     package let at: Timestamp
     package let change: AuditedChange
 
-    /// What the store has noted.
+    /// Creates an entry from the values of a store.
     package init(id: String, at: Timestamp, change: AuditedChange) {
         self.id = id
         self.at = at
         self.change = change
     }
 
-    /// The entry as somebody may see it; nil when they may not see that there is one.
+    /// Returns the entry in the form that a caller may see; `nil` when the caller may not see it.
     ///
-    /// Who is bound to accounts learns of others' changes to what is theirs that they happened, and
-    /// not whose they were, nor by which words they were found: these may name what is of other accounts.
+    /// A caller that is bound to accounts sees changes by others to its accounts, but not their authors or search
+    /// texts, which may name other accounts.
     package func told(to accounts: AccountSet) -> AuditEntry? {
         guard !accounts.isAll else { return self }
         guard let account = change.account, accounts.contains(account) else { return nil }
@@ -86,19 +85,19 @@ package struct AuditEntry: Hashable, Sendable {
     }
 }
 
-/// Who changes something.
+/// The author of a change.
 package struct AuditActor: Hashable, Sendable {
-    /// What people call the key; its id when it has no name.
+    /// The name of the key; its ID if it has no name.
     package let name: String
-    /// The key; nil for one of the server's file, and for whoever has none.
+    /// The key; `nil` for a key of the server's file, and for a caller without a key.
     package let key: KeyID?
     package let role: KeyRole?
-    /// What it is bound to, which decides who may see its name.
+    /// The accounts that it is bound to, which determine the callers that may see its name.
     package let accounts: AccountSet
-    /// Whether it is the holder of a key, or whoever is on this machine, rather than the system.
+    /// Whether it is the holder of a key or the caller on this machine, and not the system.
     package let isPerson: Bool
 
-    /// Names somebody.
+    /// Creates an actor.
     package init(
         name: String,
         key: KeyID? = nil,
@@ -113,16 +112,16 @@ package struct AuditActor: Hashable, Sendable {
         self.isPerson = isPerson
     }
 
-    /// Whoever is on this machine, where there are no keys.
+    /// The caller on this machine, if there are no keys.
     package static let open = AuditActor(name: "open")
     /// The endpoints of the configuration file.
     package static let configuration = AuditActor(name: "configuration", isPerson: false)
-    /// The system itself, and whoever runs commands beside the store.
+    /// The system itself, and operators who run commands on the store.
     package static let pollerd = AuditActor(name: "pollerd", isPerson: false)
-    /// The name that is told instead of one that is nobody's business.
+    /// The replacement for a name that the caller may not see.
     package static let somebodyElse = AuditActor(name: "another key")
 
-    /// Refuses a name for a key by which the trail calls those who have no key, whatever the case.
+    /// Rejects a key name that the trail uses for actors without a key, in any case.
     package static func checkName(_ name: String?) throws(InvalidInput) {
         let own = [open, configuration, pollerd, somebodyElse, Caller.local.actor].map(\.name)
         let plain = name?.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -136,9 +135,9 @@ package struct AuditActor: Hashable, Sendable {
     }
 }
 
-/// What is changed.
+/// The target of a change.
 package struct AuditTarget: Hashable, Sendable {
-    /// The sort of thing.
+    /// The kind of a target.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case watch
         case order
@@ -146,21 +145,21 @@ package struct AuditTarget: Hashable, Sendable {
         case delivery
         case lane
         case key
-        /// Of a recipient of mails, by a digest of the address.
+        /// The suppression of a recipient, by a digest of the address.
         case suppression
         /// A stored entry that is set aside.
         case entry
-        /// All that is stored, or something of no other kind.
+        /// The whole store, or an object of no other kind.
         case store
     }
 
     package let kind: Kind
-    /// As the API names it.
+    /// The name in the API.
     package let id: String
-    /// The name of the target at the time of the change; nil for a target without a name.
+    /// The name of the target at the time of the change; `nil` for a target without a name.
     package let name: String?
 
-    /// Names something.
+    /// Creates a target.
     package init(_ kind: Kind, _ id: String, name: String? = nil) {
         self.kind = kind
         self.id = id

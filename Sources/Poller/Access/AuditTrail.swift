@@ -4,60 +4,59 @@ import Metrics
 package import PollerIdentity
 package import PollerQueue
 
-/// What was changed by whom, newest first, bounded in number and age.
+/// The record of changes and their authors, newest first, limited in number and age.
 ///
-/// It answers "who was that?" for days or months; the log has the same line for whoever must keep
-/// more.
+/// It keeps entries for days or months. The log contains the same lines for longer retention.
 package protocol AuditTrail: Sendable {
-    /// Notes a change, with the store's time; what is too old or too much goes.
+    /// Records a change with the store's time, and deletes entries beyond the bounds.
     func note(_ change: AuditedChange) async throws(StoreError) -> AuditEntry
 
-    /// A page of what somebody may see, newest first.
+    /// Returns a page of the entries that the caller may see, newest first.
     ///
-    /// A page looks through a bounded number of entries, so it may be empty and yet have a next one.
+    /// A page reads a limited number of entries, so it may be empty and still have a next one.
     func entries(_ query: AuditQuery) async throws(StoreError) -> ListPage<AuditEntry>
 }
 
-/// How much of the trail is kept.
+/// The bounds of the trail.
 package struct AuditBounds: Hashable, Sendable {
-    /// Entries: some 8 MB at 400 bytes each; people make some hundred changes a day.
+    /// The default bounds: about 8 MB at 400 bytes per entry; people make some hundred changes a day.
     package static let standard = AuditBounds(countMax: 20_000, ageMax: .seconds(400 * 86_400))
-    /// Entries that a page looks through: some 2 ms of the store.
+    /// The number of entries that a page reads, which takes the store about 2 ms.
     package static let scanMax = 2000
 
     package let countMax: Int
-    /// A year's review finds the year; what names people is not kept for ever.
+    /// The age limit: enough for a yearly review, while names of people are not kept forever.
     package let ageMax: Duration
 
-    /// Bounds of a trail.
+    /// Creates bounds.
     package init(countMax: Int, ageMax: Duration) {
         self.countMax = countMax
         self.ageMax = ageMax
     }
 }
 
-/// Which changes are asked for.
+/// The filters of the trail.
 package struct AuditQuery: Hashable, Sendable {
-    /// Whose changes may be seen.
+    /// The accounts that the caller may access.
     package var accounts = AccountSet.all
-    /// Only of this account.
+    /// The account of the changes.
     package var account: AccountID?
-    /// By the holder of this key, by its name or id.
+    /// The author, by the name or ID of the key.
     package var by: String?
     package var action: String?
     /// The target of the change, by its ID or its name.
     package var target: String?
     package var since: Timestamp?
-    /// Before this instant.
+    /// The end of the time range, exclusive.
     package var until: Timestamp?
     package var limit = 50
     /// `ListPage.next` of the page before.
     package var cursor: String?
 
-    /// Everything.
+    /// Creates a query without filters.
     package init() {}
 
-    /// The entry as it is told to who asks; nil when it is none of those asked for.
+    /// Returns the entry in the form that the caller may see; `nil` when it does not match.
     package func told(_ entry: AuditEntry) -> AuditEntry? {
         guard let told = entry.told(to: accounts) else { return nil }
         let change = told.change
@@ -71,27 +70,27 @@ package struct AuditQuery: Hashable, Sendable {
     }
 }
 
-/// Notes changes in the trail and in the log, for whoever makes them.
+/// Records changes in the trail and in the log.
 ///
-/// The change comes first, so a crash between the two costs the entry, never the change. The log's line
-/// is written before the store is asked: what the store does not take is in the log alone, and said so.
+/// The change comes first, so a crash between the two costs the entry, never the change. The log line is written before
+/// the store is called: an entry that the store does not accept is only in the log, which says so.
 package struct AuditRecorder: Sendable {
     private let trail: any AuditTrail
     private let logger: Logger
 
-    /// Notes in `trail`, and in the log at info.
+    /// Creates a recorder that writes to `trail`, and to the log at info.
     package init(trail: any AuditTrail, logger: Logger) {
         self.trail = trail
         self.logger = logger
     }
 
-    /// Notes a change; never fails, because the change has been made.
+    /// Records a change; never fails, because the change has been made.
     package func record(_ change: AuditedChange) async {
         logger.info(
             change.refused == nil ? "changed" : "change refused",
             metadata: change.metadata
         )
-        // Shielded: who hangs up after a change has made it all the same.
+        // Not cancellable: the change was made even if the client disconnects.
         let kept = await Task { [trail] in
             do throws(StoreError) {
                 _ = try await trail.note(change)
@@ -110,7 +109,7 @@ package struct AuditRecorder: Sendable {
 }
 
 extension AuditedChange {
-    /// The same fields as the entry has.
+    /// The log metadata, with the same fields as the entry.
     fileprivate var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
             "by": "\(by.name)", "action": "\(action)", "target.kind": "\(target.kind.rawValue)",
@@ -129,32 +128,32 @@ extension AuditedChange {
     }
 }
 
-/// The fields of something, for an entry of the trail.
+/// The fields of an object, for an entry of the trail.
 package struct AuditFacts: Sendable {
-    /// A value longer than that is told by its length: an entry is a line, not a copy.
+    /// The length in bytes above which a value is replaced by its length: an entry is a line, not a copy.
     private static let valueBytesMax = 300
-    /// All values of a side together.
+    /// The size limit of all values of one side, in bytes.
     private static let bytesMax = 4096
 
     private let members: [(name: String, value: RawJSON)]
 
-    /// The members of a JSON object, without those of `hidden`.
+    /// Creates facts from the members of a JSON object, without those in `hidden`.
     package init(of object: RawJSON, without hidden: Set<String> = []) {
         members = (object.members ?? []).filter { !hidden.contains($0.name) }
             .map { ($0.name, $0.value) }
     }
 
-    /// Some texts by name.
+    /// Creates facts from texts by name.
     package init(_ texts: KeyValuePairs<String, String>) {
         members = texts.map { ($0.key, RawJSON(unchecked: JSONWriter.literal($0.value))) }
     }
 
-    /// Only the members of these names.
+    /// Returns only the members with these names.
     package func only(_ names: Set<String>) -> AuditFacts {
         AuditFacts(members: members.filter { names.contains($0.name) })
     }
 
-    /// The same with one text more.
+    /// Returns the facts with one more text.
     package func with(_ name: String, _ text: String) -> AuditFacts {
         AuditFacts(members: members + [(name, RawJSON(unchecked: JSONWriter.literal(text)))])
     }
@@ -163,7 +162,7 @@ package struct AuditFacts: Sendable {
         self.members = members
     }
 
-    /// What differs between two states; nothing at all of a side that is not there.
+    /// Returns the differences between two states; all members of the other side if one is missing.
     package static func difference(
         _ before: AuditFacts?,
         _ after: AuditFacts?
@@ -178,7 +177,7 @@ package struct AuditFacts: Sendable {
         return (AuditFacts(members: lost).json, AuditFacts(members: found).json)
     }
 
-    /// Without what says nothing.
+    /// The members without null and empty values.
     private var present: AuditFacts {
         AuditFacts(members: members.filter { !["null", "[]", "{}"].contains("\($0.value)") })
     }

@@ -1,19 +1,19 @@
 package import PollerIdentity
 
-/// Somebody who asks, and what they may do and see.
+/// An authenticated caller and its permissions.
 package struct Caller: Hashable, Sendable {
-    /// For logs and counting: a key's id and name; never the key.
+    /// The name for logs and metrics: a key's ID and name; never the key.
     package let name: String
     package let scopes: Set<Scope>
     package let accounts: AccountSet
-    /// When the key ends; nil for never.
+    /// The expiry of the key; `nil` for none.
     package let endsAt: Timestamp?
-    /// Who they are in the audit trail.
+    /// The name in the audit trail.
     package let actor: AuditActor
 
-    /// Describes somebody; what is of the whole cluster is nobody's who is bound to accounts.
+    /// Creates a caller; a caller that is bound to accounts gets no cluster-wide scopes.
     ///
-    /// `actor`: nil for one who has that very name.
+    /// `actor`: `nil` for an actor with the caller's name.
     package init(
         name: String,
         scopes: Set<Scope>,
@@ -28,24 +28,24 @@ package struct Caller: Hashable, Sendable {
         self.endsAt = endsAt
     }
 
-    /// Whoever is on this machine, where there are no keys.
+    /// The caller on this machine, if there are no keys.
     package static let local = Caller(
         name: "anonymous",
         scopes: Set(Scope.allCases),
         accounts: .all,
         actor: .open
     )
-    /// Somebody of whom nothing is known: may do what everybody may.
+    /// An unauthenticated caller, with only the public permissions.
     package static let stranger = Caller(name: "stranger", scopes: [], accounts: .some([]))
 
     package func may(_ scope: Scope) -> Bool { scopes.contains(scope) }
 }
 
 extension NotifyURL {
-    /// Refuses a stream that is not the account's own, for who may not see everything.
+    /// Rejects a stream of another account unless the caller may access all accounts.
     ///
-    /// A stream has one length for all that is written to it: who writes into one of others stands between
-    /// their entries, and pushes those out that they have not read.
+    /// A stream has one length limit for all its writers. A writer to another account's stream could push out entries
+    /// that are not read yet.
     package func check(
         for caller: Caller,
         of account: AccountID,

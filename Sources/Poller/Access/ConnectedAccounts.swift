@@ -2,24 +2,24 @@ package import PollerIdentity
 
 /// The connected accounts of a platform (Stripe Connect): those that its webhook secret may name.
 ///
-/// An event of a connected account names that account, and the platform's secret signs it. So the name is a claim
-/// of the signer, and it is believed for these accounts alone. A name that the configuration gives to an account or
-/// upstream of its own is never a connected account, whatever a list says.
+/// An event of a connected account names that account, and the platform's secret signs it. So the name is a claim of
+/// the signer, and it is trusted for these accounts only. A name that the configuration gives to its own account or
+/// upstream is never a connected account, whatever a list says.
 package enum ConnectedAccounts: Hashable, Sendable {
-    /// It is no platform; an event that names an account is ignored.
+    /// The account is not a platform; an event that names another account is ignored.
     case none
-    /// These and no others.
+    /// Only these accounts.
     case listed(Set<AccountID>)
     /// Every account that the platform's key can read.
     ///
-    /// For platforms whose accounts come and go: the upstream is asked before anything is enqueued for one of them.
+    /// For platforms with changing accounts: the upstream is queried before a source of one of them is enqueued.
     case all
 
-    /// Accounts of one list: each may have lanes of its own, and a limit counts all of them.
+    /// The maximum number of listed accounts: each may have its own lanes, and a limit counts all of them.
     package static let listedMax = 1000
 
-    /// The account that a text from outside names; nil for anything but an id of the upstream's, `acct_` and
-    /// up to 59 letters or digits.
+    /// Parses the account that a text from outside names; `nil` for anything but an ID of the upstream, `acct_` and up
+    /// to 59 letters or digits.
     package static func account(named text: String) -> AccountID? {
         let digits = text.utf8.dropFirst(5)
         guard text.hasPrefix("acct_"), (1...59).contains(digits.count),
@@ -31,7 +31,7 @@ package enum ConnectedAccounts: Hashable, Sendable {
         return AccountID(unchecked: text)
     }
 
-    /// Whether an account, named as the upstream names it, is one of them.
+    /// Whether it includes an account, given by the upstream's ID.
     package func includes(_ account: AccountID) -> Bool {
         switch self {
         case .none: false

@@ -5,42 +5,41 @@ import SafeNumbers
 import ServiceLifecycle
 import Synchronization
 
-/// The keys as one process knows them, for whoever has to let somebody in.
+/// The keys that one process knows, for authentication.
 ///
-/// *Problem.* Every request shows a key, and a key that is revoked must open nothing a second later,
-/// in every process; yet a look at the store for each request would cost as much as the request, and
-/// nobody could read what is kept while the store is away.
+/// *Problem.* Every request presents a key, and a revoked key must be useless a second later, in every process. A store
+/// read per request would cost as much as the request, and no stored data would be readable while the store is
+/// unavailable.
 ///
-/// *Approach.* All keys are known here, by digest, and the store is asked twice a second for the number
-/// of its last change. While it is away the keys known last go on: who was let in still is, and
-/// nothing that needs the store works anyway. When a key was used is noted once a minute at most.
+/// *Approach.* All keys are in memory, by digest, and the number of the store's last change is read twice a second.
+/// While the store is unavailable the last known keys stay valid: authenticated callers keep access, and operations
+/// that need the store fail anyway. The use of a key is recorded at most once a minute.
 ///
-/// A cluster that has ever had a key is closed, also when the last one has ended: otherwise a key that
-/// runs out would open the door to everybody. A new key is then made beside the store, by
-/// `pollerd key create`.
+/// A cluster that has ever had a key is closed, even after the last key has expired: otherwise an expired key would
+/// give access to every client. A new key is then created on the store with `pollerd key create`.
 package final class KeyRing: Sendable {
-    /// How long a change may go unnoticed.
+    /// The longest time until a change is noticed.
     static let pace = Duration.milliseconds(500)
-    /// How exactly it is told when a key was used last.
+    /// The precision of a key's last use.
     private static let usedPace = Duration.seconds(60)
 
-    /// What a look at a key's text comes to.
+    /// The result of looking up a key's text.
     package enum Finding: Hashable, Sendable {
         case known(Caller)
-        /// Nobody has such a key, or it has ended or was revoked.
+        /// There is no such key, or it has expired or was revoked.
         case unknown
         /// The keys have not been read yet.
         case unreadable
     }
 
-    /// What is known of the file's keys and the store's.
+    /// The known keys of the file and of the store.
     private struct Known {
-        /// What each digest of the file's keys may do.
+        /// The callers by the digests of the file's keys.
         var file: [KeyDigest: Caller]
         var version: Int64?
         var keys: [KeyDigest: AccessKey] = [:]
         var hasHadKeys = false
-        /// Looks that were begun, and the last one whose answer counts.
+        /// The number of started reads, and the last one whose result was applied.
         var looks = 0
         var lastLook = 0
     }
@@ -50,29 +49,29 @@ package final class KeyRing: Sendable {
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
     private let known: Mutex<Known>
-    /// The names (``Caller/name``) of whom is not let in any more; for one listener.
+    /// The names (``Caller/name``) of callers that lost access; for one listener.
     package let revoked: AsyncStream<String>
     private let revocations: AsyncStream<String>.Continuation
-    /// Who waits for the end of a name.
+    /// The listeners for the revocation of a name.
     private let waiters = Mutex<(last: Int, all: [Int: Waiter])>((0, [:]))
 
-    /// Somebody who wants to know when a name ends.
+    /// A listener for the revocation of a name.
     private struct Waiter {
         let name: String
         let continuation: AsyncStream<Void>.Continuation
     }
 
-    /// Of keys that were used since that was noted.
+    /// The keys that were used since the last record.
     private let used = Mutex<[KeyID: Timestamp]>([:])
 
-    /// The keys of a file and of a store.
+    /// Creates a ring with the keys of a file and of a store.
     ///
     /// - Parameters:
-    ///   - file: what each digest of the file's keys may do.
-    ///   - store: nil where there is none: then the file's keys are all.
-    ///   - clock: for the pace.
-    ///   - wallClock: tells whether a key has ended.
-    ///   - logger: told when the store's keys cannot be read, and of changes.
+    ///   - file: the callers by the digests of the file's keys.
+    ///   - store: the store; `nil` for only the file's keys.
+    ///   - clock: the clock of the read interval.
+    ///   - wallClock: the clock of expiry.
+    ///   - logger: receives failed reads of the store's keys, and changes.
     package init(
         file: [KeyDigest: Caller],
         store: (any KeyStore)?,
@@ -90,8 +89,7 @@ package final class KeyRing: Sendable {
         )
     }
 
-    /// Whether there is no key and never was one, so that this machine is trusted; nil while nobody
-    /// can tell.
+    /// Whether there has never been a key, so that this machine is trusted; `nil` while it is unknown.
     package var isOpen: Bool? {
         known.withLock { known in
             if known.hasHadKeys || !known.file.isEmpty { return false }
@@ -99,16 +97,16 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// The time by which keys end.
+    /// Returns the time by which keys expire.
     package func now() -> Timestamp { wallClock() }
 
-    /// Whether a key of the file can make others, which nobody can revoke from here.
+    /// Whether a key of the file can create others; it cannot be revoked through the API.
     package var fileMakesKeys: Bool {
         file.values.contains { $0.may(.manageKeys) && $0.accounts.isAll }
     }
 
-    /// Refuses a name for a new key that is somebody else's already in the audit trail: the system's own
-    /// names and those of the file's keys, whatever the case.
+    /// Rejects a name for a new key that the audit trail uses already: the system's own names and those of the file's
+    /// keys, in any case.
     package func checkName(_ name: String?) throws(InvalidInput) {
         try AuditActor.checkName(name)
         guard let name else { return }
@@ -117,7 +115,7 @@ package final class KeyRing: Sendable {
         throw InvalidInput(field: "name", message: "is that of a key in the server's file")
     }
 
-    /// Looks a key up.
+    /// Looks up a key.
     package func find(_ text: some StringProtocol) -> Finding {
         guard text.utf8.count <= 200 else { return .unknown }
         let digest = KeyDigest(of: text)
@@ -136,11 +134,13 @@ package final class KeyRing: Sendable {
 
     private var file: [KeyDigest: Caller] { known.withLock(\.file) }
 
-    /// From now on these are the keys of the file: who has shown another one is not let in any more.
+    /// Replaces the keys loaded from the file.
+    ///
+    /// Callers that authenticated with a removed key lose access.
     package func replace(file: [KeyDigest: Caller]) {
         let gone: [String] = known.withLock { known in
             var gone = known.file.filter { file[$0.key] != $0.value }.map(\.value.name)
-            // Who came in without a key is not let in any more.
+            // Callers without a key lose access.
             if known.file.isEmpty, !file.isEmpty, !known.hasHadKeys {
                 gone.append(Caller.local.name)
             }
@@ -151,7 +151,7 @@ package final class KeyRing: Sendable {
         if !gone.isEmpty { end(Set(gone)) }
     }
 
-    /// Reads the keys when they have changed; who has changed some here calls it at once.
+    /// Reads the keys if they have changed; call it at once after a change in this process.
     package func refresh() async throws(StoreError) {
         guard let store else { return }
         let look = known.withLock { known in
@@ -163,11 +163,11 @@ package final class KeyRing: Sendable {
         let register = try await store.register()
         let keys = Dictionary(register.keys.map { ($0.digest, $0.key) }) { first, _ in first }
         let gone: [String] = known.withLock { known in
-            // An answer that another look, begun later, has overtaken is older than what is known.
+            // The result is older than that of a read that started later.
             guard look > known.lastLook else { return [] }
             known.lastLook = look
             var gone = known.keys.filter { keys[$0.key] == nil }.map(\.value.caller.name)
-            // Who came in without a key is not let in any more.
+            // Callers without a key lose access.
             if !known.hasHadKeys, register.version > 0 { gone.append(Caller.local.name) }
             known.version = register.version
             known.keys = keys
@@ -178,9 +178,10 @@ package final class KeyRing: Sendable {
         if !gone.isEmpty { end(Set(gone)) }
     }
 
-    /// Ends when whoever is called so (``Caller/name``) is not let in any more; for as many as want to know.
+    /// Returns a stream that ends when a caller with this name (``Caller/name``) loses access; for any number of
+    /// listeners.
     ///
-    /// Who begins to listen and then looks whether the key is good misses nothing.
+    /// A listener that starts before it checks the key misses nothing.
     package func revocation(of name: String) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let number = waiters.withLock { waiters in
@@ -204,13 +205,13 @@ package final class KeyRing: Sendable {
             defer { used = [:] }
             return used
         }
-        // A full store takes no notes; whoever uses the key on is noted later.
+        // A full store accepts no records; further uses of the key are recorded later.
         if !seen.isEmpty { try? await store?.note(used: seen) }
     }
 }
 
 extension KeyRing: Service {
-    /// Follows the store's keys until shut down or cancelled.
+    /// Follows the store's keys until shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             var rounds = 0
@@ -221,14 +222,14 @@ extension KeyRing: Service {
                     if rounds % Int(saturating: Self.usedPace / Self.pace) == 0 { await note() }
                     isAway = false
                 } catch {
-                    // Told once for each time: whatever else fails says it again and again.
+                    // Logged once per outage, because every other failure reports it repeatedly.
                     if !isAway {
                         logger.warning("keys not read", metadata: ["error": "\(error)"])
                     }
                     isAway = true
                 }
                 rounds += 1
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await clock.sleep(for: Self.pace)
             }
         }

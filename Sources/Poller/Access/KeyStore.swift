@@ -1,34 +1,36 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// The keys of a cluster, as every process of it reads them.
+/// The keys of a cluster, which every process reads.
 package protocol KeyStore: Sendable {
-    /// A number that is greater after every change; 0 while there has never been a key.
+    /// Returns a number that every change raises; 0 while there has never been a key.
     func version() async throws(StoreError) -> Int64
 
-    /// Every key there is, the oldest first; ended ones too.
+    /// Returns all keys, the oldest first, including expired ones.
     func register() async throws(StoreError) -> KeyRegister
 
-    /// Adds a key; in the place of one of this id, which the same request has made without telling anybody.
+    /// Adds a key; replaces one with this ID, left by a lost response.
     ///
-    /// `share` bounds the keys of certain accounts; nil for nobody's.
+    /// `share` limits the keys of certain accounts; `nil`: no limit per account.
     func create(
         _ key: AccessKey,
         digest: KeyDigest,
         within share: KeyShare?
     ) async throws(StoreError) -> KeyCreation
 
-    /// Takes a key away, for good.
+    /// Revokes a key permanently.
     ///
-    /// `mayBeLast`: also when no other lasting key of an admin is left (``AccessKey/isLasting``).
+    /// `mayBeLast`: even if it is the last lasting key of an admin (``AccessKey/isLasting``).
     func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation
 
-    /// Notes when keys were used; what is no key any more is passed over.
+    /// Records when keys were used.
+    ///
+    /// Unknown IDs are ignored.
     func note(used: [KeyID: Timestamp]) async throws(StoreError)
 }
 
 extension KeyStore {
-    /// Adds a key where nothing but the number of all keys bounds it.
+    /// Adds a key that only the total number of keys limits.
     package func create(
         _ key: AccessKey,
         digest: KeyDigest
@@ -37,12 +39,12 @@ extension KeyStore {
     }
 }
 
-/// How many keys there may be of these accounts and of no others.
+/// The maximum number of keys for exactly these accounts.
 package struct KeyShare: Hashable, Sendable {
     package let accounts: AccountSet
     package let countMax: Int
 
-    /// Bounds the keys of `accounts`.
+    /// Creates a limit on the keys of `accounts`.
     package init(of accounts: AccountSet, countMax: Int) {
         self.accounts = accounts
         self.countMax = countMax
@@ -52,10 +54,10 @@ package struct KeyShare: Hashable, Sendable {
 /// The keys at one moment.
 package struct KeyRegister: Sendable {
     package let version: Int64
-    /// The oldest first.
+    /// The keys, the oldest first.
     package let keys: [(key: AccessKey, digest: KeyDigest)]
 
-    /// What a store has read, in any order.
+    /// Creates a register from the keys of a store, in any order.
     package init(version: Int64, keys: [(key: AccessKey, digest: KeyDigest)]) {
         self.version = version
         self.keys = keys.sorted {
@@ -65,20 +67,20 @@ package struct KeyRegister: Sendable {
     }
 }
 
-/// What became of a new key.
+/// The result of creating a key.
 package enum KeyCreation: Hashable, Sendable {
-    /// It is there, with the store's time.
+    /// Created, with the store's time.
     case created(AccessKey)
-    /// There are ``AccessKey/countMax`` already.
+    /// The limit of ``AccessKey/countMax`` is reached.
     case tooMany
-    /// There are so many of these accounts already (``KeyShare``).
+    /// The limit of keys for these accounts is reached (``KeyShare``).
     case tooManyOfAccounts(Int)
 }
 
-/// What became of a key that was to go.
+/// The result of revoking a key.
 package enum KeyRevocation: Hashable, Sendable {
     case revoked(AccessKey)
     case unknown
-    /// Without it nobody could make keys any more.
+    /// It is the last key that can create keys.
     case lastAdmin
 }

@@ -2,38 +2,42 @@ package import Crypto
 import Foundation
 package import PollerIdentity
 
-/// The keys that seal what is secret in the store: the first one seals, each of them opens.
+/// The keys that encrypt secrets in the store: the first one encrypts, each of them decrypts.
 ///
-/// *Problem*: a copy of Redis (a dump, an append-only file, a replica, a backup) is in more hands than
-/// Redis itself, and must not tell the secrets of receivers and payers.
+/// *Problem*: a copy of Redis (a dump, an append-only file, a replica, a backup) is accessible to more people than
+/// Redis itself. It must not reveal the secrets of recipients and payers.
 ///
-/// *Approach*: a value is sealed before it is sent to Redis and opened after it was read; scripts see
-/// sealed values and never compare them. Each place in the store (``SealedPlace``) has a key of its own,
-/// HMAC-SHA256 of the master key over the place, so a value that was moved to another place does not
-/// open, and random nonces of 96 bits are never many under one key. AES-256-GCM.
+/// *Approach*: a value is encrypted before it is sent to Redis and decrypted after it was read; scripts handle
+/// encrypted values and never compare them. Each place in the store (``SealedPlace``) has its own key, HMAC-SHA256 of
+/// the master key over the place. So a value that was moved to another place cannot be decrypted, and there are never
+/// many random nonces of 96 bits under one key. AES-256-GCM.
 ///
-/// *Shape*: text is `s1:` and base64url of `key's id (3 bytes) | nonce (12) | sealed | tag (16)`; bytes are
-/// 0x01 and the same. The id says which key opens it, and is told to operators. What does not begin so
-/// was written in the clear and is read as it is; text in the clear that would, begins with `s0:`.
+/// *Shape*: text is `s1:` and base64url of `key's id (3 bytes) | nonce (12) | sealed | tag (16)`; bytes are 0x01 and
+/// the same. The ID identifies the key, and is shown to operators. A value without this prefix was written as plain
+/// text and is read unchanged; plain text that would start with the prefix gets `s0:`.
 ///
-/// *Rejected*: a key of its own for each value, wrapped by the master key (as services for keys do):
-/// 60 bytes more a watch, for a change of master keys that walks the store anyway.
+/// *Rejected*: a separate key for each value, wrapped by the master key (like key management services): it needs 60
+/// bytes more per watch, and a change of master keys rewrites the store anyway.
 package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
-    /// Two overlap while one replaces the other; more than a few are a mistake.
+    /// The maximum number of keys.
+    ///
+    /// Two overlap during a change; more than a few are a mistake.
     package static let countMax = 8
     private static let mark = "s1:"
     private static let plainMark = "s0:"
     private static let byteMark: UInt8 = 1
     private static let idBytes = 3
     private static let keyBytes = 32
-    /// A key of random bytes has some 30 different ones; a typed or padded one has fewer than this.
+    /// The minimum number of different bytes.
+    ///
+    /// A random key has about 30; a typed or padded one has fewer than this.
     private static let differentBytesMin = 12
 
     private let keys: [Key]
 
-    /// A key with its name; two of one name are the same.
+    /// A key and its ID; two keys with one ID are equal.
     private struct Key: Hashable, Sendable {
         let bytes: SymmetricKey
         let id: [UInt8]
@@ -42,7 +46,7 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
 
         func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
-        /// The key of a place.
+        /// Returns the key of a place.
         func key(of place: SealedPlace) -> SymmetricKey {
             SymmetricKey(
                 data: HMAC<SHA256>.authenticationCode(for: place.bytes, using: bytes)
@@ -54,15 +58,15 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
         self.keys = keys
     }
 
-    /// No key: everything is kept in the clear.
+    /// The value without a key: everything is stored as plain text.
     package static let none = MasterKeys(keys: [])
 
-    /// Reads keys of 32 bytes in hex or base64, separated by commas or white space.
+    /// Parses keys of 32 bytes in hex or base64, separated by commas or white space.
     package init(_ text: String) throws(InvalidInput) {
         var keys: [Key] = []
         let parts = text.split { $0 == "," || $0.isWhitespace }
         for (index, part) in parts.enumerated() {
-            // Never the text itself: it may be a key with one letter too few.
+            // The error never contains the text, which may be a key with a missing letter.
             let which = parts.count == 1 ? "" : "key \(index + 1) of \(parts.count) "
             guard let bytes = Self.bytes(String(part)), bytes.count == Self.keyBytes else {
                 throw Self.wrong("\(which)must be 32 random bytes in hex or base64")
@@ -101,10 +105,10 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
         return Data(base64Encoded: standard).map(Array.init)
     }
 
-    /// The ids of the keys, that of the first one first; they tell nothing of the keys.
+    /// The IDs of the keys, in order; they reveal nothing of the keys.
     package var ids: [String] { keys.map { Base64URL.encode($0.id) } }
 
-    /// A key for a purpose of its own from each master key, in their order (HKDF-SHA256, RFC 5869).
+    /// Derives a key for a separate purpose from each master key, in order (HKDF-SHA256, RFC 5869).
     package func keys(for purpose: String) -> [SymmetricKey] {
         keys.map { key in
             HKDF<SHA256>.deriveKey(
@@ -115,7 +119,7 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
         }
     }
 
-    /// Whether nothing is sealed.
+    /// Whether values are stored as plain text.
     package var isEmpty: Bool { keys.isEmpty }
 
     package var description: String {
@@ -125,9 +129,9 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
     package var debugDescription: String { description }
 }
 
-/// Sealing and opening.
+/// Encryption and decryption.
 extension MasterKeys {
-    /// Text as it is stored in a place.
+    /// Encrypts text for a place.
     package func seal(_ text: String, at place: SealedPlace) -> String {
         guard let box = box(Array(text.utf8), at: place) else {
             let isLikeSealed = text.hasPrefix(Self.mark) || text.hasPrefix(Self.plainMark)
@@ -136,12 +140,12 @@ extension MasterKeys {
         return Self.mark + Base64URL.encode(box)
     }
 
-    /// Bytes as they are stored in a place; in the clear they must not begin with 0x01.
+    /// Encrypts bytes for a place; plain bytes must not begin with 0x01.
     package func seal(bytes: [UInt8], at place: SealedPlace) -> [UInt8] {
         box(bytes, at: place).map { [Self.byteMark] + $0 } ?? bytes
     }
 
-    /// Text that was stored in a place.
+    /// Decrypts text from a place.
     package func open(_ stored: String, at place: SealedPlace) throws(SealError) -> String {
         if stored.hasPrefix(Self.plainMark) { return String(stored.dropFirst(3)) }
         guard stored.hasPrefix(Self.mark) else { return stored }
@@ -149,7 +153,7 @@ extension MasterKeys {
         return String(decoding: try opened(box, at: place), as: UTF8.self)
     }
 
-    /// Bytes that were stored in a place.
+    /// Decrypts bytes from a place.
     package func open(
         bytes stored: [UInt8],
         at place: SealedPlace
@@ -158,14 +162,14 @@ extension MasterKeys {
         return try opened(Array(stored.dropFirst()), at: place)
     }
 
-    /// Whether text is stored as it would be now: by the first key, or in the clear without one.
+    /// Whether stored text has the current form: encrypted by the first key, or plain without one.
     package func isCurrent(_ stored: String) -> Bool {
         guard let first = keys.first else { return !stored.hasPrefix(Self.mark) }
         // Three bytes are four characters.
         return stored.hasPrefix(Self.mark + Base64URL.encode(first.id))
     }
 
-    /// Whether bytes are stored as they would be now.
+    /// Whether stored bytes have the current form.
     package func isCurrent(bytes stored: [UInt8]) -> Bool {
         guard let first = keys.first else { return stored.first != Self.byteMark }
         return stored.starts(with: [Self.byteMark] + first.id)
@@ -173,7 +177,7 @@ extension MasterKeys {
 
     private func box(_ bytes: [UInt8], at place: SealedPlace) -> [UInt8]? {
         guard let first = keys.first else { return nil }
-        // Neither the key nor the nonce, which is chosen here, can be of a wrong size.
+        // The sizes of the key and of the nonce, which is chosen here, are always valid.
         guard let sealed = try? AES.GCM.seal(bytes, using: first.key(of: place)).combined else {
             preconditionFailure("AES-GCM takes 32 bytes")
         }
@@ -195,17 +199,17 @@ extension MasterKeys {
     }
 }
 
-/// Where in the store a sealed value stands; nowhere else does it open.
+/// The place of an encrypted value in the store, the only one where it can be decrypted.
 package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
-    /// What kind of secret stands there.
+    /// The kind of the secret.
     package enum Kind: String, Sendable {
-        /// The payment's own secret as it was handed in.
+        /// The payment's client secret from a request.
         case clientSecret = "client secret"
-        /// The same, as a poll has learned it.
+        /// The payment's client secret from a poll.
         case learnedSecret = "learned client secret"
         case endpointSecret = "endpoint secret"
         case endpointHeader = "endpoint header"
-        /// What all processes of the cluster share.
+        /// A secret that all processes of the cluster share.
         case root
     }
 
@@ -213,21 +217,21 @@ package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
     private let name: String
     private let account: String
 
-    /// A place of an account.
+    /// Creates a place of an account.
     package init(_ kind: Kind, _ name: String, of account: AccountID) {
         self.kind = kind
         self.name = name
         self.account = account.description
     }
 
-    /// A root, by its name; it is of no account.
+    /// Creates the place of a root, which belongs to no account.
     package init(root name: String) {
         kind = .root
         self.name = name
         account = ""
     }
 
-    /// What its key is made from; no part contains a NUL.
+    /// The input of its key derivation; no part contains a NUL.
     fileprivate var bytes: [UInt8] {
         Array("poller sealed 1\0\(kind.rawValue)\0\(name)\0\(account)".utf8)
     }
@@ -235,11 +239,11 @@ package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(kind.rawValue) of \(name)" }
 }
 
-/// Why a sealed value does not open; the description says what to do.
+/// The reason why a value cannot be decrypted; the description contains the remedy.
 package enum SealError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The process was not given the key.
+    /// The process does not have the key.
     case unknownKey(String, SealedPlace)
-    /// It was changed, or stood in another place.
+    /// It was changed, or was moved from another place.
     case unreadable(SealedPlace)
 
     package var description: String {

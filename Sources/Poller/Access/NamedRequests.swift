@@ -1,57 +1,55 @@
 package import PollerQueue
 
-/// Requests that their clients have named, so that a repeat is answered and not carried out again.
+/// Requests with a client's idempotency key, so that a repeat gets the first response and is not executed again.
 ///
-/// *Problem.* A client that got no answer does not know whether its request was carried out. Where the same
-/// request again would do more than the first has done (make a second key, replay twice), it must
-/// be able to say that it is the same one.
+/// *Problem.* A client without a response does not know whether its request was executed. If a second execution would
+/// have another effect (create a second key, replay twice), the client must be able to mark it as a repeat.
 ///
-/// *Approach.* Who carries a request out claims its name first, under a lease, and keeps what was answered
-/// for ``NamedRequest/span``. Each operation is atomic in the store, which goes by its own clock.
+/// *Approach.* The executing process first claims the request's name under a lease, and stores the response for
+/// ``NamedRequest/span``. Each operation is atomic in the store, which uses its own clock.
 ///
-/// *What a crash leaves.* Before the claim: nothing. Between claim and answer: a claim whose lease ends by
-/// itself; a repeat then carries the request out again, under the same seed, from which what it makes has
-/// its name: so it makes the same thing again instead of a second one. After the answer was kept: the
-/// answer.
+/// *After a crash* before the claim nothing has happened. Between claim and response the claim's lease expires. A
+/// repeat then executes the request again with the same seed, from which created objects derive their names: so it
+/// creates the same object and not a second one. After the response was stored a repeat gets it.
 ///
-/// *Rejected*: a lock that is renewed (nothing here renews a lease), and an answer that is kept without a
-/// claim before (two at the same time would both be carried out).
+/// *Rejected*: a renewed lock, because nothing here renews a lease; a response that is stored without an earlier claim,
+/// because two concurrent requests would both be executed.
 package protocol NamedRequests: Sendable {
-    /// Claims a request for ``NamedRequest/lease``, unless somebody has it or it was answered.
+    /// Claims a request for ``NamedRequest/lease``, unless it is claimed or has a response.
     ///
     /// `owner` is random, and proves the claim; that of the first claim is the seed.
     func claim(_ request: NamedRequest, owner: String) async throws(StoreError) -> RequestClaim
 
-    /// Keeps what was answered and ends the claim; false when it was somebody else's meanwhile.
+    /// Stores the response and ends the claim; false when another process holds it meanwhile.
     func keep(
         _ answer: [UInt8],
         of name: String,
         owner: String
     ) async throws(StoreError) -> Bool
 
-    /// Ends a claim without an answer; what is somebody else's stays as it is.
+    /// Ends a claim without a response; a claim of another process is not changed.
     ///
-    /// `forgets`: nothing was done, so the name is free for anything, unless an earlier claim has ended by
-    /// itself or in doubt: of that one nobody knows.
+    /// `forgets`: nothing was done, so the name is free for any request, unless an earlier claim expired or its result
+    /// is unknown.
     func release(_ name: String, owner: String, forgets: Bool) async throws(StoreError)
 }
 
-/// A request under the name its client gave.
+/// A request under its client's idempotency key.
 package struct NamedRequest: Hashable, Sendable {
-    /// How long a repeat is known: longer than anybody retries by themselves.
+    /// The time for which a repeat is recognised, longer than any client retries automatically.
     package static let span = Duration.seconds(86_400)
-    /// How long one that was interrupted blocks its repeat: longer than a few operations of the store
-    /// take, each with its timeout of five seconds.
+    /// The time for which an interrupted request blocks its repeat, longer than a few operations of the store with
+    /// their timeouts of five seconds.
     package static let lease = Duration.seconds(15)
 
-    /// Who named it, what for, and the name: a digest of all three.
+    /// A digest of the client, the operation and the key.
     package let name: String
-    /// A digest of all that was asked for: the same name for another wish is a mistake.
+    /// A digest of the request: the same key with another request is a mistake.
     package let fingerprint: String
-    /// Whether it is claimed in a store that is full: what an operator does about that must work.
+    /// Whether it may be claimed in a full store, because an operator's remedy must work.
     package let isTakenWhenFull: Bool
 
-    /// Puts one together; both digests are 16–64 characters of base64url.
+    /// Creates a request; both digests are 16–64 characters of base64url.
     package init(name: String, fingerprint: String, isTakenWhenFull: Bool) {
         self.name = name
         self.fingerprint = fingerprint
@@ -59,14 +57,14 @@ package struct NamedRequest: Hashable, Sendable {
     }
 }
 
-/// What became of a claim on a named request.
+/// The result of claiming a request.
 package enum RequestClaim: Hashable, Sendable {
-    /// It is to be carried out; the seed is the same for each who carries it out.
+    /// It is to be executed; the seed is the same for each execution.
     case granted(seed: String)
-    /// Somebody is carrying it out, for so long at most.
+    /// Another process is executing it, for this long at most.
     case inUse(for: Duration)
-    /// The name was given to something else.
+    /// The key was used for another request.
     case reused
-    /// It was carried out, and this was answered.
+    /// It was executed, with this response.
     case kept([UInt8])
 }

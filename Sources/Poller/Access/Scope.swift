@@ -1,54 +1,54 @@
-/// One thing that a key may or may not do.
+/// A permission of a key.
 ///
-/// Every route of the API and every command of `pollerctl` needs one of them, and a route says itself
-/// which. What costs money, shows a secret or makes keys has one of its own.
+/// Every route of the API and every command of `pollerctl` requires one of them; each route declares its own. Actions
+/// that cost money, show a secret or create keys have separate ones.
 package enum Scope: String, Hashable, Sendable, CaseIterable {
-    /// Read watches, orders, their events, the quarantine.
+    /// Read watches, orders, their events, and the quarantine.
     case readWatches = "watches:read"
-    /// Look now instead of when it is due.
+    /// Poll now, before the due time.
     case poll = "watches:poll"
     /// Watch sources, cancel, redrive.
     case writeWatches = "watches:write"
-    /// Put back what an archive has.
+    /// Restore the lines of an archive.
     case restoreWatches = "watches:restore"
-    /// Put back lines of an archive that this cluster has not signed.
+    /// Restore lines of an archive that this cluster has not signed.
     case trustArchives = "watches:trust"
-    /// Order what moves money: `charge`, `authorisation`, `abandoned` of a watch.
+    /// Request actions that move money: `charge`, `authorisation`, `abandoned` of a watch.
     case charge = "payments:charge"
-    /// Hand in a payer's code or account.
+    /// Submit a payer's code or account.
     case helpPayers = "payers:write"
-    /// Follow events: `/v1/events`, Server-Sent Events, WebSockets.
+    /// Subscribe to events: `/v1/events`, Server-Sent Events, WebSockets.
     case readEvents = "events:read"
-    /// Make tokens for customers' browsers.
+    /// Create tokens for customers' browsers.
     case issueTokens = "streams:issue"
     case readEndpoints = "endpoints:read"
-    /// Register, change, test, disable, remove endpoints; the secret of a new one is shown.
+    /// Register, change, test, disable and remove endpoints; the secret of a new one is shown.
     case writeEndpoints = "endpoints:write"
-    /// Be shown the secret of what is there: rotate, and the secret of inline webhooks.
+    /// Read existing secrets: rotate, and the secret of inline webhooks.
     case readSecrets = "secrets:read"
     case readDeliveries = "deliveries:read"
-    /// Send a delivery again.
+    /// Retry a delivery.
     case retryDeliveries = "deliveries:retry"
-    /// Send an endpoint again what was given up, or everything since a time.
+    /// Send an endpoint its dead letters again, or everything since a time.
     case replay = "deliveries:replay"
     case readLanes = "lanes:read"
     /// Pause, resume and limit lanes.
     case writeLanes = "lanes:write"
-    /// Look who is sent no mail.
+    /// List suppressed recipients.
     case readMail = "mail:read"
-    /// Report mails that came back, and send mails again.
+    /// Report bounced emails, and lift suppressions.
     case writeMail = "mail:write"
-    /// Counts, processes and checks of the whole cluster.
+    /// Read counts, processes and checks of the whole cluster.
     case readCluster = "cluster:read"
-    /// Look who changed what.
+    /// Read the audit trail.
     case readAudit = "audit:read"
-    /// List, make and revoke keys.
+    /// List, create and revoke keys.
     case manageKeys = "keys:manage"
 
-    /// Whether it is about all accounts at once: a key that is bound to some has it never.
+    /// Whether it concerns all accounts at once: a key that is bound to some never has it.
     ///
-    /// A mailbox that is gone is gone for everybody, so the list of them is the cluster's. A line of an archive
-    /// without a digest of this cluster may claim anything, so only its operators vouch for one.
+    /// A missing mailbox is missing for all accounts, so the list of them belongs to the cluster. A line of an archive
+    /// without a digest of this cluster may claim anything, so only its operators may vouch for one.
     package var isOfCluster: Bool {
         switch self {
         case .readMail, .writeMail, .readCluster, .trustArchives: true
@@ -60,19 +60,18 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What somebody does who holds a key; each may do what the one before may.
+/// The role of a key; each includes the permissions of the previous one.
 package enum KeyRole: String, Hashable, Sendable, CaseIterable {
-    /// Sees everything and changes nothing.
+    /// Reads everything and changes nothing.
     case viewer
-    /// Helps a payer: looks again, hands in codes, sends a delivery again or lets it rest, lifts that
-    /// somebody gets no mails.
+    /// Helps payers: polls, submits codes, retries or dismisses deliveries, lifts email suppressions.
     case support
-    /// Runs the place: watches, endpoints, lanes, replays.
+    /// Operates the cluster: watches, endpoints, lanes, replays.
     case `operator`
-    /// Charges, sees secrets, makes keys and restores archives.
+    /// Charges, reads secrets, creates keys and restores archives.
     case admin
 
-    /// What it may do.
+    /// The permissions of the role.
     package var scopes: Set<Scope> {
         switch self {
         case .viewer:

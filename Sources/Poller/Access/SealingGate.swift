@@ -1,26 +1,26 @@
 package import PollerQueue
 import Synchronization
 
-/// Whether this process may seal: not once others have sealed the store by a key that it does not have.
+/// Whether this process may encrypt secrets: not after others have sealed the store with a key that it does not have.
 ///
-/// What it would seal, nobody could open any more who has the new key alone. A poll's result is written all the
-/// same, because the payment matters more than the secret beside it: each process notes its key again and again
-/// (`RedisSecrets.look()`), so nobody is told meanwhile that this key is not needed.
+/// A process with only the new key could not decrypt its values. The result of a poll is stored all the same, because
+/// the payment matters more than its secret. Each process repeatedly announces its key (`RedisSecrets.look()`), so that
+/// operators do not see the key reported as unneeded meanwhile.
 ///
-/// A class, because the stores ask what the look at the roots has found.
+/// A class, because the stores read the result of the check of the roots.
 package final class SealingGate: Sendable {
     private let found = Mutex<SealError?>(nil)
 
-    /// An open gate.
+    /// Creates an open gate.
     package init() {}
 
-    /// Why nothing may be sealed; nil while it may.
+    /// The reason why encryption is not allowed; `nil` while it is.
     package var refusal: SealError? { found.withLock { $0 } }
 
-    /// Says what the last look has found; nil opens the gate.
+    /// Sets the result of the last check; `nil` opens the gate.
     package func set(_ refusal: SealError?) { found.withLock { $0 = refusal } }
 
-    /// Refuses to seal, where that may not be.
+    /// Throws if encryption is not allowed.
     package func check() throws(StoreError) {
         if let refusal { throw .keyMissing("\(refusal)") }
     }

@@ -1,30 +1,30 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// What a cluster did in a span of time, summed over its processes.
+/// The work of a cluster in a span of time, summed over its processes.
 package struct Activity: Hashable, Sendable {
-    /// GETs of upstreams, whatever came of them.
+    /// The GETs of upstreams, with any result.
     package var polls = 0
-    /// Changes that were recorded.
+    /// The recorded changes.
     package var changes = 0
-    /// Events that an endpoint took.
+    /// The events that endpoints accepted.
     package var deliveries = 0
-    /// Polls without an answer that could be used, and tries to deliver that failed.
+    /// The polls without a usable answer, and the failed delivery attempts.
     package var failures = 0
-    /// How late polls were against their due time, a count for each of ``LatencyBuckets``.
+    /// The delays of polls after their due time, as counts for each of ``LatencyBuckets``.
     package var lag = Array(repeating: 0, count: LatencyBuckets.count)
 
-    /// Nothing.
+    /// Creates an empty activity.
     package init() {}
 
-    /// Whether nothing was done.
+    /// Whether there was no work.
     package var isEmpty: Bool { self == Activity() }
 
     package static func + (left: Activity, right: Activity) -> Activity {
         left.combined(with: right, +)
     }
 
-    /// What was done since `earlier`.
+    /// Returns the work since `earlier`.
     package static func - (left: Activity, earlier: Activity) -> Activity {
         left.combined(with: earlier, -)
     }
@@ -40,34 +40,34 @@ package struct Activity: Hashable, Sendable {
     }
 }
 
-/// How far back a history goes, and how fine it is.
+/// The length of a history and its resolution.
 package enum ActivitySpan: String, CaseIterable, Sendable {
-    /// A day, a point a minute.
+    /// A day, one point per minute.
     case day = "24h"
-    /// Ninety days, a point an hour.
+    /// Ninety days, one point per hour.
     case quarter = "90d"
 
     /// The span of a point.
     package var step: Duration { self == .day ? .seconds(60) : .seconds(3600) }
 
-    /// How many points there are.
+    /// The number of points.
     package var count: Int { self == .day ? 1440 : 2160 }
 }
 
-/// What a cluster did, point by point.
+/// The work of a cluster over time.
 package struct ActivityHistory: Hashable, Sendable {
     package let span: ActivitySpan
-    /// The beginning of the first point.
+    /// The start of the first point.
     package let from: Timestamp
-    /// Oldest first; the last one is still going on.
+    /// The points, oldest first; the last one is not complete.
     package let points: [Activity]
 
-    /// The history that ends now.
+    /// Creates the history that ends now.
     ///
     /// - Parameters:
-    ///   - span: how far back it goes.
+    ///   - span: the length of the history.
     ///   - now: the store's time.
-    ///   - known: what was done in each step since 1970, by its number; those that are missing did nothing.
+    ///   - known: the work in each step since 1970, by its number; missing steps had none.
     package init(_ span: ActivitySpan, now: Timestamp, known: [Int: Activity]) {
         let step = Int(clamping: span.step.ms)
         let last = Int(clamping: now.ms) / step
@@ -78,14 +78,13 @@ package struct ActivityHistory: Hashable, Sendable {
     }
 }
 
-/// Where the history of a cluster is kept: fixed rings, so that it needs no care and never grows.
+/// The store of a cluster's history: fixed rings, which need no maintenance and never grow.
 ///
-/// For whoever has no Prometheus. It is a picture, not a promise: what a process did since its last report
-/// is lost with it.
+/// It is for clusters without Prometheus. It is not exact: the work of a process since its last report is lost with it.
 package protocol ActivityStore: Sendable {
-    /// Adds what a process did since its last report, as of now.
+    /// Adds the work of a process since its last report, as of now.
     func add(_ activity: Activity) async throws(StoreError)
 
-    /// What all processes did.
+    /// Returns the work of all processes.
     func history(_ span: ActivitySpan) async throws(StoreError) -> ActivityHistory
 }

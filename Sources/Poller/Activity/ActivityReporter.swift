@@ -1,11 +1,11 @@
 package import Logging
 import ServiceLifecycle
 
-/// Adds what this process does to the history of the cluster, every ten seconds and once more at its end.
+/// Adds the work of this process to the history of the cluster, every ten seconds and once more at its end.
 ///
-/// One call of the store each time, whatever was done meanwhile: a poll costs nothing more.
+/// Each report is one call of the store, for any amount of work, so a poll costs no more.
 package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration {
-    /// A point of the finest history is a minute.
+    /// The interval of reports; a point of the finest history is a minute.
     static var pause: Duration { .seconds(10) }
 
     private let store: any ActivityStore
@@ -13,13 +13,13 @@ package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration 
     private let clock: C
     private let logger: Logger
 
-    /// Reports to a store.
+    /// Creates a reporter.
     ///
     /// - Parameters:
-    ///   - store: where the history is kept.
-    ///   - clock: what it waits by.
-    ///   - logger: told of a store that does not answer.
-    ///   - total: what this process has done since it started.
+    ///   - store: the store of the history.
+    ///   - clock: the clock of the waits.
+    ///   - logger: receives failures of the store.
+    ///   - total: returns the work of this process since its start.
     package init(
         store: any ActivityStore,
         clock: C,
@@ -32,12 +32,12 @@ package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration 
         self.logger = logger
     }
 
-    /// Reports until shut down; what could not be told is told with the next report.
+    /// Reports until shutdown; a failed report is added to the next one.
     package func run() async {
         let told = await cancelWhenGracefulShutdown {
             var told = total()
             while !Task.isCancelled {
-                // Cancelled: the last report follows.
+                // If the sleep is cancelled, the last report follows.
                 try? await clock.sleep(for: Self.pause)
                 if !Task.isCancelled { told = await report(since: told) }
             }
@@ -46,7 +46,7 @@ package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration 
         _ = await report(since: told)
     }
 
-    /// Tells what was done since, and returns what has been told.
+    /// Reports the work since `told`, and returns the reported total.
     func report(since told: Activity) async -> Activity {
         let now = total()
         let news = now - told

@@ -1,31 +1,31 @@
 import SafeNumbers
 
-/// The bounds between which spans of time are counted, in metrics and in the history of a cluster.
+/// The bounds of the buckets for time spans, in metrics and in the history of a cluster.
 ///
-/// They span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long poll of a minute both
-/// fall between two bounds, and counts of several processes can be added.
+/// They range from 1 ms to 10 minutes in steps of 2 to 2.5. A due lag of some ms and a long poll of a minute both fall
+/// between two bounds, and counts of several processes can be added.
 package enum LatencyBuckets {
-    /// Upper bounds in seconds; what is beyond the last is counted in one more bucket.
+    /// The upper bounds in seconds; longer spans are counted in one more bucket.
     package static let bounds = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
     ]
 
-    /// How many buckets there are.
+    /// The number of buckets.
     package static var count: Int { bounds.count + 1 }
 
-    /// The bucket of a span.
+    /// Returns the bucket of a span.
     package static func index(ofSeconds seconds: Double) -> Int {
         bounds.firstIndex { seconds <= $0 } ?? bounds.count
     }
 
-    /// The span below which a share of all is, as exact as the buckets are.
+    /// Returns a quantile, as precise as the buckets are.
     ///
-    /// Within a bucket spans are taken to be spread evenly; beyond the last bound its bound is told.
+    /// Spans are assumed to be uniformly distributed within a bucket. Beyond the last bound the result is that bound.
     ///
     /// - Parameters:
     ///   - share: 0.5 for the median.
-    ///   - counts: a number for each bucket.
-    /// - Returns: ms; nil of nothing.
+    ///   - counts: the count of each bucket.
+    /// - Returns: ms; `nil` without counts.
     package static func quantile(_ share: Double, of counts: [Int]) -> Int? {
         let total = counts.reduce(0) { $0.addingSaturating($1) }
         guard total > 0 else { return nil }

@@ -1,35 +1,35 @@
 package import PollerIdentity
 
-/// What came of one attempt to tell a customer, and what is known about it.
+/// The result of one delivery attempt, with its details.
 package struct AttemptResult: Hashable, Sendable {
-    /// What follows from it.
+    /// The outcome of an attempt.
     package enum Outcome: String, Hashable, Sendable, CaseIterable {
-        /// The receiver has accepted it.
+        /// The recipient has accepted the event.
         case delivered
-        /// It did not work now and may later.
+        /// The attempt failed; a later one may succeed.
         case failed
-        /// It will never work; no further attempt of this event.
+        /// The recipient will never accept the event; no further attempt is made.
         case rejected
-        /// Nothing was sent and nothing is missing: the recipient wants no mail.
+        /// Nothing was sent, as intended: the recipient has unsubscribed from email.
         case skipped
     }
 
     package let outcome: Outcome
     package let kind: AttemptClass
-    /// What was wrong, in a few words without secrets; empty when nothing was.
+    /// The error in a few words without secrets; empty without one.
     ///
-    /// A delivery that was accepted may have been answered oddly.
+    /// An accepted delivery may have an unusual response.
     package let reason: String
-    /// The receiver's own wish for the next attempt, at most ``RetryAfter/longest``.
+    /// The recipient's `Retry-After`, at most ``RetryAfter/longest``.
     package let retryAfter: Duration?
-    /// The HTTP or SMTP status; nil without an answer.
+    /// The HTTP or SMTP status; `nil` without a response.
     package var code: Int?
-    /// The address that was connected, with its port; nil when it came to none.
+    /// The connected address with its port; `nil` without a connection.
     package var address: String?
     package var phases = AttemptPhases()
-    /// The beginning of the answer's body, see ``Excerpt``; empty when it was accepted.
+    /// The beginning of the response body, see ``Excerpt``; empty when the event was accepted.
     package var excerpt = ""
-    /// Identifies the message that was sent (``SentMessage/digest``); `nil` where nothing was sent.
+    /// The digest of the sent message (``SentMessage/digest``); `nil` if nothing was sent.
     package var digest: String?
 
     private init(
@@ -46,15 +46,15 @@ package struct AttemptResult: Hashable, Sendable {
         self.code = code
     }
 
-    /// The receiver has accepted it.
+    /// Accepted by the recipient.
     package static let delivered = AttemptResult(.delivered, .ok, "")
 
-    /// The receiver has accepted it, with an answer that is not as it should be.
+    /// Accepted by the recipient, with an unusual response.
     package static func delivered(despite oddity: String) -> AttemptResult {
         AttemptResult(.delivered, .ok, oddity)
     }
 
-    /// It did not work now and may later; `after` is the receiver's own wish.
+    /// Failed, to be tried again; `after` is the recipient's `Retry-After`.
     package static func failed(
         _ reason: String,
         _ kind: AttemptClass = .serverError,
@@ -64,12 +64,12 @@ package struct AttemptResult: Hashable, Sendable {
         AttemptResult(.failed, kind, reason, retryAfter: after, code: code)
     }
 
-    /// Nothing was sent and nothing is missing: the recipient wants no mail.
+    /// Not sent, as intended: the recipient has unsubscribed from email.
     package static func skipped(_ reason: String) -> AttemptResult {
         AttemptResult(.skipped, .suppressed, reason)
     }
 
-    /// It will never work; no further attempt of this event.
+    /// Rejected permanently.
     package static func rejected(
         _ reason: String,
         _ kind: AttemptClass,
@@ -79,13 +79,13 @@ package struct AttemptResult: Hashable, Sendable {
     }
 }
 
-/// What an attempt came to, by the name operators filter and count by.
+/// The class of an attempt, by which operators filter and count.
 package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     /// Accepted.
     case ok
-    /// 3xx: not followed, because the signed body would go to somebody else.
+    /// 3xx; not followed, because the signed body would go to another recipient.
     case redirect
-    /// 410: the receiver wants nothing more.
+    /// 410: the recipient wants no further events.
     case gone
     /// 401 or 403.
     case unauthorized
@@ -95,34 +95,34 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     case rateLimited = "rate_limited"
     /// Another 4xx.
     case clientError = "client_error"
-    /// 5xx, or an answer that is none.
+    /// 5xx, or an invalid response.
     case serverError = "server_error"
-    /// No connection, or no complete answer, within the time of an attempt.
+    /// No connection, or no complete response, within the timeout.
     case timeout
-    /// The connection was closed before an answer.
+    /// The connection was closed before a response.
     case reset
     /// The connection was refused, or there is no route.
     case connect
-    /// The certificate or the handshake.
+    /// The certificate or the TLS handshake failed.
     case tls
-    /// The host's name does not resolve.
+    /// The host name does not resolve.
     case dns
-    /// The guard of addresses does not let us connect.
+    /// The address guard forbids the connection.
     case blocked
-    /// The address or URL itself cannot be used.
+    /// The address or URL is unusable.
     case unusable
     /// A mail relay's 4xx.
     case deferred
-    /// A mail relay's 5xx about this mail.
+    /// A mail relay's 5xx about this email.
     case refused
     /// Nothing was sent: the recipient has unsubscribed, complained, or does not exist.
     case suppressed
-    /// Several notifiers in a row ended during it.
+    /// Several notifiers in a row crashed during it.
     case poison
-    /// Something of ours was missing: the process shuts down, there is no secret.
+    /// A local cause: the process shuts down, or a secret is missing.
     case local
 
-    /// Whether nobody has answered.
+    /// Whether there was no response.
     package var isSilence: Bool {
         switch self {
         case .timeout, .reset, .connect, .tls, .dns, .blocked: true
@@ -130,7 +130,7 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the next attempt is worth little before a person has changed something.
+    /// Whether another attempt is unlikely to succeed until the recipient's owner changes something.
     package var needsItsOwner: Bool {
         switch self {
         case .unauthorized, .notFound, .tls: true
@@ -139,18 +139,18 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Where the time of an attempt went, as far as the client tells; in milliseconds.
+/// The durations of the phases of an attempt in milliseconds, as far as known.
 package struct AttemptPhases: Hashable, Sendable {
-    /// Resolving the name.
+    /// The name resolution.
     package var resolveMs: Int?
-    /// Getting a connection, TLS included; about 0 on one that was kept.
+    /// Opening a connection, with TLS; about 0 for a reused one.
     package var connectMs: Int?
-    /// From the request's head to the answer's.
+    /// From the request to the head of the response.
     package var firstByteMs: Int?
-    /// All in all.
+    /// The total.
     package var totalMs: Int?
 
-    /// Phases; nil where it is not known.
+    /// Creates phases; `nil` for unknown ones.
     package init(
         resolveMs: Int? = nil,
         connectMs: Int? = nil,
@@ -164,34 +164,36 @@ package struct AttemptPhases: Hashable, Sendable {
     }
 }
 
-/// One attempt as the log of its delivery keeps it.
+/// An attempt in the log of its delivery.
 package struct AttemptRecord: Hashable, Sendable {
-    /// Attempts kept of a delivery: the default schedule has 13 of one event, so the log tells
-    /// the whole story of the event in trouble and the end of the one before.
+    /// The number of attempts that are kept per delivery.
+    ///
+    /// The default schedule has 13 per event, so the log covers all attempts of a failing event and the last ones of
+    /// the previous event.
     package static let countMax = 20
-    /// How long the log of a delivery outlives its newest attempt.
+    /// The time that the log of a delivery is kept after its newest attempt.
     package static let kept = Duration.seconds(30 * 86_400)
 
-    /// When it began, by the store's clock.
+    /// The start of the attempt, by the store's clock.
     package let at: Timestamp
-    /// Nil of one that is so old that only ``seq`` and ``at`` are known yet, to the second: it was accepted.
+    /// The event; `nil` for an old accepted attempt with only ``seq`` and ``at``, to the second.
     package let event: EventID?
     package let seq: Int
-    /// 1 for the first attempt of the event, or where that is not known any more.
+    /// The number of the attempt for its event, from 1; also 1 if it is no longer known.
     package let number: Int
     package let outcome: AttemptResult.Outcome
     package let kind: AttemptClass
     package let code: Int?
     package let address: String?
     package let phases: AttemptPhases
-    /// What was wrong; empty when nothing was.
+    /// The error; empty without one.
     package let reason: String
-    /// The beginning of the answer; empty when it was accepted.
+    /// The beginning of the response; empty when the event was accepted.
     package let excerpt: String
-    /// Identifies the message that was sent (``SentMessage/digest``); `nil` where that is not known.
+    /// The digest of the sent message (``SentMessage/digest``); `nil` if it is unknown.
     package var digest: String?
 
-    /// Records an attempt.
+    /// Creates the record of an attempt.
     package init(at: Timestamp, event: Event, number: Int, result: AttemptResult) {
         self.init(
             at: at,
@@ -209,7 +211,7 @@ package struct AttemptRecord: Hashable, Sendable {
         digest = result.digest
     }
 
-    /// What is left of an attempt that was accepted long ago.
+    /// Creates the record of an old accepted attempt.
     package init(acceptedAt at: Timestamp, seq: Int) {
         self.init(
             at: at,
@@ -226,13 +228,13 @@ package struct AttemptRecord: Hashable, Sendable {
         )
     }
 
-    /// The attempt once it is old; nil of one of which nothing is kept.
+    /// The form of the attempt that is kept when it is old; `nil` if it is deleted.
     package var faded: AttemptRecord? {
         guard outcome == .delivered else { return nil }
         return AttemptRecord(acceptedAt: Timestamp(ms: at.ms / 1000 * 1000), seq: seq)
     }
 
-    /// Puts a record together, as a store does.
+    /// Creates a record from the fields of a store.
     package init(
         at: Timestamp,
         event: EventID?,
@@ -260,18 +262,20 @@ package struct AttemptRecord: Hashable, Sendable {
     }
 }
 
-/// The beginning of somebody else's text, fit to be stored and shown.
+/// The beginning of a foreign text, safe to store and show.
 package enum Excerpt {
-    /// What an attempt log keeps of an answer: an error's own words come first, and twenty
-    /// attempts of each of 100,000 failing deliveries must fit into Redis.
+    /// The size limit of a response in the log, in bytes.
+    ///
+    /// The error message is at the beginning of a response, and twenty attempts of each of 100,000 failing deliveries
+    /// must fit in Redis.
     package static let bytesMax = 1024
 
-    /// At most ``bytesMax`` bytes as text, without what could steer a terminal or a page.
+    /// Returns at most ``bytesMax`` bytes as text, without characters that could control a terminal or a page.
     ///
-    /// Control characters other than line break and tab, the separators U+2028 and U+2029, and
-    /// characters that turn the direction of writing become U+FFFD, as bytes do that are no UTF-8.
+    /// Control characters other than line break and tab, the separators U+2028 and U+2029, and bidirectional controls
+    /// become U+FFFD, as do invalid UTF-8 bytes.
     ///
-    /// `hidden` is what must not be told: it is taken out before anything is cut off.
+    /// `hidden` contains the secrets, which are removed before the text is truncated.
     package static func text(
         _ bytes: some Sequence<UInt8>,
         hiding hidden: Redaction = .none

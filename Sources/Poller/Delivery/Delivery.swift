@@ -2,15 +2,15 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// What one endpoint still has to be told about one source: a cursor into the watch's log.
+/// The pending events of one source for one endpoint: a cursor into the watch's log.
 package struct Delivery: Hashable, Sendable {
     package let endpoint: EndpointID
-    /// Of an inline `notify`; nil for a registered endpoint, of which the registry tells the rest.
+    /// The inline `notify` URL; `nil` for a registered endpoint, whose data is in the registry.
     package let url: NotifyURL?
     package let watch: WatchKey
     package let state: DeliveryState
 
-    /// Puts a delivery together, as a store does.
+    /// Creates a delivery from the fields of a store.
     package init(endpoint: EndpointID, url: NotifyURL?, watch: WatchKey, state: DeliveryState) {
         self.endpoint = endpoint
         self.url = url
@@ -18,7 +18,7 @@ package struct Delivery: Hashable, Sendable {
         self.state = state
     }
 
-    /// The short key of the delivery of a source's events to an endpoint.
+    /// Returns the item ID of the delivery of a source's events to an endpoint.
     package static func id(endpoint: EndpointID, watch: WatchKey) -> ItemID {
         ItemID(
             of: endpoint.description,
@@ -29,21 +29,20 @@ package struct Delivery: Hashable, Sendable {
     }
 }
 
-/// The name of a delivery for operators: `dlv_7_q3Xo0bZ1kLpA`, its partition and its item.
+/// The public ID of a delivery: `dlv_7_q3Xo0bZ1kLpA`, its partition and its item.
 ///
-/// The partition is part of it so that one read finds the delivery. One that was told before the partition was split
-/// finds it too, with a read for each part.
+/// With the partition one read finds the delivery. An ID from before a split is also found, with one read per part.
 package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package let partition: Int
     package let item: ItemID
 
-    /// Names a delivery.
+    /// Creates an ID.
     package init(partition: Int, item: ItemID) {
         self.partition = partition
         self.item = item
     }
 
-    /// Reads a name.
+    /// Parses an ID.
     package init(_ text: String) throws(InvalidInput) {
         let parts = text.split(separator: "_", maxSplits: 2, omittingEmptySubsequences: false)
         let isItem = { (byte: UInt8) in
@@ -71,44 +70,43 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "dlv_\(partition)_\(item)" }
 }
 
-/// How far a delivery has come.
+/// The progress of a delivery.
 ///
-/// *Limits*: counts and numbers of events are kept from 0 to `SafeInteger.max`, so that counting on cannot
-/// overflow.
+/// *Limits*: counts and event numbers are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
 package struct DeliveryState: Hashable, Sendable {
-    /// Events remembered as given up; one that is pushed out by newer ones is still in the log of
-    /// its watch, but no longer sent again by a retry.
+    /// The maximum number of remembered dead letters.
+    ///
+    /// An older one remains in the log of its watch, but a retry does not send it again.
     package static let deadMax = 20
 
-    /// The `seq` of the last event that was accepted or given up; the next one is to be sent.
+    /// The `seq` of the last accepted or dead-lettered event; the next one is to be sent.
     package private(set) var cursor: Int
-    /// The beginning of that event's id, see ``EventID/digest``; nil where it is not known.
+    /// The beginning of that event's ID, see ``EventID/digest``; `nil` if unknown.
     ///
-    /// After a failover the log may hold another event under the same number.
+    /// After a failover the log may contain a different event with the same number.
     package private(set) var told: String?
-    /// Failed attempts of the event in hand: the first of ``again``, or the one after the cursor.
+    /// The failed attempts of the current event: the first of ``again``, or the one after the cursor.
     package var failures: Int
-    /// Attempts ever made.
+    /// The total number of attempts.
     package var attempts: Int
-    /// When the schedule has the next attempt after a failure.
+    /// The time of the next scheduled attempt after a failure.
     ///
-    /// One made earlier, because something new was recorded, uses nothing of the schedule when it
-    /// fails too.
+    /// An earlier attempt, made because a new event was recorded, does not count towards the schedule if it fails.
     package var retryAt: Timestamp?
-    /// When the event in hand failed first; nil while it has not.
+    /// The first failure of the current event; `nil` without one.
     package var failedSince: Timestamp?
-    /// The newest event of which the fallback endpoint was told.
+    /// The newest event that was sent to the fallback endpoint.
     package var escalated: Int
-    /// Events given up, oldest first, at most ``deadMax``.
+    /// The dead letters, oldest first, at most ``deadMax``.
     package private(set) var dead: [Int]
-    /// What is sent before anything new, whatever the endpoint asked for: of the events given up
-    /// those somebody wants sent again, and at a fallback those another endpoint did not accept.
+    /// The events that are sent before new ones, even if the endpoint does not subscribe to them: requested retries of
+    /// dead letters and, at a fallback, events that another endpoint did not accept.
     package private(set) var again: [Int]
-    /// Events of which the fallback endpoint is still to be told, which somebody held when it was
-    /// their time; at most ``deadMax``.
+    /// The events that are still to be sent to the fallback endpoint, whose delivery was leased when they were due; at
+    /// most ``deadMax``.
     package private(set) var owed: [Int]
 
-    /// A state; by default that of a delivery nobody has tried.
+    /// Creates a state; the defaults are those of a delivery without attempts.
     package init(
         cursor: Int = 0,
         failures: Int = 0,
@@ -133,26 +131,25 @@ package struct DeliveryState: Hashable, Sendable {
         self.owed = owed.suffix(Self.deadMax).map(SafeInteger.count)
     }
 
-    /// The event was accepted, or there is nothing left of it to send; then it has no `id`.
+    /// Settles an event that was accepted, or is no longer in the log (without an `id`).
     package mutating func settle(_ seq: Int, _ id: EventID? = nil) {
         end(seq, id)
         dead.removeAll { $0 == seq }
     }
 
-    /// The endpoint does not want the events up to this one.
+    /// Skips the unsubscribed events up to this one.
     mutating func pass(_ event: Event) {
         move(to: event.seq, event.id)
     }
 
-    /// The event will not be tried again by itself.
+    /// Dead-letters an event.
     package mutating func giveUp(_ seq: Int, _ id: EventID? = nil) {
         end(seq, id)
         dead.removeAll { $0 == seq }
         dead = Array((dead + [seq]).sorted().suffix(Self.deadMax))
     }
 
-    /// Events given up, or (not nil) those of them that are named, are to be sent again, on a
-    /// schedule that begins anew.
+    /// Queues dead letters for another attempt, on a new schedule: those in `seqs`, or all if `nil`.
     package mutating func revive(_ seqs: Set<Int>? = nil) {
         let wanted = dead.filter { seqs?.contains($0) ?? true }
         guard !Set(wanted).isSubset(of: again) else { return }
@@ -160,7 +157,7 @@ package struct DeliveryState: Hashable, Sendable {
         begin()
     }
 
-    /// What was given up stays so: it is not remembered, and no retry sends it again.
+    /// Dismisses the dead letters: they are not remembered, and no retry sends them again.
     package mutating func dismiss() {
         if again.contains(where: dead.contains) {
             again.removeAll(where: dead.contains)
@@ -169,24 +166,24 @@ package struct DeliveryState: Hashable, Sendable {
         dead = []
     }
 
-    /// The event is sent before anything new, whatever the endpoint asked for.
+    /// Queues an event before new ones, even if the endpoint does not subscribe to it.
     package mutating func sendAlso(_ seq: Int) {
         guard !again.contains(seq) else { return }
         again = Array((again + [seq]).suffix(Self.deadMax))
     }
 
-    /// The fallback could not be told of the event yet.
+    /// Records that the fallback must still receive an event.
     mutating func owe(_ seq: Int) {
         guard !owed.contains(seq) else { return }
         owed = Array((owed + [seq]).suffix(Self.deadMax))
     }
 
-    /// The fallback was told of the event.
+    /// Records that the fallback is marked for an event.
     mutating func pay(_ seq: Int) {
         owed.removeAll { $0 == seq }
     }
 
-    /// Everything after `seq` is to be told anew, whether it was accepted or not.
+    /// Moves the cursor back, so that everything after `seq` is sent again, even accepted events.
     package mutating func rewind(to seq: Int) {
         guard seq < cursor else { return }
         cursor = max(seq, 0)

@@ -1,84 +1,86 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// What operators ask of deliveries: how they stand, what was tried, and to try again.
+/// The operations of operators on deliveries: list, inspect, retry.
 package protocol DeliveryBook: Sendable {
-    /// The name of the delivery of a watch's events to an endpoint, whether there is one or not.
+    /// Returns the ID of the delivery of a watch's events to an endpoint, even if there is none.
     func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID
 
-    /// Reads one of these accounts; nil when there is none.
+    /// Reads a delivery of these accounts; `nil` when there is none.
     ///
-    /// One of others takes the same way and the same time as one that is not there.
+    /// For a delivery of another account, the code path and duration are the same as for a missing one.
     func delivery(
         _ id: DeliveryID,
         of accounts: AccountSet
     ) async throws(StoreError) -> DeliverySnapshot?
 
-    /// Its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
+    /// Returns its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
     func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord]
 
-    /// The time of the last attempt of each delivery.
+    /// Returns the time of the last attempt of each delivery.
     ///
     /// Deliveries without an attempt, and those whose log has been deleted, are left out.
     func lastAttempts(of ids: [DeliveryID]) async throws(StoreError) -> [DeliveryID: Timestamp]
 
-    /// A page of deliveries. A moving picture: one that is tried while you page may show up
-    /// twice or not at all. A page may be empty and still have a next one.
+    /// Returns a page of deliveries.
+    ///
+    /// The result is not a snapshot: a delivery that is attempted between two pages may appear twice or not at all. A
+    /// page may be empty and still have a next one.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> ListPage<DeliverySnapshot>
 
-    /// Which endpoints have deliveries that rest with events given up.
+    /// Returns the endpoints with resting deliveries that have dead letters.
     ///
-    /// Looks at the newest `limit` of each partition.
+    /// It reads the newest `limit` of each partition.
     func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters
 
-    /// The same of one endpoint alone, and whoever shares its partition.
+    /// Returns the same for one endpoint and the endpoints in its partition.
     func deadLetters(
         of endpoint: EndpointID,
         limit: Int
     ) async throws(StoreError) -> DeadLetters
 
-    /// Changes what deliveries remember and makes them due now; one result for each, in order.
+    /// Changes the states of deliveries and makes them due now; one result for each, in order.
     ///
-    /// All are of one lane, or of one partition. With `endingHolds` their endpoints are tried at once even
-    /// while a circuit is open or a `Retry-After` runs; that stays so when the attempt fails.
+    /// All must be in one lane or one partition. With `endingHolds` their endpoints are tried at once, even if a
+    /// circuit is open or a `Retry-After` applies; the hold stays ended if the attempt fails.
     func revise(
         _ revisions: [DeliveryRevision],
         endingHolds: Bool
     ) async throws(StoreError) -> [RevisionResult]
 
-    /// Changes what deliveries remember, and leaves each where it is: what rests goes on resting, no longer
-    /// among the dead when it has no dead letters any more. One result for each, in order.
+    /// Changes the states of deliveries without moving them; one result for each, in order.
     ///
-    /// As many as there may be of ``revise(_:endingHolds:)``.
+    /// A resting delivery keeps resting, and is removed from the list of dead ones when it has no dead letters left.
+    /// The limits are those of ``revise(_:endingHolds:)``.
     func dismiss(_ revisions: [DeliveryRevision]) async throws(StoreError) -> [RevisionResult]
 
-    /// How the last replay of an endpoint stands; nil when there was none for a week, and three
-    /// minutes after the process that ran it died.
+    /// Returns the state of an endpoint's last replay; `nil` when there was none for a week, and three minutes after
+    /// the process that ran it died.
     func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob?
 
-    /// Tells how a replay stands, at least every two minutes while it is running.
+    /// Records the state of a replay, at least every two minutes while it is running.
     func record(_ job: ReplayJob) async throws(StoreError)
 }
 
 extension DeliveryBook {
-    /// Reads one, whose ever it is; nil when there is none.
+    /// Reads a delivery regardless of account; `nil` when there is none.
     package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
         try await delivery(id, of: .all)
     }
 }
 
-/// Which deliveries to list, and from where.
+/// The filters and the position of a list of deliveries.
 package struct DeliveryQuery: Hashable, Sendable {
     package let endpoint: EndpointID?
-    /// Of the sources.
+    /// The accounts of the sources.
     package let accounts: AccountSet
     package let state: DeliverySnapshot.State?
-    /// 1–500: each is a read of its own.
+    /// The size of the page, 1–500, because each delivery is a separate read.
     package let limit: Int
-    /// `next` of the page before; nil for the first page.
+    /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Describes a page.
+    /// Creates a query.
     package init(
         endpoint: EndpointID? = nil,
         accounts: AccountSet = .all,
@@ -93,7 +95,7 @@ package struct DeliveryQuery: Hashable, Sendable {
         self.cursor = cursor
     }
 
-    /// The same of some accounts alone.
+    /// Returns the query limited to some accounts.
     package func narrowed(to accounts: AccountSet) -> DeliveryQuery {
         DeliveryQuery(
             endpoint: endpoint,
@@ -112,39 +114,39 @@ package struct DeliveryQuery: Hashable, Sendable {
     }
 }
 
-/// Deliveries that rest with events given up, by endpoint.
+/// The resting deliveries with dead letters, by endpoint.
 package struct DeadLetters: Hashable, Sendable {
-    /// Those of one endpoint.
+    /// The deliveries of one endpoint.
     package struct OfEndpoint: Hashable, Sendable {
-        /// Deliveries.
+        /// The number of deliveries.
         package var count: Int
-        /// The one that came to it last.
+        /// The most recent delivery.
         package let newest: DeliveryID
     }
 
     package private(set) var endpoints: [EndpointID: OfEndpoint] = [:]
-    /// Whether all were looked at.
+    /// Whether all deliveries were read.
     package private(set) var isWhole = true
 
-    /// None.
+    /// Creates an empty value.
     package init() {}
 
-    /// Adds a delivery; those that came to it later are added first.
+    /// Adds a delivery; the most recent ones are added first.
     package mutating func add(_ id: DeliveryID, of endpoint: EndpointID) {
         endpoints[endpoint, default: OfEndpoint(count: 0, newest: id)].count += 1
     }
 
-    /// There were more than were looked at.
+    /// Records that some deliveries were not read.
     package mutating func leaveOut() { isWhole = false }
 }
 
-/// A change of what a delivery remembers, good only for the state that it was made from.
+/// A change of a delivery's state, which is valid only for the state it was derived from.
 package struct DeliveryRevision: Hashable, Sendable {
     package let id: DeliveryID
     package let from: DeliveryState
     package let to: DeliveryState
 
-    /// Describes a change.
+    /// Creates a change.
     package init(id: DeliveryID, from: DeliveryState, to: DeliveryState) {
         self.id = id
         self.from = from
@@ -152,49 +154,51 @@ package struct DeliveryRevision: Hashable, Sendable {
     }
 }
 
-/// What became of a revision.
+/// The result of a revision.
 package enum RevisionResult: Hashable, Sendable {
     /// Changed, and due now unless it was dismissed.
     case done
-    /// A notifier has it in hand, or it has changed since it was read: read it again.
+    /// A notifier has leased it, or it has changed since it was read.
+    ///
+    /// Read it again.
     case busy
-    /// There is none.
+    /// The delivery does not exist.
     case missing
 }
 
-/// A delivery as it stands right now.
+/// The current state of a delivery.
 package struct DeliverySnapshot: Hashable, Sendable {
-    /// Where it is in the queue.
+    /// The state in the queue.
     package enum Place: Hashable, Sendable {
         case waiting(due: Timestamp)
-        /// A notifier holds it.
+        /// Leased by a notifier.
         case leased
-        /// Until its watch has something new.
+        /// Resting until its watch has a new event.
         case resting
     }
 
-    /// How it stands, for people.
+    /// The state of a delivery for people.
     package enum State: String, Hashable, Sendable, CaseIterable {
-        /// Due, or held back by its endpoint; nothing of it has failed.
+        /// Due, or held by its endpoint, without a failure.
         case waiting
         case inFlight = "in_flight"
-        /// It failed and is tried again.
+        /// Failed, to be tried again.
         case failing
-        /// Nothing is tried any more, and something was given up.
+        /// No more attempts, with dead letters.
         case dead
-        /// Nothing is left to tell: what there was was accepted or dismissed, or there was nothing.
+        /// No pending events: all were accepted or dismissed, or there were none.
         case done
     }
 
     package let id: DeliveryID
     package let delivery: Delivery
     package let place: Place
-    /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
+    /// The error of the last attempt; `nil` after an accepted one, unless there are dead letters.
     package let lastError: String?
-    /// When it came to rest with events given up; nil while it does not.
+    /// The time at which it came to rest with dead letters; `nil` otherwise.
     package let givenUpAt: Timestamp?
 
-    /// Puts a snapshot together, as a store does.
+    /// Creates a snapshot from the fields of a store.
     package init(
         id: DeliveryID,
         delivery: Delivery,
@@ -209,19 +213,19 @@ package struct DeliverySnapshot: Hashable, Sendable {
         self.lastError = lastError
     }
 
-    /// How it stands.
+    /// The state for people.
     package var state: State {
         switch place {
         case .leased: .inFlight
         case .waiting where delivery.state.failures > 0: .failing
-        // A probe of an open circuit counts no failure.
+        // A probe of an open circuit is not counted as a failure.
         case .waiting: delivery.state.failedSince != nil && lastError != nil ? .failing : .waiting
         case .resting: delivery.state.dead.isEmpty ? .done : .dead
         }
     }
 
-    /// Whether it belongs into a list of `state`; one that goes on with dead letters is also in
-    /// the list of the dead.
+    /// Whether it belongs in the list of `state`; a continuing delivery with dead letters is also in the list of dead
+    /// ones.
     package func isListed(as state: State) -> Bool {
         self.state == state || state == .dead && !delivery.state.dead.isEmpty
     }

@@ -1,35 +1,35 @@
 import PollerIdentity
 
-/// A way to tell a customer: webhook, email.
+/// A way to deliver events to a recipient: webhook, email.
 ///
-/// Subscribers that are connected right now (WebSocket, SSE) are no channel in this sense: the
-/// gateway feeds them from the outbox, with a cursor the client keeps.
+/// Connected subscribers (WebSocket, SSE) are not channels in this sense: the gateway serves them from the outbox, with
+/// a cursor that the client keeps.
 package protocol DeliveryChannel: Sendable {
-    /// The URL schemes this channel serves, lower case.
+    /// The URL schemes of this channel, in lower case.
     var schemes: Set<String> { get }
-    /// The longest an attempt may take, all in all; the lease must be longer by 15 s.
+    /// The total time limit of an attempt; the lease must be longer by 15 s.
     var timeout: Duration { get }
-    /// The waits between attempts; when they are used up, the event is given up for this endpoint.
+    /// The waits between attempts; after the last one the event is dead-lettered for this endpoint.
     var schedule: RetrySchedule { get }
 
-    /// Whether after a failure the newest event stands for all that wait, whatever the endpoint
-    /// chose: a mail about a state that has passed would only confuse.
+    /// Whether the newest event replaces all pending ones after a failure, even if the endpoint chose otherwise: an
+    /// email about an outdated state would only confuse.
     var isSuperseding: Bool { get }
 
-    /// Whether an attempt is given the watch as it is now: what the shop has said of it is in no event.
+    /// Whether an attempt needs the current watch, because the events do not contain the shop's metadata.
     var readsWatch: Bool { get }
 
-    /// Whether customers of this channel are told about such an event at all.
+    /// Whether recipients of this channel receive such an event at all.
     func wants(_ event: Event) -> Bool
 
-    /// The message about an event as this channel composes it now, for people; sends nothing.
+    /// Composes the message about an event, for people, without sending it.
     ///
     /// `nil` if the channel sends nothing to the recipient for this event.
     func message(of event: Event, to target: DeliveryTarget) async -> SentMessage?
 
-    /// Makes one attempt. Never throws: whatever happens is one of the results.
+    /// Makes one attempt.
     ///
-    /// `attempt` is 1 for the first; the event id is the same for all.
+    /// It never throws: every failure is a result. `attempt` is 1 for the first; the event ID is the same for all.
     func deliver(
         _ event: Event,
         to target: DeliveryTarget,
@@ -41,7 +41,7 @@ extension DeliveryChannel {
     package var isSuperseding: Bool { false }
     package var readsWatch: Bool { false }
 
-    /// The event's JSON, which every channel for programs sends.
+    /// Returns the event's JSON, which every channel for programs sends.
     package func message(of event: Event, to target: DeliveryTarget) async -> SentMessage? {
         SentMessage(
             type: "application/json",
@@ -51,11 +51,11 @@ extension DeliveryChannel {
     }
 }
 
-/// Stands in where no channel of this process serves a URL's scheme: mail without a relay.
+/// The channel for a URL scheme that no channel of this process serves, such as email without a relay.
 ///
-/// Another notifier may have one, so it goes first; while none has, each attempt fails here, by the
-/// schedule of webhooks, until the event is given up like any other: a dead letter that can be sent
-/// again once the channel is configured. Like a mail, only the newest of what waits is worth it.
+/// Another notifier may have the channel, so it goes first. If none has, each attempt fails here, by the schedule of
+/// webhooks, until the event is dead-lettered. It can be sent again once the channel is configured. As for email, only
+/// the newest pending event is sent.
 struct MissingChannel: DeliveryChannel {
     let scheme: String
 

@@ -1,44 +1,43 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// Decides what follows from an attempt: pure, and the one place that knows.
+/// Decides on the next step of a delivery after an attempt, as a pure function.
 ///
 /// The life of an event at an endpoint:
-/// 1. Tried, and accepted: the cursor moves behind it, the circuit of the endpoint closes.
-/// 2. Failed: tried again by the schedule. What fails between two attempts of the schedule
-///    (something new was recorded) or as the probe of an open circuit uses nothing of it.
+/// 1. Attempted and accepted: the cursor moves past it, and the circuit of the endpoint closes.
+/// 2. Failed: tried again by the schedule. A failure between two scheduled attempts (a new event was recorded) or of a
+///    probe of an open circuit does not count towards the schedule.
 /// 3. `Retry-After` holds the whole endpoint, up to an hour.
-/// 4. The schedule is used up, or its whole span has passed while the circuit was open: given up.
-///    A receiver that will never take it: rejected. Both stay in the delivery as dead letters,
-///    which somebody may have sent again.
+/// 4. The last attempt failed, or the span of the schedule passed while the circuit was open: given up. The recipient
+///    will never accept it: rejected. Both stay in the delivery as dead letters, which can be sent again.
 package struct DeliveryDecider: Sendable {
-    /// How long an endpoint that answered 410 is left alone.
+    /// The hold of an endpoint that answered 410.
     private static let goneHold = Duration.seconds(3600)
 
-    /// What waits in line comes back when its fallback is due; so late it may be by then.
+    /// The longest delay of a put-off delivery after its fallback was due.
     private static let lateMax = SlowReceivers.pause.upperBound
 
     private let schedule: RetrySchedule
-    /// The span after which the fallback is told; nil when there is none.
+    /// The span after which the fallback receives the event; `nil` without a fallback.
     private let notifyBy: Duration?
 
-    /// Decides by a schedule.
+    /// Creates a decider for a schedule.
     package init(schedule: RetrySchedule, notifyBy: Duration? = nil) {
         self.schedule = schedule
         self.notifyBy = notifyBy
     }
 
-    /// What follows from `result`.
+    /// Decides on `result`.
     ///
     /// - Parameters:
     ///   - state: the delivery before the attempt.
-    ///   - event: the event that was tried.
-    ///   - result: what came of it.
-    ///   - trouble: that of the endpoint when the delivery was claimed.
-    ///   - more: whether something may be left to tell after this event.
+    ///   - event: the event of the attempt.
+    ///   - result: the result of the attempt.
+    ///   - trouble: the endpoint's failures when the delivery was claimed.
+    ///   - more: whether events may be pending after this one.
     ///   - now: the store's time.
-    ///   - chance: for the jitter.
-    /// - Returns: what to record, and what it says about the endpoint.
+    ///   - chance: the generator for the jitter.
+    /// - Returns: the change to record, and its effect on the endpoint.
     package func decide(
         _ state: DeliveryState,
         _ event: Event,
@@ -69,7 +68,7 @@ package struct DeliveryDecider: Sendable {
         if !isExtra, !isProbe { next.failures += 1 }
         let planned: Duration?
         if isExtra, let retryAt = state.retryAt {
-            // No farther off than it can have been set: the store's clock may have been set back since.
+            // Limited to the longest possible wait, because the store's clock may have been set back since.
             let longest = max(schedule.longest(failures: next.failures), RetryAfter.longest)
             planned = min(retryAt - now, longest)
         } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
@@ -86,11 +85,11 @@ package struct DeliveryDecider: Sendable {
         return again(next, event, max(planned, wish), signal(result), now)
     }
 
-    /// What follows when an event has waited for longer than its schedule goes on, and its
-    /// endpoint has failed for as long; nil while that is not so, and when somebody asked for it.
+    /// Dead-letters an event that has waited longer than the span of its schedule, if its endpoint has failed for as
+    /// long; `nil` otherwise, and for a requested retry.
     ///
-    /// Without this the deliveries of an endpoint that never comes back would pile up for ever:
-    /// its circuit lets only one of them try at a time.
+    /// Without this rule the deliveries of an endpoint that never recovers would accumulate forever, because its
+    /// circuit allows only one of them to try at a time.
     package func outlived(
         _ state: DeliveryState,
         _ event: Event,
@@ -106,11 +105,11 @@ package struct DeliveryDecider: Sendable {
         return ended(.givenUp, next, event, .hold(.zero), more)
     }
 
-    /// Not tried, for want of a place: comes back after `wait` as if it had not been its turn, but the
-    /// fallback is told in time.
+    /// Postpones a delivery without a free slot: it is due after `wait`, and the fallback still receives the event in
+    /// time.
     ///
-    /// While the circuit is open, its one attempt at a time is this one: what else waits for it waits with it. Of
-    /// what is old, because it is told again, the fallback is told only once an attempt has failed.
+    /// While the circuit is open this delivery is the only one that may try, so the others wait with it. For an old
+    /// event that is sent again, the fallback receives it only after a failed attempt.
     func putOff(
         _ state: DeliveryState,
         _ event: Event,
@@ -154,7 +153,7 @@ package struct DeliveryDecider: Sendable {
         )
     }
 
-    /// Failed: comes back after `wait`, or earlier when the fallback is due before.
+    /// Plans the next attempt after a failure: after `wait`, or earlier when the fallback is due.
     private func again(
         _ state: DeliveryState,
         _ event: Event,
@@ -178,12 +177,12 @@ package struct DeliveryDecider: Sendable {
         )
     }
 
-    /// What the attempt says about every delivery to this endpoint.
+    /// Returns the effect of the attempt on every delivery to this endpoint.
     private func signal(_ result: AttemptResult) -> LaneSignal {
         switch result.kind {
         case .ok, .refused: return .fine
         case .gone: return .refused(Self.goneHold)
-        // Ours, or about this one message: nothing about the endpoint.
+        // A local cause, or about this message only: no effect on the endpoint.
         case .local, .unusable, .poison, .suppressed: return .hold(.zero)
         default: break
         }
@@ -195,22 +194,24 @@ package struct DeliveryDecider: Sendable {
 }
 
 extension DeliveryState {
-    /// Nothing is left to tell: dead letters keep it among those a person should look at.
+    /// The verdict without pending events: dead letters keep the delivery in the list for operators.
     package var restingVerdict: Verdict { dead.isEmpty ? .rest : .setAside }
 }
 
-/// What follows from one attempt to tell a customer.
+/// The decision after one delivery attempt.
 package struct DeliveryDecision: Hashable, Sendable {
-    /// What has become of the event.
+    /// The fate of the event.
     package enum Fate: String, Hashable, Sendable {
         case delivered
-        /// Nothing was sent: the recipient wants no mail. Done, all the same.
+        /// Nothing was sent, because the recipient has unsubscribed.
+        ///
+        /// It counts as done.
         case skipped
-        /// It will be tried again.
+        /// To be tried again.
         case failed
         /// No attempt is left: a dead letter.
         case givenUp = "given_up"
-        /// The receiver will never take it: a dead letter.
+        /// The recipient will never accept it: a dead letter.
         case rejected
     }
 
@@ -218,8 +219,8 @@ package struct DeliveryDecision: Hashable, Sendable {
     package let state: DeliveryState
     package let verdict: Verdict
     package let signal: LaneSignal
-    /// How long until the next attempt; nil when the event has come to its end.
+    /// The wait for the next attempt; `nil` when there is none for this event.
     package let wait: Duration?
-    /// The fallback endpoint is to be told of the event now.
+    /// Whether the fallback endpoint must receive the event now.
     package let escalates: Bool
 }

@@ -3,14 +3,14 @@ import Metrics
 import PollerIdentity
 package import PollerQueue
 
-/// What a notifier does with a delivery: tells one endpoint the next event of one source it has not been told yet.
+/// Delivers the next pending event of one source to one endpoint.
 ///
-/// One event a turn, so that each success is recorded before the next attempt: a crash repeats
-/// at most the one attempt whose outcome nobody recorded, with the same event id.
+/// It handles one event per lease, so that each success is recorded before the next attempt. A crash repeats at most
+/// the one attempt whose result was not recorded, with the same event ID.
 package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
-    /// Events read at a time; those an endpoint does not want are passed over in one turn.
+    /// The number of events read at a time; unsubscribed ones are skipped together.
     static var readAhead: Int { 32 }
-    /// When a fallback that somebody holds is asked again: its attempt takes seconds.
+    /// The wait before a leased fallback is tried again: its attempt takes seconds.
     private static var owedPause: Duration { .seconds(1) }
 
     private let store: Store
@@ -23,13 +23,12 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let tracer: (any WorkTracer)?
     private let logger: Logger
 
-    /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
-    /// through the channel that serves the URL's scheme.
+    /// Creates a handler that delivers the events in `store` to inline URLs and to the endpoints of `directory`,
+    /// through the channel of the URL's scheme.
     ///
-    /// `deliveries` is where fallback endpoints are marked and past attempts are looked up;
-    /// without it there are no fallbacks. `audit` is told of endpoints that are disabled. `places` is how
-    /// many attempts are made at once, of which slow receivers of one account get a part; without it, all.
-    /// Without a `tracer` a receiver is told of a trace what the event carries of it.
+    /// `deliveries` marks fallback endpoints and has past attempts; without it there are no fallbacks. `audit` records
+    /// endpoints that are disabled. `places` is the number of concurrent attempts, of which slow recipients of one
+    /// account get a part; without it, all. Without a `tracer` a recipient gets the trace of the event.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
@@ -83,7 +82,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         }
     }
 
-    /// Tries an event and says what to record.
+    /// Attempts an event and returns the decision to record.
     private func attempt(
         _ leased: LeasedItem<Delivery>,
         _ pending: PendingEvent,
@@ -91,7 +90,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         through channel: any DeliveryChannel
     ) async -> Decision<DeliveryChange>? {
         let state = leased.item.state
-        // An endpoint's own schedule is about the endpoint, not about what we lack.
+        // An endpoint's own schedule is about the endpoint, not about a missing channel.
         let own = channel is MissingChannel ? nil : target.endpoint?.retry
         let decider = DeliveryDecider(
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
@@ -99,20 +98,20 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         )
         var turn = DeliveryTurn(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
-            // It may as well be that the notifiers ended of something else: what was not told is told later.
+            // Another cause may have crashed the notifiers, so the event is tried later.
             let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
             return await told(turn.conclude(.failed(why, .poison), began: leased.now), target)
         }
         if let unsent = turn.outlived() { return await told(unsent, target) }
         let timeout = target.endpoint?.timeout ?? channel.timeout
-        // After a stall somebody else may hold it before this attempt could end: give it back.
+        // After a stall another process may lease it before this attempt could end, so it is released.
         guard leased.remaining > timeout else { return nil }
         let (began, host) = (leased.now, String(target.url.host))
         let party = SlowReceivers.Party(
             account: leased.item.watch.account,
             channel: channel.schemes.min() ?? ""
         )
-        // One whose notifiers have ended is tried, or nobody would ever know whether it ends the next.
+        // After a crash the attempt is always made, or the cause could never be determined.
         let isNeeded = leased.lease.crashes > 0
         if let wait = slow?.begin(party, host, isNeeded: isNeeded, now: began) {
             Counter(label: "poller_deliveries_put_off_total").increment()
@@ -122,7 +121,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         let span = tracer?.begin(.delivery, under: pending.event.trace, linked: nil, at: began)
         turn.trace = span?.context ?? pending.event.trace
         var result = await deliver(pending.event, to: turn.traced, state.failures + 1, channel)
-        // Not every channel takes the time itself.
+        // Not every channel measures the time.
         if result.phases.totalMs == nil {
             result.phases.totalMs = Int(clamping: (leased.now - began).ms)
         }
@@ -137,7 +136,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         return await told(turn.conclude(result, began: began), target)
     }
 
-    /// Makes the attempt, with the watch where the channel asks for it.
+    /// Makes the attempt, with the watch if the channel needs it.
     private func deliver(
         _ event: Event,
         to target: DeliveryTarget,
@@ -155,11 +154,10 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         return await channel.deliver(event, to: target, attempt: attempt)
     }
 
-    /// What is recorded, once the fallback endpoint is marked where it is to be told.
+    /// Returns the decision to record, after the fallback endpoint is marked if it must receive the event.
     ///
-    /// The mark comes first: a crash between the two marks again, which changes nothing. When it
-    /// cannot be stored, mostly because somebody tells the fallback something right now, the
-    /// attempt is recorded all the same, and the call is owed.
+    /// The mark comes first: a crash between the two repeats it without effect. If it cannot be stored, usually because
+    /// the fallback's delivery is leased, the attempt is recorded all the same, and the mark is made later.
     private func told(
         _ conclusion: DeliveryTurn.Conclusion,
         _ target: DeliveryTarget
@@ -174,7 +172,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         return conclusion.record
     }
 
-    /// Tells the fallback of what it is owed, and does nothing else in this turn.
+    /// Marks the fallback for the events that are still due to it, and does nothing else under this lease.
     private func paid(
         _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget
@@ -183,7 +181,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         do throws(StoreError) {
             for seq in state.owed {
                 let event = try await store.event(seq, of: leased.item.watch)
-                // Without it, or without a fallback by now, nobody is left to tell.
+                // If the event was deleted or the fallback removed, there is no recipient left.
                 if let event, let fallback = target.endpoint?.notifyBy?.fallback {
                     try await call(fallback, event)
                 }
@@ -215,16 +213,16 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     }
 }
 
-/// What is to be told.
+/// The selection of the next event.
 extension DeliveryHandler {
-    /// What a look into the log has found for the next attempt.
+    /// The result of reading the log.
     private enum Look {
         case event(PendingEvent)
-        /// Nothing now.
+        /// No event to send now.
         case passed(DeliveryState, Verdict)
     }
 
-    /// Finds the event to try: one that is asked for again, else the next after the cursor.
+    /// Selects the event to send: one that was requested again, else the next after the cursor.
     private func next(
         _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget,
@@ -237,12 +235,12 @@ extension DeliveryHandler {
             if let event = try await store.event(seq, of: delivery.watch) {
                 return .event(PendingEvent(event, more: true))
             }
-            // Its log has let go of it.
+            // The log no longer contains it.
             state.settle(seq)
             return .passed(state, .next(after: .zero))
         }
-        // The event that was told last is read once more: another one in its place is of a lineage
-        // that a failover has begun.
+        // The last delivered event is read once more. A different one in its place means that a failover has started
+        // another history.
         let known = state.told == nil ? 0 : 1
         var events = try await store.eventsToTell(
             of: delivery.watch,
@@ -267,11 +265,11 @@ extension DeliveryHandler {
             return .event(pending)
         }
         if let last = events.last { state.pass(last) }
-        // A full page of unwanted events may hide more behind it.
+        // More events may follow a full page of unsubscribed ones.
         return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
     }
 
-    /// The newest event of a store that has lost what was told already; nil when it has not.
+    /// Returns the newest event of a store that has lost delivered events; `nil` if it has not.
     private func newest(before delivery: Delivery) async -> Int? {
         guard let snapshot = try? await store.snapshot(of: delivery.watch),
             snapshot.watch.seq < delivery.state.cursor
@@ -279,10 +277,10 @@ extension DeliveryHandler {
         return snapshot.watch.seq
     }
 
-    /// What was recorded after a failover has taken the numbers of what was lost: it is told too.
+    /// Rewinds a delivery after a failover, because new events have the numbers of lost ones.
     ///
-    /// All after the newest event that this endpoint has accepted; when its attempts do not name
-    /// one, from the newest on, so that the end of the payment is told in any case.
+    /// All events after the newest one that this endpoint has accepted are sent. If its attempts do not name one,
+    /// delivery starts at the newest event, so that the end of the payment is delivered in any case.
     private func rewound(
         _ leased: LeasedItem<Delivery>,
         newest: Int
@@ -292,7 +290,7 @@ extension DeliveryHandler {
         let attempts = try await book?.attempts(of: id) ?? []
         let delivered = attempts.filter { $0.outcome == .delivered }
         let told = Set(delivered.compactMap(\.event))
-        // So old that only their numbers are kept: what a failover has lost is not among them.
+        // Only the numbers of old attempts are kept; a failover cannot have lost their events.
         let old = Set(delivered.filter { $0.event == nil }.map(\.seq))
         let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
         let last = log.last { told.contains($0.id) || old.contains($0.seq) }
@@ -307,14 +305,14 @@ extension DeliveryHandler {
 }
 
 extension WatchStore {
-    /// One event of a watch; nil when its log has let go of it.
+    /// Reads one event of a watch; `nil` when its log no longer contains it.
     func event(_ seq: Int, of key: WatchKey) async throws(StoreError) -> Event? {
         try await eventsToTell(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
     }
 }
 
 extension Decision<DeliveryChange> {
-    /// The same, and the fallback is to be told of an event soon.
+    /// Returns the decision with an event that the fallback must receive soon.
     fileprivate func owing(_ seq: Int, pause: Duration) -> Self {
         var state = change.state
         state.owe(seq)

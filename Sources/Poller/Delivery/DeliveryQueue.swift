@@ -1,30 +1,32 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// The queue of deliveries: the same leases as for watches, one lane for each endpoint.
+/// The queue of deliveries: the same leases as for watches, with one lane per endpoint.
 package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == DeliveryChange {
-    /// Makes deliveries due now because their watch has something new; idempotent.
+    /// Makes deliveries due now because their watch has a new event; idempotent.
     ///
-    /// Marks that name an event need a delivery that nobody holds: `unavailable` until then.
+    /// A mark that names an event needs a delivery that is not leased: `unavailable` until then.
     func mark(_ deliveries: [DeliveryMark]) async throws(StoreError)
 
-    /// Marks what can be: a part of the store that is away holds up what lies in it, and is not waited for each time.
+    /// Marks all reachable deliveries.
     ///
-    /// - Parameter deliveries: what to mark, as for ``mark(_:)``.
-    /// - Returns: those that are not known to be marked, to be tried again some seconds later.
+    /// An unavailable part of the store delays only its own deliveries, and not every call waits for it.
+    ///
+    /// - Parameter deliveries: the marks, as for ``mark(_:)``.
+    /// - Returns: the marks that may not be stored, to be tried again some seconds later.
     func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks
 
-    /// Forgets the attempts of deliveries that ended well longer ago; when which event was accepted stays.
+    /// Deletes the attempts of deliveries that succeeded longer ago; the accepted event numbers are kept.
     ///
     /// - Returns: whether there is more to do.
     func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
 
-    /// Counts for operators, over all partitions.
+    /// Returns counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
 }
 
 extension DeliveryQueue {
-    /// Of a store that is there or away as a whole.
+    /// Marks all deliveries or none, as the default for a store that is available or unavailable as a whole.
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
         do throws(StoreError) {
             try await mark(deliveries)
@@ -35,40 +37,40 @@ extension DeliveryQueue {
     }
 }
 
-/// Marks that are not known to be stored.
+/// Marks that may not be stored.
 package struct UnstoredMarks: Hashable, Sendable {
     package private(set) var marks: Set<DeliveryMark> = []
-    /// Why the first of them is not; nil when there is none.
+    /// The reason of the first failure; `nil` without one.
     package private(set) var failure: StoreError?
 
-    /// None.
+    /// Creates an empty value.
     package init() {}
 
-    /// These, for one reason.
+    /// Creates a value for marks with one reason.
     package init(_ marks: [DeliveryMark], because failure: StoreError) {
         self.marks = Set(marks)
         self.failure = failure
     }
 
-    /// Adds others.
+    /// Adds other marks.
     package mutating func add(_ others: UnstoredMarks) {
         marks.formUnion(others.marks)
         failure = failure ?? others.failure
     }
 }
 
-/// Says that an endpoint is to be told about a watch.
+/// A mark: an endpoint has a pending event of a watch.
 package struct DeliveryMark: Hashable, Sendable {
     package let endpoint: EndpointID
-    /// Of an inline `notify`; nil for a registered endpoint.
+    /// The inline `notify` URL; `nil` for a registered endpoint.
     package let url: NotifyURL?
     package let watch: WatchKey
-    /// An event that is sent whatever the endpoint asked for; nil for none in particular.
+    /// An event that is sent even if the endpoint does not subscribe to it; `nil` for none.
     package let telling: Int?
-    /// Whether it goes before what is told to many and what is tried again.
+    /// Whether it is served before events for many recipients and before retries.
     package let isUrgent: Bool
 
-    /// Names the delivery to an inline URL, which is an endpoint under the watch's account.
+    /// Creates the mark of an inline URL, which is an endpoint under the watch's account.
     package init(url: NotifyURL, watch: WatchKey) {
         endpoint = EndpointID(account: watch.account, url: url.description)
         self.url = url
@@ -77,7 +79,7 @@ package struct DeliveryMark: Hashable, Sendable {
         isUrgent = true
     }
 
-    /// Names the delivery to a registered endpoint.
+    /// Creates the mark of a registered endpoint.
     package init(
         endpoint: EndpointID,
         watch: WatchKey,
@@ -92,15 +94,15 @@ package struct DeliveryMark: Hashable, Sendable {
     }
 }
 
-/// What an attempt changes in a delivery.
+/// The changes that an attempt makes to a delivery.
 package struct DeliveryChange: Hashable, Sendable {
     package let state: DeliveryState
-    /// Why the attempt failed, for operators; nil clears it, unless ``keepsError``.
+    /// The error of the attempt, for operators; `nil` clears it, unless ``keepsError``.
     package let lastError: String?
-    /// What the log of the delivery is to keep of it; nil when nothing was tried.
+    /// The entry for the delivery's log; `nil` without an attempt.
     package let attempt: AttemptRecord?
 
-    /// Describes a change.
+    /// Creates a change.
     package init(
         state: DeliveryState,
         lastError: String? = nil,
@@ -111,6 +113,6 @@ package struct DeliveryChange: Hashable, Sendable {
         self.attempt = attempt
     }
 
-    /// Whether the error that is kept stays: what was given up has its reason, whatever came of what followed.
+    /// Whether the stored error is kept: a dead letter keeps its reason, whatever the later results.
     package var keepsError: Bool { lastError == nil && !state.dead.isEmpty }
 }

@@ -1,36 +1,36 @@
 package import PollerIdentity
 import PollerQueue
 
-/// Where one attempt goes: an inline `notify` URL, or a registered endpoint with its choices.
+/// The target of one attempt: an inline `notify` URL, or a registered endpoint with its settings.
 package struct DeliveryTarget: Hashable, Sendable {
     package let url: NotifyURL
-    /// Nil for an inline URL.
+    /// The registered endpoint; `nil` for an inline URL.
     package let endpoint: Endpoint?
-    /// The watch that is told of, for channels that say more than the event does; nil when it is gone.
+    /// The watch, for channels that need more than the event; `nil` when it was deleted.
     package var snapshot: WatchSnapshot?
-    /// What the receiver is told of the trace: the attempt itself, or what the event has; nil where nobody traces.
+    /// The trace context for the recipient: the attempt's, or the event's; `nil` without tracing.
     package var trace: TraceContext?
 
-    /// An inline `notify` URL.
+    /// Creates a target for an inline `notify` URL.
     package init(_ url: NotifyURL) {
         self.url = url
         endpoint = nil
     }
 
-    /// A registered endpoint.
+    /// Creates a target for a registered endpoint.
     package init(_ endpoint: Endpoint) {
         url = endpoint.url
         self.endpoint = endpoint
     }
 
-    /// The endpoint's id, under the account of what it is told.
+    /// Returns the endpoint's ID, under the account of the watch.
     package func id(account: AccountID) -> EndpointID {
         endpoint?.id ?? EndpointID(account: account, url: url.description)
     }
 
-    /// The bytes to send: the event as recorded, or what is left of it for a thin payload.
+    /// Returns the bytes to send: the event as recorded, or its short form for a thin payload.
     ///
-    /// Where older events gave way to this one, `"skipped_seqs":[1,2]` is its last member.
+    /// If the event replaced older ones, `"skipped_seqs":[1,2]` is its last member.
     package func body(of event: Event) -> String {
         let body = endpoint?.payload == .thin ? event.thinJSON : event.json
         guard !event.skippedSeqs.isEmpty else { return body }
@@ -50,15 +50,15 @@ extension DeliveryChannel {
     }
 }
 
-/// Finds out where a delivery goes: its inline URL, or the registered endpoint as it is now.
+/// Resolves the target of a delivery: its inline URL, or the current registered endpoint.
 struct DeliveryResolver<Store: WatchStore>: Sendable {
-    /// Where to, or what to record instead of an attempt.
+    /// A target, or the decision to record without an attempt.
     enum Resolution: Sendable {
         case target(DeliveryTarget)
         case instead(Decision<DeliveryChange>)
     }
 
-    /// How long a delivery waits that should not have been claimed: by then its lane is paused.
+    /// The wait of a delivery to a disabled endpoint: by then its lane is paused.
     private static var pause: Duration { .seconds(1) }
 
     let store: Store
@@ -68,7 +68,7 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
         if let url = delivery.url { return .target(DeliveryTarget(url)) }
         do throws(StoreError) {
             guard let endpoint = try await directory?.endpoint(delivery.endpoint) else {
-                // Removed: nobody is left to tell, nor to mind what was given up.
+                // The endpoint was removed, so there is no recipient, and the dead letters are dismissed.
                 var state = delivery.state
                 state.dismiss()
                 return .instead(.silent(.close(.cancelled), state))
@@ -98,7 +98,7 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
 }
 
 extension Decision<DeliveryChange> {
-    /// Nothing was tried, so it does not count for or against the receiver.
+    /// Returns a decision without an attempt, which does not count for or against the recipient.
     static func silent(
         _ verdict: Verdict,
         _ state: DeliveryState,

@@ -3,12 +3,12 @@ import Metrics
 import PollerIdentity
 import PollerQueue
 
-/// Ends one turn of a delivery: what to record, to log and to count.
+/// Concludes the handling of a delivery: the decision, log messages and metrics.
 struct DeliveryTurn: Sendable {
-    /// What a turn has come to.
+    /// The result of handling a delivery.
     struct Conclusion: Sendable {
         let record: Decision<DeliveryChange>
-        /// Of what the fallback endpoint is to be told before that is recorded.
+        /// The event that the fallback endpoint must receive before the decision is recorded.
         let escalates: Event?
     }
 
@@ -17,10 +17,10 @@ struct DeliveryTurn: Sendable {
     private let target: DeliveryTarget
     private let decider: DeliveryDecider
     private let logger: Logger
-    /// The place of the attempt in a trace; nil before there is one, and where nobody traces.
+    /// The span of the attempt; `nil` before it begins, and without tracing.
     var trace: TraceContext?
 
-    /// A turn that tries an event.
+    /// Creates a context for an attempt with an event.
     init(
         _ leased: LeasedItem<Delivery>,
         _ pending: PendingEvent,
@@ -35,7 +35,7 @@ struct DeliveryTurn: Sendable {
         self.logger = logger
     }
 
-    /// The receiver, with what it is told of the trace.
+    /// The target with the trace context for the recipient.
     var traced: DeliveryTarget {
         var target = target
         target.trace = trace
@@ -45,7 +45,7 @@ struct DeliveryTurn: Sendable {
     private var event: Event { pending.event }
     private var state: DeliveryState { leased.item.state }
 
-    /// Records what came of an attempt.
+    /// Records the result of an attempt.
     func conclude(_ result: AttemptResult, began: Timestamp) -> Conclusion {
         var chance = SystemRandomNumberGenerator()
         let decision = decider.decide(
@@ -68,10 +68,10 @@ struct DeliveryTurn: Sendable {
         return conclusion(decision, error, attempt)
     }
 
-    /// Gives an event up without a try when it has outlived its schedule while its endpoint was
-    /// down; nil while it has not.
+    /// Dead-letters an event without an attempt when the span of its schedule passed while its endpoint was
+    /// unavailable; `nil` otherwise.
     ///
-    /// Of inline URLs alone: a registered endpoint is disabled after days, and loses nothing then.
+    /// Only for inline URLs: a registered endpoint is disabled after days, and keeps its events.
     func outlived() -> Conclusion? {
         guard target.endpoint == nil else { return nil }
         let decision = decider.outlived(
@@ -87,7 +87,7 @@ struct DeliveryTurn: Sendable {
         return conclusion(decision, error, nil)
     }
 
-    /// Tries it later: the receivers of its account hold as many places as they may.
+    /// Postpones the attempt: the slow recipients of its account hold all slots that they may.
     func putOff(for wait: Duration) -> Conclusion {
         let decision = decider.putOff(
             state,
@@ -117,7 +117,7 @@ struct DeliveryTurn: Sendable {
 
     private func report(_ decision: DeliveryDecision, _ kind: AttemptClass, _ error: String?) {
         let lag = leased.now - event.polledAt
-        // Its texts are made only for a level that is on.
+        // The metadata is built only if the level is logged.
         let metadata = { self.metadata(decision, kind, error) }
         switch decision.fate {
         case .delivered:
@@ -162,7 +162,7 @@ struct DeliveryTurn: Sendable {
 }
 
 extension DeliveryTurn {
-    /// What a trace tells of an attempt.
+    /// Returns the span attributes of an attempt.
     func facts(of result: AttemptResult) -> SpanFacts {
         var facts = SpanFacts()
         facts.add(event.key)
@@ -184,28 +184,28 @@ extension DeliveryTurn {
     }
 }
 
-/// The event that a delivery tries next, and what it passes over for it.
+/// The next event of a delivery, and the events that it replaces.
 struct PendingEvent: Hashable, Sendable {
-    /// With the numbers of those that gave way to it.
+    /// The event, with the numbers of the events that it replaces.
     let event: Event
-    /// Something may be left to tell after it.
+    /// Whether more events may be pending after it.
     let more: Bool
 
-    /// An event that somebody has asked for.
+    /// Creates a value for a requested event.
     init(_ event: Event, more: Bool) {
         self.event = event
         self.more = more
     }
 
-    /// Chooses from the events after the cursor; nil when none of them is wanted.
+    /// Chooses from the events after the cursor; `nil` when the endpoint subscribes to none of them.
     ///
     /// - Parameters:
-    ///   - events: in the order of the log.
+    ///   - events: the events in the order of the log.
     ///   - isWhole: whether the log has no more after them.
-    ///   - coalesces: only the newest is wanted, but never past one that announces a debit, which must
-    ///     be told in time, or that ends a run: an end is
-    ///     always told. Of an incident its beginning is told too.
-    ///   - wants: whether the endpoint is told of an event at all.
+    ///   - coalesces: whether only the newest is sent. An event that announces a debit, which must be
+    ///     delivered in time, or that ends a run is never skipped. For an incident the beginning is
+    ///     never skipped either.
+    ///   - wants: whether the endpoint receives an event at all.
     init?(in events: [Event], isWhole: Bool, coalesces: Bool, wants: (Event) -> Bool) {
         let wanted = events.filter(wants)
         guard let oldest = wanted.first else { return nil }

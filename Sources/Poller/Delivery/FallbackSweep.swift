@@ -4,27 +4,27 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Calls the fallbacks of endpoints that are held, whose own attempts do not come round in time.
+/// Sends late events to the fallbacks of held endpoints, whose own attempts come too late for that.
 ///
-/// A delivery that fails calls the fallback itself when its time has come. While the circuit of
-/// an endpoint is open, or a `Retry-After` runs, one delivery tries and the others wait: for them
-/// this looks once a second. Each notifier looks at the partitions that are its own, so that two
-/// do not call for the same event. What does not answer holds up its own endpoints and watches alone.
+/// A failing delivery marks its fallback itself when it is due. While the circuit of an endpoint is open, or a
+/// `Retry-After` applies, one delivery tries and the others wait: for those, this service checks once a second. Each
+/// notifier checks its own partitions, so that two do not mark for the same event. An unavailable part of the store
+/// delays only its own endpoints and watches.
 ///
 /// A class, because the heartbeat changes its partitions while it runs.
 package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
 where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Duration {
-    /// What a promise of minutes may be late by.
+    /// The interval of sweeps, by which a `notify_by` of minutes may be late.
     private static var interval: Duration { .seconds(1) }
-    /// Deliveries of one endpoint looked at in a round: each is a read or two.
+    /// The number of deliveries of one endpoint per round; each costs a read or two.
     private static var batch: Int { 200 }
-    /// Events of one delivery in a round.
+    /// The number of events of one delivery per round.
     private static var eventsMax: Int { 32 }
 
-    /// What the lock guards: the partitions to sweep, and where each endpoint's next look begins.
+    /// The state under the lock: the partitions to sweep, and the position in each endpoint's deliveries.
     private struct State: Sendable {
         var partitions: Set<Int> = []
-        /// Where the next look at an endpoint begins.
+        /// The next position for each endpoint.
         var cursors: [EndpointID: String] = [:]
     }
 
@@ -38,8 +38,8 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Looks at the deliveries of the endpoints in `directory`; `suspects` sets aside an endpoint whose deliveries end
-    /// notifiers.
+    /// Creates a sweep over the deliveries of the endpoints in `directory`; `suspects` sets aside an endpoint whose
+    /// deliveries crash notifiers.
     package init(
         watches: Watches,
         deliveries: Deliveries,
@@ -58,17 +58,17 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         self.logger = logger
     }
 
-    /// These partitions are ours to look at.
+    /// Sets the partitions of this process.
     package func own(_ partitions: Set<Int>) {
         state.withLock { $0.partitions = partitions }
     }
 
-    /// Looks until shut down.
+    /// Checks until shutdown.
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.look()
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await self.clock.sleep(for: Self.interval)
             }
         }
@@ -81,7 +81,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         }
     }
 
-    /// Those that are ours to look at, by the partition of their deliveries, which nobody is asked for.
+    /// Returns the endpoints of this process by the partition of their deliveries, without a request.
     func ours(_ endpoints: [Endpoint]) -> [Int: [Endpoint]] {
         let all = Dictionary(grouping: endpoints) { deliveries.partition(of: $0.lane) }
         return state.withLock { state in
@@ -92,14 +92,14 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         }
     }
 
-    /// Looks at the endpoints of one partition.
+    /// Sweeps the endpoints of one partition.
     private func look(at endpoints: [Endpoint]) async {
         for endpoint in endpoints where !Task.isCancelled {
             let began = clock.now
             do throws(StoreError) {
                 try await look(at: endpoint)
             } catch {
-                // Another release's, before it was stopped: from the beginning.
+                // The cursor of another release, from before a downgrade: start at the beginning.
                 if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
                 tell(error, of: endpoint)
                 // Each of the others would wait as long.
@@ -131,7 +131,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         }
     }
 
-    /// Calls for the next deliveries of an endpoint that is held.
+    /// Marks fallbacks for the next deliveries of a held endpoint.
     private func escalateAll(
         of endpoint: Endpoint,
         _ notifyBy: Endpoint.NotifyBy,
@@ -145,7 +145,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             )
         )
         state.withLock { $0.cursors[endpoint.id] = page.next }
-        // The watches lie elsewhere, those of one lane together.
+        // The watches are in other partitions, those of one lane together.
         var away: Set<LaneID> = []
         for snapshot in page.items {
             let watches = snapshot.delivery.watch.lane
@@ -166,7 +166,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         )
     }
 
-    /// Calls for every event of a delivery whose time has passed.
+    /// Marks the fallback for every late event of a delivery.
     private func escalate(
         _ snapshot: DeliverySnapshot,
         _ endpoint: Endpoint,
@@ -204,27 +204,27 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             from: snapshot.delivery.state,
             to: state
         )
-        // Busy: it is being tried, and calls for itself or is looked at again.
+        // Busy: it is being attempted, and marks the fallback itself or is checked again.
         _ = try await deliveries.revise([revision], endingHolds: false)
     }
 }
 
-/// Has the fallback of an endpoint told of what the endpoint did not accept in time.
+/// Marks the fallback of an endpoint for an event that the endpoint did not accept in time.
 ///
-/// Whoever calls records after it that this is done: a crash between the two calls again, and the
-/// fallback may be told again under the same event id.
+/// The caller records the mark afterwards. A crash between the two marks again, and the fallback may receive the event
+/// again with the same ID.
 struct FallbackCall: Sendable {
     let directory: EndpointDirectory?
     let deliveries: any DeliveryQueue
 
-    /// The fields by which a log line names a fallback.
+    /// Returns the log metadata of a fallback.
     func logged(_ fallback: EndpointID) -> Logger.Metadata {
         directory?.known(fallback)?.logged ?? ["endpoint": "\(fallback)"]
     }
 
-    /// Marks the fallback's delivery; it is told whatever it asked for.
+    /// Marks the fallback's delivery; it receives the event even if it does not subscribe to it.
     func make(_ event: Event, to fallback: EndpointID) async throws(StoreError) {
-        // What the fallback asked for itself it is told in its order.
+        // If the fallback subscribes to the event, it receives it in order.
         let isWanted = try await directory?.endpoint(fallback)?.wants(event) == true
         let mark = DeliveryMark(
             endpoint: fallback,

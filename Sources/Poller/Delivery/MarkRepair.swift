@@ -4,55 +4,56 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Makes marks again that a shard of deliveries may have lost after they were acknowledged.
+/// Restores acknowledged marks that a shard of deliveries may have lost.
 ///
-/// *Problem*: in a Cluster an event is recorded on one master, its delivery marked on another, and
-/// the outbox entry acknowledged on the first. When the second fails over without the mark, nobody
-/// would look at the entry again: the end of a payment would never be told. (One Redis alone loses
-/// the acknowledgement first, as it came later.)
+/// *Problem*: in a Cluster an event is recorded on one master, its delivery is marked on another, and the outbox entry
+/// is acknowledged on the first. If the second fails over without the mark, no reader would process the entry again,
+/// and the end of a payment would never be delivered. (A single Redis loses the acknowledgement first, because it is
+/// newer.)
 ///
-/// *Approach*: every five seconds each partition of deliveries is noted to have all marks of events
-/// before an instant: the oldest entry of any outbox that is not acknowledged. The note lies beside
-/// the marks and names the history its server writes. When the server writes another one, all that
-/// the outboxes hold since the note is marked again: at once, and once more when a master that was
-/// cut off has noticed as well. Marking is idempotent, a delivery with nothing to tell rests again.
+/// *Approach*: every five seconds each partition of deliveries stores an instant before which all events are marked:
+/// the oldest unacknowledged entry of any outbox. This watermark is stored with the marks and names the history of its
+/// server. When the server has another history, everything in the outboxes since the watermark is marked again: at
+/// once, and once more when a master that was cut off has noticed it as well. Marking is idempotent, and a delivery
+/// without pending events rests again.
 ///
-/// *Rejected*: hearing of failovers from the connection (a notifier that starts after one has heard
-/// nothing). A fixed span back (a replica may be behind by any time, an entry old when it was marked).
+/// *Rejected*: detecting failovers by the connection, because a notifier that starts after one does not notice it; a
+/// fixed span back, because a replica may lag by any time, and an entry may be old when it is marked.
 ///
-/// *A shard that is away* holds up what needs it. Its partitions are looked at when they answer. While an outbox
-/// cannot be read nothing is noted, as nobody knows what in it is not marked yet; what the others hold is marked again
-/// meanwhile, once, and the round is over when the missing one was read.
+/// *An unavailable shard* delays only what needs it. Its partitions are checked when they answer. While an outbox is
+/// unreadable no watermark is stored, because it may contain unmarked entries. The entries of the others are marked
+/// again meanwhile, once, and the round ends when the missing outbox was read.
 ///
-/// *A crash* between marks and note makes the marks once more. Each notifier looks at the
-/// partitions that are its own; two at work on the same do no harm.
+/// *A crash* between marks and watermark repeats the marks. Each notifier checks its own partitions; two notifiers on
+/// the same partition do no harm.
 ///
 /// A class, because the heartbeat changes its partitions while it runs.
 package final class MarkRepair<Events: Outbox, Deliveries, C: Clock>: Service
 where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant: Sendable {
-    /// How often partitions are looked at, and how much an unhurt one is noted behind: what is
-    /// marked again after a failover.
+    /// The interval of checks, and the lag of a healthy partition's watermark: the span that is marked again after a
+    /// failover.
     private static var interval: Duration { .seconds(5) }
-    /// A master that was cut off may acknowledge marks until its own timeout ends it (15 s by
-    /// default): what it took is marked again after this.
+    /// The wait before the second round.
+    ///
+    /// A master that was cut off may acknowledge marks until its own timeout (15 s by default).
     private static var settling: Duration { .seconds(30) }
-    /// The clocks of two masters, whose instants are compared, may differ by so much.
+    /// The tolerated difference between the clocks of two masters, whose instants are compared.
     private static var slack: Duration { .seconds(60) }
-    /// Entries read at a time, for some milliseconds.
+    /// The number of entries read at a time, which takes some milliseconds.
     private static var batch: Int { 500 }
-    /// Marks made at a time, likewise.
+    /// The number of marks made at a time, for the same reason.
     private static var marksMax: Int { 1000 }
 
-    /// How far it has come with making the marks of a partition again.
+    /// The progress of the repair of a partition.
     private struct Repair: Sendable {
         let history: String
         /// The outboxes that were read in this round.
         var read: Set<Int> = []
-        /// When the first round was over; nil in it.
+        /// The end of the first round; `nil` during it.
         var first: C.Instant?
     }
 
-    /// What the lock guards: the partitions that are ours, and what is being repaired in them.
+    /// The state under the lock: the partitions of this process, and their repairs.
     private struct State: Sendable {
         var partitions: Set<Int> = []
         var repairs: [Int: Repair] = [:]
@@ -65,7 +66,8 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Repairs what `outbox` and `directory` say must be marked in `deliveries`.
+    /// Creates a service that restores the marks in `deliveries` for the events in `outbox` and the endpoints of
+    /// `directory`.
     package init(
         outbox: Events,
         deliveries: Deliveries,
@@ -80,22 +82,22 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         self.logger = logger
     }
 
-    /// These partitions are ours to look at.
+    /// Sets the partitions of this process.
     package func own(_ partitions: Set<Int>) {
         state.withLock { $0.partitions = partitions }
     }
 
-    /// Looks until shut down.
+    /// Checks until shutdown.
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do throws(StoreError) {
                     try await self.look()
                 } catch {
-                    // The next look does what this one could not.
+                    // The next check repeats the work.
                     self.logger.debug("marks not looked at", metadata: ["error": "\(error)"])
                 }
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await self.clock.sleep(for: Self.interval)
             }
         }
@@ -109,8 +111,8 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         let standings = await answers(ours, &failure) { partition async throws(StoreError) in
             try await deliveries.standing(partition: partition)
         }
-        // After the standings: whatever is acknowledged by now was marked in these histories, or in
-        // those before them, whose loss is dealt with first.
+        // After the watermarks: everything acknowledged by now was marked in these histories, or in earlier ones, whose
+        // loss is handled first.
         let outboxes = Set(standings.isEmpty ? 0..<0 : 0..<outbox.partitions)
         let settled = await answers(Array(outboxes), &failure) { number async throws(StoreError) in
             try await outbox.settled(partition: number)
@@ -137,7 +139,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         if let failure { throw failure }
     }
 
-    /// What those say that answer; `failure` keeps why the first of the others did not.
+    /// Returns the answers of the available partitions; `failure` receives the first error.
     private func answers<Answer: Sendable>(
         _ partitions: [Int],
         _ failure: inout StoreError?,
@@ -153,7 +155,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         return answers
     }
 
-    /// Notes that these partitions have all marks of what was recorded before an instant.
+    /// Stores the watermark of partitions: all events recorded before an instant are marked.
     private func note(
         _ standings: [Int: MarkStanding],
         _ before: Timestamp,
@@ -171,7 +173,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         }
     }
 
-    /// The repairs that are due of partitions that may have lost something, as far as they have come.
+    /// Returns the due repairs of partitions that may have lost marks, with their progress.
     private func due(_ standings: [Int: MarkStanding], _ now: C.Instant) -> [Int: Repair] {
         let known = state.withLock(\.repairs)
         var due: [Int: Repair] = [:]
@@ -186,7 +188,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         return due
     }
 
-    /// Marks what the outboxes hold since these partitions were last known to be whole, and notes which were read.
+    /// Marks the outbox entries since these partitions were last complete, and records which outboxes were read.
     private func markAgain(
         _ standings: [Int: MarkStanding],
         from outboxes: [Int],
@@ -216,9 +218,9 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         )
     }
 
-    /// Marks what one outbox holds.
+    /// Marks the entries of one outbox.
     ///
-    /// - Returns: what could not be marked.
+    /// - Returns: the marks that could not be stored.
     private func markAgain(
         _ lost: [Int: MarkStanding],
         from number: Int,
@@ -233,7 +235,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
                 after: position,
                 limit: Self.batch
             )
-            // After the entries were read: whoever registered before them is known then.
+            // After the read, so that endpoints registered before the entries are known.
             try await directory?.refresh()
             var marks: Set<DeliveryMark> = []
             for entry in entries {
@@ -271,39 +273,39 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     }
 }
 
-/// Tells whether a store of deliveries may have lost marks that were acknowledged.
+/// Stores whether a store of deliveries may have lost acknowledged marks.
 ///
-/// The server of a partition writes one history: another one begins when a replica takes over and
-/// when the server starts again, and may lack what the one before acknowledged last. What is noted
-/// here is written where the marks are, so it is lost no later than they are.
+/// The server of a partition writes one history. Another one begins when a replica takes over and when the server
+/// restarts, and may lack the last acknowledged writes. The watermark is written next to the marks, so it is lost no
+/// later than they are.
 package protocol MarkLedger: Sendable {
-    /// The partition of a lane of deliveries.
+    /// Returns the partition of a lane of deliveries.
     func partition(of lane: LaneID) -> Int
 
-    /// How the marks of a partition stand.
+    /// Returns the watermark of a partition.
     func standing(partition: Int) async throws(StoreError) -> MarkStanding
 
-    /// Notes that in `history` every event is marked that was recorded before `whole`; does
-    /// nothing once another history has begun.
+    /// Stores that in `history` every event recorded before `whole` is marked; does nothing once another history has
+    /// begun.
     func note(partition: Int, whole: Timestamp, in history: String) async throws(StoreError)
 }
 
-/// How the marks of a partition stand.
+/// The watermark of a partition's marks.
 package struct MarkStanding: Hashable, Sendable {
-    /// The name of the history that the server writes now; empty when it tells none.
+    /// The name of the server's current history; empty without one.
     package let history: String
-    /// That of the last note; nil before the first one, and then nothing is known to be missing.
+    /// The history of the stored watermark; `nil` before the first one, when no loss is known.
     package let noted: String?
-    /// Every event recorded before it was marked when the note was made.
+    /// The instant before which every recorded event was marked when the watermark was stored.
     package let whole: Timestamp
 
-    /// Describes a standing.
+    /// Creates a watermark.
     package init(history: String, noted: String?, whole: Timestamp) {
         self.history = history
         self.noted = noted
         self.whole = whole
     }
 
-    /// Whether nothing can have been lost since the note.
+    /// Whether no mark can have been lost since the watermark.
     var isWhole: Bool { noted == nil || noted == history }
 }

@@ -11,21 +11,21 @@ package import PollerIdentity
 /// the entry determines the plaintext. So a nonce is never used for two texts, and every attempt of a mail has the same
 /// link.
 extension UnsubscribeTokens {
-    /// Longer than the hint of the longest address.
+    /// The size limit, longer than the hint of the longest address.
     private static let hintMax = 400
 
-    /// The hint of a recipient in the link that stops an entry.
+    /// Returns the hint of a recipient for the link that suppresses an entry.
     package func hint(of recipient: MailAddress, in entry: SuppressionEntry) -> String {
         let box = try? AES.GCM.seal(
             Array(recipient.masked.utf8),
             using: hintKey,
             nonce: AES.GCM.Nonce(data: nonce(of: entry))
         )
-        // Neither the key nor the nonce can be of a wrong size.
+        // The sizes of the key and the nonce are always valid.
         return Base64URL.encode(box.map { Array($0.ciphertext) + Array($0.tag) } ?? [])
     }
 
-    /// The masked address of a hint; `nil` for a text that this cluster did not make, or made for another entry.
+    /// Decrypts a hint; `nil` for a text that this cluster did not create, or created for another entry.
     package func masked(ofHint text: String, in entry: SuppressionEntry) -> String? {
         guard text.utf8.count <= Self.hintMax, let bytes = Base64URL.decode(text),
             let nonce = try? AES.GCM.Nonce(data: nonce(of: entry)),

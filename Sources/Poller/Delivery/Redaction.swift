@@ -1,20 +1,19 @@
-/// Takes out of what others answer what we have sent them in confidence.
+/// Removes sent secrets from the responses of other systems.
 ///
-/// *Problem*: a receiver, a relay or an upstream may repeat the request in its answer, and of the answer something
-/// is kept that every viewer sees.
-/// *Approach*: each value is looked for as it was sent, without its scheme (`Bearer …`), and as JSON writes it,
-/// whatever it escapes. *Limits*: what was encoded in another way (percent signs, HTML) is not recognised, and a
-/// value of less than `bytesMin` bytes is none that would be a secret.
+/// *Problem*: a recipient, a relay or an upstream may repeat the request in its response, and a part of the response is
+/// stored and shown to every viewer. *Approach*: each value is searched as it was sent, without its scheme (`Bearer
+/// …`), and in any JSON escaping. *Limits*: other encodings (percent signs, HTML) are not recognised, and a value of
+/// less than `bytesMin` bytes is not considered a secret.
 package struct Redaction: Sendable {
     private static let mark = Array("(redacted)".utf8)
 
     private let bytesMin: Int
-    /// The longest first: one may begin with another.
+    /// The values, the longest first, because one may begin with another.
     private let values: [[UInt8]]
-    /// What values begin with.
+    /// The first bytes of the values.
     private let beginnings: Set<UInt8>
 
-    /// Looks for these values.
+    /// Creates a redaction of these values.
     package init(_ values: some Sequence<String>, bytesMin: Int = 4) {
         var wanted: Set<[UInt8]> = []
         for value in values {
@@ -34,10 +33,11 @@ package struct Redaction: Sendable {
         beginnings = Set(self.values.map { $0[0] })
     }
 
-    /// Looks for nothing.
+    /// The redaction without values.
     package static let none = Redaction([])
 
-    /// A text without them; one that was cut off within a value loses its beginning, too.
+    /// Returns a text without the values; if the text was truncated within a value, the beginning of the value is
+    /// removed, too.
     package func text(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
         var told: [UInt8] = []
@@ -56,8 +56,10 @@ package struct Redaction: Sendable {
         return told
     }
 
-    /// A JSON text without them: only within its strings, so that it stays the JSON that it was, and not
-    /// within the names of members, by which others find what they look for.
+    /// Returns a JSON text without the values.
+    ///
+    /// Only strings are changed, so that it stays valid JSON, and no names of members, by which readers find their
+    /// data.
     package func json(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
         var told: [UInt8] = []
@@ -89,7 +91,7 @@ package struct Redaction: Sendable {
         return told
     }
 
-    /// Where a member's name ends whose quotation mark stands here; nil when the string is no name.
+    /// Returns the end of a member's name that begins at this quotation mark; `nil` when the string is not a name.
     private static func endOfName(at start: Int, in bytes: [UInt8]) -> Int? {
         var at = start + 1
         while at < bytes.count, bytes[at] != UInt8(ascii: "\"") {
@@ -102,7 +104,7 @@ package struct Redaction: Sendable {
         return next < bytes.count && bytes[next] == UInt8(ascii: ":") ? end : nil
     }
 
-    /// Where a value ends that begins here; nil when none does.
+    /// Returns the end of a value that begins here; `nil` when none does.
     private func end(at start: Int, of bytes: [UInt8], isJSON: Bool) -> Int? {
         let first = bytes[start]
         guard beginnings.contains(first) || isJSON && first == UInt8(ascii: "\\") else {
@@ -125,7 +127,7 @@ package struct Redaction: Sendable {
     ) -> Int? {
         var at = start
         for (index, wanted) in value.enumerated() {
-            // Cut off here: what is left tells the beginning.
+            // The text was truncated here, and the rest would show the beginning of the value.
             guard at < bytes.count else { return index >= least ? at : nil }
             guard isJSON else {
                 guard bytes[at] == wanted else { return nil }
@@ -140,7 +142,7 @@ package struct Redaction: Sendable {
         return at
     }
 
-    /// The character of a JSON string that stands here, where it is one of ASCII, and where the next one is.
+    /// Returns the ASCII character of a JSON string at this position, and the position of the next one.
     private static func character(at: Int, of bytes: [UInt8]) -> (UInt8, next: Int)? {
         let byte = bytes[at]
         if byte == UInt8(ascii: "\"") { return nil }

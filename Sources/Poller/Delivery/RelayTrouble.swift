@@ -2,29 +2,30 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// What a mail relay refuses for a reason that is its own or ours, and no recipient's.
+/// Refusals of a mail relay that are not about a recipient.
 ///
-/// A relay that blocks us, wants another login or has lost its TLS refuses the mail of every payer. Nobody but an
-/// operator can mend that, so it is an incident (``IncidentKind/mailRelay``), and the mails are tried again.
+/// A relay that blocks this system, requires another login or has broken TLS refuses the emails of every payer. Only an
+/// operator can fix that, so it is an incident (``IncidentKind/mailRelay``), and the emails are tried again.
 package struct RelayTrouble: Hashable, Sendable {
-    /// While a refusal is this young it is trouble, also beside mails that are accepted: a relay may refuse some.
+    /// The age up to which a refusal is trouble, even if other emails are accepted: a relay may refuse some.
     static let recent = Duration.seconds(3600)
-    /// Without an accepted mail it is trouble for this long: the longest wait between two attempts is half of it.
+    /// The age up to which a refusal is trouble if no email was accepted since: the longest wait between two attempts
+    /// is half of it.
     package static let kept = Duration.seconds(86_400)
-    /// Enough to recognise an answer by.
+    /// The size limit of the answer, enough to recognise it.
     private static let answerMax = 200
 
-    /// What the relay answered, or why it could not be asked; one line without credentials and addresses.
+    /// The relay's answer, or the connection error; one line without credentials and addresses.
     package let answer: String
-    /// How often, since ``since``.
+    /// The number of refusals since ``since``.
     package let count: Int
-    /// When it began, and when it was seen last.
+    /// The first refusal and the last.
     package let since: Timestamp
     package let last: Timestamp
-    /// When the relay accepted a mail last; nil where that is not known.
+    /// The time of the last accepted email; `nil` if unknown.
     package let accepted: Timestamp?
 
-    /// Puts a record together, as a store does.
+    /// Creates a record from the fields of a store.
     package init(
         answer: String,
         count: Int,
@@ -39,7 +40,7 @@ package struct RelayTrouble: Hashable, Sendable {
         self.accepted = accepted
     }
 
-    /// The trouble `before`, if it is not over yet, and one refusal more.
+    /// Adds a refusal to `before`, if that is not over.
     package init(_ before: RelayTrouble?, refusing answer: String, at now: Timestamp) {
         let known = before.flatMap { $0.isTrouble(at: now) ? $0 : nil }
         let line = answer.split(whereSeparator: \.isNewline).joined(separator: " ")
@@ -52,27 +53,27 @@ package struct RelayTrouble: Hashable, Sendable {
         )
     }
 
-    /// Whether operators should look at it.
+    /// Whether operators should check it.
     package func isTrouble(at now: Timestamp) -> Bool {
         if now - last <= Self.recent { return true }
         return now - last <= Self.kept && (accepted.map { $0 <= last } ?? true)
     }
 
-    /// What is wrong, one sentence.
+    /// The problem, in one sentence.
     package var message: String {
         let count = count == 1 ? "a mail" : "\(count) mails"
         return "The mail relay has not accepted \(count) since \(since): \(answer)"
     }
 }
 
-/// Keeps for the whole cluster what the mail relay refuses.
+/// A cluster-wide store of the mail relay's refusals.
 package protocol RelayTroubleStore: Sendable {
-    /// Notes that a mail was not accepted, for a reason that is about the relay.
+    /// Records that an email was not accepted for a reason that is about the relay.
     func noteRefusal(_ answer: String, at now: Timestamp) async throws(StoreError)
 
-    /// Notes that a mail was accepted.
+    /// Records that an email was accepted.
     func noteAcceptance(at now: Timestamp) async throws(StoreError)
 
-    /// What was refused last; nil when nothing was within ``RelayTrouble/kept``.
+    /// Returns the last refusals; `nil` when there were none within ``RelayTrouble/kept``.
     func relayTrouble() async throws(StoreError) -> RelayTrouble?
 }

@@ -1,16 +1,15 @@
 package import PollerIdentity
 import PollerQueue
 
-/// Has an endpoint sent again what it did not get, or everything since an instant.
+/// Sends an endpoint's dead letters again, or everything since an instant.
 ///
-/// It changes what deliveries remember; the notifiers do the sending, at the endpoint's own pace and
-/// in order. A delivery that is being tried is looked at again a little later. A crash leaves the
-/// deliveries changed so far changed: the job can be asked for again, and what was accepted since
-/// is then no longer among the dead.
+/// It only changes the states of deliveries. The notifiers send the events, at the endpoint's own rate and in order. A
+/// delivery that is being attempted is checked again a little later. After a crash the changed deliveries stay changed.
+/// The job can be requested again: events that were accepted since are no longer dead letters.
 package struct Replayer: Sendable {
-    /// Deliveries changed in one operation, and read for it.
+    /// The number of deliveries that are read and changed in one operation.
     private static let batch = 50
-    /// Looks at a delivery that somebody holds; an attempt takes at most 30 s.
+    /// The number of checks of a leased delivery; an attempt takes at most 30 s.
     private static let looksMax = 40
     private static let pause = Duration.seconds(1)
 
@@ -20,7 +19,7 @@ package struct Replayer: Sendable {
     private let suspects: PoisonGuard
     private let clock: any Clock<Duration>
 
-    /// Works on these stores, at the pace of `clock`; `suspects` sets aside a replay that ends its processes.
+    /// Creates a replayer on these stores, paced by `clock`; `suspects` sets aside a replay that crashes its processes.
     package init(
         watches: any WatchStore,
         outbox: any Outbox,
@@ -35,9 +34,9 @@ package struct Replayer: Sendable {
         self.clock = clock
     }
 
-    /// Does a job to its end, telling the store how it goes.
+    /// Runs a job to its end and records its progress in the store.
     ///
-    /// `endpoint` is the registered one, nil for an inline URL.
+    /// `endpoint` is the registered one, `nil` for an inline URL.
     package func run(_ job: ReplayJob, endpoint: Endpoint?) async {
         var job = job
         let suspect = Suspect(
@@ -66,11 +65,11 @@ package struct Replayer: Sendable {
             job.progress = .failed
             job.error = "\(error)"
         }
-        // Cancelled or not, its end is told; a store that cannot be asked forgets it by itself.
+        // The end is recorded even after a cancellation. If the store fails, its record of the job expires.
         try? await deliveries.record(job)
     }
 
-    /// Why a replay does not run that has ended several processes.
+    /// The error of a replay that is not run because it has crashed several processes.
     private struct SetAside: Error, CustomStringConvertible {
         let id: String
 
@@ -81,7 +80,7 @@ package struct Replayer: Sendable {
 
     private func replay(_ job: inout ReplayJob, _ endpoint: Endpoint?) async throws {
         let id = EndpointID(unchecked: job.endpoint)
-        // Not by their names: those of a partition that is split meanwhile get others.
+        // By item and not by ID, because a split of the partition changes the IDs.
         var seen: Set<ItemID> = []
         var cursor: String?
         repeat {
@@ -121,7 +120,7 @@ package struct Replayer: Sendable {
                 open = try await read(open)
             }
             var revisions: [(revision: DeliveryRevision, events: Int)] = []
-            // What is being tried is about to remember something else.
+            // The state of a delivery that is being attempted is about to change.
             var held = job.isDryRun ? [] : open.filter { $0.place == .leased }
             for snapshot in open where job.isDryRun || snapshot.place != .leased {
                 if let found = try await revision(of: snapshot, job, endpoint) {
@@ -164,7 +163,7 @@ package struct Replayer: Sendable {
         return found
     }
 
-    /// What is to change in a delivery; nil when it has nothing to send again.
+    /// Returns the change of a delivery; `nil` when it has nothing to send again.
     private func revision(
         of snapshot: DeliverySnapshot,
         _ job: ReplayJob,
@@ -197,14 +196,14 @@ package struct Replayer: Sendable {
         _ since: Timestamp?,
         _ endpoint: Endpoint?
     ) async throws(StoreError) -> [Event] {
-        // All that a watch keeps.
+        // The number of events that a watch keeps.
         let events = try await watches.events(of: snapshot.delivery.watch, after: 0, limit: 100)
         return events.filter { event in
             event.polledAt >= since ?? event.polledAt && endpoint?.wants(event) ?? true
         }
     }
 
-    /// Sources of which the endpoint was never told, because it was disabled for too long.
+    /// Marks sources whose events the endpoint never received, because it was disabled for too long.
     private func markMissing(
         _ job: inout ReplayJob,
         _ endpoint: Endpoint,
@@ -242,50 +241,49 @@ package struct Replayer: Sendable {
     }
 }
 
-/// The sending again of what an endpoint did not get, or of everything since an instant.
+/// A job that sends an endpoint's dead letters, or all events since an instant, again.
 package struct ReplayJob: Hashable, Sendable, Codable {
-    /// What is sent again.
+    /// The events to send again.
     package enum Choice: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Events that were given up.
+        /// The dead letters.
         case dead
         /// Every event since an instant, accepted or not.
         case all
     }
 
-    /// How the job stands.
+    /// The state of the job.
     package enum Progress: String, Hashable, Sendable, Codable {
         case running
         case finished
         case failed
     }
 
-    /// Deliveries a second, unless somebody asks for another rate: 100 endpoints' worth of webhooks
-    /// beside the live ones.
+    /// The default number of deliveries per second: the webhooks of 100 endpoints in addition to the live ones.
     package static let rateStandard = 100
-    /// Deliveries looked at by one job: their ids are remembered, so that none is sent twice.
+    /// The maximum number of deliveries that one job reads: their IDs are kept, so that none is sent twice.
     package static let lookedAtMax = 1_000_000
 
     package let endpoint: String
     package let choice: Choice
-    /// Only events recorded since, in ms; nil for all that are kept.
+    /// The time in ms from which events are sent; `nil` for all that are kept.
     package let sinceMs: Int64?
-    /// Deliveries a second.
+    /// The number of deliveries per second.
     package let rate: Int
-    /// Only count.
+    /// Whether to count only.
     package let isDryRun: Bool
     package var progress = Progress.running
-    /// Deliveries looked at so far.
+    /// The number of deliveries read so far.
     package var lookedAt = 0
-    /// Of those, the ones that have something to send again.
+    /// The number of those with events to send again.
     package var matched = 0
-    /// Events that they send again.
+    /// The number of events to send again.
     package var events = 0
-    /// Deliveries that were being tried all the while, and so were left as they are.
+    /// The number of deliveries that were being attempted all the time, and are unchanged.
     package var busy = 0
-    /// Why it failed.
+    /// The reason of the failure.
     package var error: String?
 
-    /// A job that has not begun.
+    /// Creates a job that has not started.
     package init(
         endpoint: EndpointID,
         choice: Choice,

@@ -3,25 +3,25 @@ import SafeNumbers
 
 /// The waits between the attempts of one event at one endpoint.
 package struct RetrySchedule: Hashable, Sendable {
-    /// The wait after the first failure, after the second, …; at most 20 entries.
+    /// The wait after the first failure, after the second, and so on; at most 20 entries.
     package let waits: [Duration]
 
-    /// 13 attempts over 75 h 42 min, for webhooks: longer than a weekend.
+    /// The schedule of webhooks: 13 attempts over 75 h 42 min, longer than a weekend.
     package static let webhook = RetrySchedule(
         waits: [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 43_200, 86_400, 86_400]
             .map { .seconds($0) }
     )
-    /// 10 attempts over 27 h 51 min, for mail relays: past the next working morning.
+    /// The schedule of mail relays: 10 attempts over 27 h 51 min, past the next working morning.
     package static let email = RetrySchedule(
         waits: [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200].map { .seconds($0) }
     )
 
-    /// From the first attempt to the last, at the longest.
+    /// The longest time from the first attempt to the last.
     package var span: Duration {
         .milliseconds(waits.reduce(.zero, +).ms.multipliedSaturating(by: 12) / 10)
     }
 
-    /// The longest that the wait after the `failures`-th failed attempt can be.
+    /// Returns the longest wait after the `failures`-th failed attempt.
     func longest(failures: Int) -> Duration {
         guard !waits.isEmpty else { return .zero }
         return .milliseconds(
@@ -29,13 +29,14 @@ package struct RetrySchedule: Hashable, Sendable {
         )
     }
 
-    /// Uses these waits.
+    /// Creates a schedule.
     package init(waits: [Duration]) {
         self.waits = Array(waits.prefix(20))
     }
 
-    /// The wait after the `failures`-th failed attempt (1 = the first), ±20 % so that receivers
-    /// that recover are not met by everybody at once; nil when no attempt is left.
+    /// Returns the wait after the `failures`-th failed attempt (1 = the first); `nil` when no attempt is left.
+    ///
+    /// The wait varies by ±20 %, so that a recovering recipient does not get all retries at once.
     package func wait(
         failures: Int,
         using chance: inout some RandomNumberGenerator
@@ -46,24 +47,24 @@ package struct RetrySchedule: Hashable, Sendable {
     }
 }
 
-/// How often and after which waits an endpoint is tried again.
+/// The retry schedule of an endpoint.
 package enum RetryChoice: Hashable, Sendable {
-    /// The channel's own schedule.
+    /// The schedule of the channel.
     case standard
-    /// For receivers behind which somebody waits: nine attempts in nine minutes.
+    /// Nine attempts in nine minutes, for recipients with waiting users.
     case fast
-    /// One attempt.
+    /// A single attempt.
     case none
-    /// An own list of waits.
+    /// A custom list of waits.
     case own(RetrySchedule)
 
-    /// The longest an own list may go on, all its waits together.
+    /// The maximum sum of the waits of a custom list.
     package static let spanMax = Duration.seconds(7 * 86_400)
     private static let fastSchedule = RetrySchedule(
         waits: [1, 2, 5, 10, 30, 60, 120, 300].map { .seconds($0) }
     )
 
-    /// Reads the name of a choice: `default`, `fast` or `none`.
+    /// Parses a named choice: `default`, `fast` or `none`.
     package init(named name: String) throws(InvalidInput) {
         switch name {
         case "default": self = .standard
@@ -77,7 +78,7 @@ package enum RetryChoice: Hashable, Sendable {
         }
     }
 
-    /// Checks an own list of waits: 1 to 20 of at least 1 s, 7 d in all.
+    /// Checks a custom list of waits: 1 to 20 of at least 1 s, 7 d in total.
     package init(waits: [Duration]) throws(InvalidInput) {
         guard (1...20).contains(waits.count), waits.allSatisfy({ $0 >= .seconds(1) }),
             waits.reduce(.zero, +) <= Self.spanMax
@@ -90,7 +91,7 @@ package enum RetryChoice: Hashable, Sendable {
         self = .own(RetrySchedule(waits: waits))
     }
 
-    /// The waits, where the channel's own are `standard`.
+    /// Returns the waits; `standard` is the schedule of the channel.
     package func schedule(standard: RetrySchedule) -> RetrySchedule {
         switch self {
         case .standard: standard
@@ -100,7 +101,7 @@ package enum RetryChoice: Hashable, Sendable {
         }
     }
 
-    /// The name of a choice that has one.
+    /// The name of the choice; `nil` for a custom list.
     package var name: String? {
         switch self {
         case .standard: "default"
@@ -111,25 +112,25 @@ package enum RetryChoice: Hashable, Sendable {
     }
 }
 
-/// Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP-date.
+/// A parser for the `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP-date.
 package enum RetryAfter {
-    /// More is treated as this much: whoever asks for longer is asked again in between.
+    /// The longest wait that is obeyed: a recipient that asks for more gets attempts in between.
     package static let longest = Duration.seconds(3600)
 
-    /// The wait that is asked for, within 0 s and ``longest``; nil when nobody can tell.
+    /// Parses the wait, clamped to 0 s … ``longest``; `nil` for an invalid text.
     package static func parse(_ text: String, now: Timestamp) -> Duration? {
         let text = text.drop { $0 == " " }.prefix { $0 != ";" }
         let digits = text.hasPrefix("-") ? text.dropFirst() : text
         if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             guard !text.hasPrefix("-") else { return .zero }
-            // More digits than an Int holds are simply very long.
+            // A number that exceeds an Int is a very long wait.
             return Int64(decimal: digits).map { min(.seconds(min($0, 86_400)), longest) } ?? longest
         }
         guard let date = date(text) else { return nil }
         return min(max(date - now, .zero), longest)
     }
 
-    /// The three forms RFC 9110 §5.6.7 obliges a recipient to read.
+    /// Parses the three date formats that a recipient must accept (RFC 9110 §5.6.7).
     package static func date(_ text: some StringProtocol) -> Timestamp? {
         guard text.utf8.count <= 40 else { return nil }
         let words = text.split { $0 == " " || $0 == "," || $0 == ":" || $0 == "-" }
@@ -143,7 +144,7 @@ package enum RetryAfter {
             return value
         }
         guard words.count == 7 || words.count == 8 else { return nil }
-        // `Sun Nov 6 08:49:37 1994` has its month first, the others their day.
+        // `Sun Nov 6 08:49:37 1994` starts with the month, the other formats with the day.
         let isAscTime = words.count == 7
         let time = isAscTime ? 3 : 4
         guard let month = months.firstIndex(of: String(words[isAscTime ? 1 : 2])),

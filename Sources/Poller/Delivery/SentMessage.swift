@@ -7,7 +7,8 @@ import PollerIdentity
 /// records of a cluster. Each attempt keeps the ``digest`` instead, which shows whether the text is still the one that
 /// was sent.
 package struct SentMessage: Hashable, Sendable {
-    /// Bytes of SHA-256 that are kept: enough to notice a changed template, and no protection against forgery.
+    /// The number of SHA-256 bytes that are kept: enough to notice a changed template, but no protection against
+    /// forgery.
     private static let digestBytes = 6
 
     /// The media type of ``text``, such as `application/json`.
@@ -22,7 +23,7 @@ package struct SentMessage: Hashable, Sendable {
     /// Eight characters that identify the composed message and its recipient.
     package let digest: String
 
-    /// Describes a message.
+    /// Creates a message.
     ///
     /// `composed` is the complete message, of which only the digest is kept. `text` is the version for people; it
     /// equals `composed` where nothing has to be hidden.
@@ -40,7 +41,7 @@ package struct SentMessage: Hashable, Sendable {
         digest = Self.digest(of: composed, subject: subject, to: recipient)
     }
 
-    /// The digest of a message and its address or URL: an endpoint may get another one.
+    /// Returns the digest of a message and its address or URL, because an endpoint's URL may change.
     package static func digest(
         of composed: String,
         subject: String? = nil,

@@ -1,25 +1,25 @@
 import PollerIdentity
 import Synchronization
 
-/// Who holds the places of a notifier while their receivers take their time.
+/// Limits the slots of a notifier that slow recipients hold.
 ///
-/// *Problem.* A notifier makes so many attempts at once, and one of them may take 15 s. An account with
-/// thousands of endpoints that do not answer would hold every place, and what is recorded for others would
-/// wait behind it, again and again; no lane sees that, because each endpoint is one of its own.
+/// *Problem.* A notifier makes a limited number of concurrent attempts, and one of them may take 15 s. An account with
+/// thousands of silent endpoints would repeatedly hold every slot, and the events of other accounts would wait. Lanes
+/// do not prevent that, because each endpoint has its own.
 ///
-/// *Approach.* An attempt that has taken longer than ``patience`` is slow, and goes on without its place
-/// (`SlowHandlers`), as long as there are fewer of these than places. What goes beyond one of these bounds is
-/// put off for a while, so that its place is free at once:
-/// 1. The slow attempts of an account are half of what those of other accounts leave.
-/// 2. Those of one host are three quarters of what the account's other hosts leave of that, so that who
-///    answers is told beside a platform that does not. While most of a host's attempts are very slow, all of
-///    them count, or each second would begin as many as there are places.
-/// 3. While much is slow, the attempts of an account are a quarter of what those of others leave, or the next
-///    one to fall silent would hold every place before it is known to.
+/// *Approach.* An attempt that takes longer than ``patience`` is slow, and continues without its slot
+/// (`SlowHandlers`), as long as there are fewer of these than slots. An attempt that would exceed one of these limits
+/// is postponed, so that its slot is free at once:
+/// 1. The slow attempts of an account may be half of the slots that those of other accounts leave.
+/// 2. Those of one host may be three quarters of what the account's other hosts leave of that, so that a responsive
+///    recipient is served while a platform hangs. While most of a host's attempts are very slow, all of them count.
+///    Otherwise each second would start as many as there are slots.
+/// 3. While many attempts are slow, the attempts of an account may be a quarter of what those of others leave.
+///    Otherwise the next account to become silent would hold every slot before it is detected.
 ///
-/// Nobody is put off while little is under way. Each channel of an account counts for itself: its mail, which
-/// goes through one relay, says nothing of its webhooks. Who is put off stands in a line of their host, a return
-/// each ``step``, so that the first to come back are the first that came; and the account in one that is quicker.
+/// No attempt is postponed while few are running. Each channel of an account counts separately: its email, which goes
+/// through one relay, does not affect its webhooks. Postponed attempts return in the order of their host's queue, one
+/// each ``step``, so that the first postponed is the first to return; the account has a second, faster queue.
 ///
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
 package final class SlowReceivers: Sendable {
@@ -27,23 +27,23 @@ package final class SlowReceivers: Sendable {
     ///
     /// At most `Upcoming.placeWait`, or what waits for the place would be handed back just before it is free.
     package static var patience: Duration { .seconds(1) }
-    /// For how long an attempt is put off.
+    /// The range of postponements.
     static var pause: ClosedRange<Duration> { .seconds(3) ... .seconds(60) }
-    /// Between two returns to a host: 200 a second are nothing to Redis.
+    /// The interval of returns to one host: 200 per second are no load for Redis.
     static var step: Duration { .milliseconds(5) }
-    /// Between two returns of an account: as much as its hosts may ask for together.
+    /// The interval of returns of one account: the rate that its hosts may need together.
     static var accountStep: Duration { .milliseconds(1) }
-    /// Hosts remembered of an account while nothing is under way to them.
+    /// The maximum number of remembered hosts of an account without running attempts.
     private static var hostsMax: Int { 1024 }
 
-    /// Whom an account tells through one channel.
+    /// The recipients of an account on one channel.
     struct Party: Hashable, Sendable {
         let account: AccountID
-        /// The channel's name: one of its schemes, always the same.
+        /// The name of the channel: one of its schemes, always the same.
         let channel: String
     }
 
-    /// Attempts under way, the oldest first.
+    /// The running attempts, the oldest first.
     private struct Attempts: Sendable {
         private var began: [Timestamp] = []
 
@@ -54,7 +54,7 @@ package final class SlowReceivers: Sendable {
         }
 
         mutating func begin(_ now: Timestamp) {
-            // Clocks may step back: the order is that of the times.
+            // Clocks may step back, so the order is by time.
             began.insert(now, at: began.lastIndex { $0 <= now }.map { $0 + 1 } ?? 0)
         }
 
@@ -63,20 +63,21 @@ package final class SlowReceivers: Sendable {
         }
     }
 
-    /// What is known of a host.
+    /// The state of a host.
     private struct Host: Sendable {
-        /// From here on all its attempts count: one of many receivers behind a host may be slow, and a few more by
-        /// chance.
+        /// The suspicion from which all attempts of a host count.
+        ///
+        /// Below it, one of many recipients at the host may be slow, and a few more by chance.
         static var suspectAt: Int { 3 }
-        /// So many quick answers make up for any number of slow ones.
+        /// The maximum suspicion, so that this number of quick answers cancels any number of slow ones.
         static var suspicionMax: Int { 10 }
-        /// An attempt that raises suspicion: a receiver that takes a second or two ends by itself.
+        /// The duration that raises suspicion: a recipient that takes a second or two ends on its own.
         static var silence: Duration { SlowReceivers.patience * 3 }
 
         var attempts = Attempts()
-        /// Very slow attempts less quick ones.
+        /// The number of very slow attempts minus the quick ones.
         var suspicion = 0
-        /// When the last of those that were put off comes back.
+        /// The return time of the last postponed attempt.
         var lastReturn: Timestamp?
 
         func counted(_ now: Timestamp) -> Int {
@@ -94,11 +95,11 @@ package final class SlowReceivers: Sendable {
         }
     }
 
-    /// What an account has under way through a channel.
+    /// The running attempts of an account on a channel.
     private struct Own: Sendable {
         var attempts = Attempts()
         var hosts: [String: Host] = [:]
-        /// The account's place in its own line.
+        /// The last return time in the account's own queue.
         var lastReturn: Timestamp?
 
         mutating func begin(_ host: String, _ now: Timestamp) {
@@ -106,7 +107,7 @@ package final class SlowReceivers: Sendable {
             hosts[host, default: Host()].attempts.begin(now)
         }
 
-        /// When an attempt that is put off comes back.
+        /// Postpones an attempt and returns the time of its return.
         mutating func putOff(_ host: String, _ now: Timestamp) -> Timestamp {
             let soon = now + SlowReceivers.pause.lowerBound
             let own = max(soon, lastReturn.map { $0 + SlowReceivers.accountStep } ?? soon)
@@ -136,15 +137,14 @@ package final class SlowReceivers: Sendable {
     private let places: Int
     private let parties = Mutex<[Party: Own]>([:])
 
-    /// Nobody is told anything yet, in so many places.
+    /// Creates a limiter for this number of slots.
     init(places: Int) {
         self.places = places
     }
 
-    /// Counts an attempt that begins now, until ``end(_:_:began:now:)``; or returns for how long it
-    /// is to be put off.
+    /// Counts an attempt that starts now, until ``end(_:_:began:now:)``; or returns the time for which it is postponed.
     ///
-    /// One that `isNeeded` is counted and never put off.
+    /// An attempt with `isNeeded` is counted but never postponed.
     func begin(
         _ party: Party,
         _ host: String,
@@ -181,11 +181,11 @@ package final class SlowReceivers: Sendable {
         return allSlow * 2 >= places && own.attempts.count >= max(1, left / 4)
     }
 
-    /// An attempt has ended.
+    /// Counts an attempt that has ended.
     func end(_ party: Party, _ host: String, began: Timestamp, now: Timestamp) {
         parties.withLock { parties in
             parties[party]?.end(host, began, now)
-            // Who has nothing under way is found out about again within three attempts.
+            // A forgotten account is detected again within three attempts.
             if parties[party]?.isForgettable(now) == true { parties[party] = nil }
         }
     }

@@ -2,15 +2,15 @@ import Crypto
 package import PollerIdentity
 package import PollerQueue
 
-/// Knows who must not be sent mail any more.
+/// The recipients that must not receive email.
 package protocol SuppressionList: Sendable {
-    /// Why nothing is sent to a recipient on behalf of an account; nil when mail may go out.
+    /// Returns why a recipient receives no email of an account; `nil` when it may.
     func reason(
         for recipient: MailAddress,
         of account: AccountID
     ) async throws(StoreError) -> SuppressionReason?
 
-    /// Stops mail to the recipients of `entry`.
+    /// Suppresses email to the recipients of `entry`.
     ///
     /// Repeating the call changes nothing. The list shows `note`.
     func suppress(
@@ -19,13 +19,13 @@ package protocol SuppressionList: Sendable {
         noting note: SuppressionNote
     ) async throws(StoreError)
 
-    /// Sends mail to a recipient of an account again, whatever the reason was.
+    /// Allows email of an account to a recipient again, regardless of the reason.
     func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError)
 
-    /// Allows mail to the recipients of `entry` again; returns the entry's note, or `nil` when it is not in the list.
+    /// Allows email to the recipients of `entry` again; returns the entry's note, or `nil` when it is not in the list.
     func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient?
 
-    /// A page of the list, newest first.
+    /// Returns a page of the list, newest first.
     ///
     /// Pages are not a snapshot: when an entry is lifted, the entries after it move up.
     func suppressed(
@@ -33,24 +33,24 @@ package protocol SuppressionList: Sendable {
         cursor: String?
     ) async throws(StoreError) -> ListPage<SuppressedRecipient>
 
-    /// Notes that a relay refuses a recipient as unknown; returns when it did so first, `now` for the first time.
+    /// Records that a relay refuses a recipient as unknown; returns the time of the first refusal, or `now`.
     func noteRefusal(
         _ entry: SuppressionEntry,
         at now: Timestamp
     ) async throws(StoreError) -> Timestamp
 
-    /// Forgets the refusals of a recipient, who has been sent a mail since.
+    /// Deletes the refusals of a recipient after an accepted email.
     func forgetRefusals(_ entry: SuppressionEntry) async throws(StoreError)
 }
 
-/// When a relay that knows no such mailbox is believed: the second time, on another day.
+/// The rule for a relay that reports an unknown mailbox: it is believed the second time, on another day.
 ///
-/// A relay may lose its list of mailboxes for some hours, and then knows nobody: that must not silence the payers who
-/// were mailed meanwhile. A mailbox that is missing a day later is missing.
+/// A relay may lose its list of mailboxes for some hours and refuse every recipient. That must not suppress the payers
+/// who were mailed meanwhile. A mailbox that is missing a day later does not exist.
 package enum MailboxRefusal {
-    /// From the first refusal to one that is on another day.
+    /// The minimum time between two refusals on different days.
     package static let apart = Duration.seconds(86_400)
-    /// So long a first refusal is remembered.
+    /// The time that a first refusal is kept.
     package static let kept = Duration.seconds(90 * 86_400)
 
     /// Whether a refusal confirms an earlier one.
@@ -60,7 +60,7 @@ package enum MailboxRefusal {
 }
 
 extension SuppressionList {
-    /// Stops mail to the recipients of `entry`; the list shows only the reason.
+    /// Suppresses email to the recipients of `entry`; the list shows only the reason.
     package func suppress(
         _ entry: SuppressionEntry,
         because reason: SuppressionReason
@@ -75,11 +75,11 @@ extension SuppressionList {
 package struct SuppressionNote: Hashable, Sendable {
     /// The address without most of its letters (`MailAddress.masked`); `nil` where it is unknown.
     package let recipient: String?
-    /// The account whose mails are stopped; `nil` for those of every account, and where that is not known.
+    /// The account whose emails are suppressed; `nil` for every account, or if it is unknown.
     package let account: AccountID?
     package let at: Timestamp
 
-    /// Describes an entry to people.
+    /// Creates a note about an entry.
     package init(recipient: MailAddress? = nil, account: AccountID? = nil, at: Timestamp) {
         self.init(masked: recipient?.masked, account: account, at: at)
     }
@@ -98,7 +98,7 @@ package struct SuppressedRecipient: Hashable, Sendable {
     package let reason: SuppressionReason
     package let note: SuppressionNote
 
-    /// Creates it from stored fields.
+    /// Creates a value from stored fields.
     package init(entry: SuppressionEntry, reason: SuppressionReason, note: SuppressionNote) {
         self.entry = entry
         self.reason = reason
@@ -118,57 +118,58 @@ extension MailAddress {
     }
 }
 
-/// Why somebody is sent no mail.
+/// The reason why a recipient receives no email.
 package enum SuppressionReason: String, Hashable, Sendable, CaseIterable {
-    /// They asked us to stop.
+    /// The recipient has unsubscribed.
     case unsubscribed
-    /// Their mailbox does not exist, as a relay has said on two days or bounce processing has reported.
+    /// The mailbox does not exist, according to a relay on two days or to bounce processing.
     case hardBounce = "hard_bounce"
-    /// They called our mail spam.
+    /// The recipient has reported spam.
     case complaint
 }
 
-/// Whom a suppression is about; holds a digest, so that the list is no list of addresses.
+/// The subject of a suppression, as a digest, so that the list contains no addresses.
 package struct SuppressionEntry: Hashable, Sendable {
-    /// Its key in the list.
+    /// The key in the list.
     package let id: ItemID
 
-    /// A recipient of one account's mails: a customer who unsubscribes at one shop still gets the
-    /// mails of others.
+    /// Creates the entry of a recipient and an account: a customer who unsubscribes at one shop still receives the
+    /// emails of others.
     package init(_ recipient: MailAddress, of account: AccountID) {
         id = ItemID(of: "mail", account.description, recipient.folded)
     }
 
-    /// A recipient, whichever account's mail it was: a mailbox that bounce processing has reported as missing, or
-    /// somebody who complained.
+    /// Creates the entry of a recipient for all accounts: a mailbox that bounce processing has reported as missing, or
+    /// a complaint.
     package init(everywhere recipient: MailAddress) {
-        // No account is named so.
+        // No account can have this name.
         id = ItemID(of: "mail", "*", recipient.folded)
     }
 
-    /// Wraps what an unsubscribe token names.
+    /// Creates the entry of an unsubscribe token.
     package init(id: ItemID) {
         self.id = id
     }
 }
 
-/// Makes and checks the tokens of unsubscribe links: whoever holds a mail may stop its kind.
+/// Creates and verifies the tokens of unsubscribe links, with which the holder of an email can unsubscribe from its
+/// kind.
 ///
-/// *Shape*: base64url of the 9 bytes of a ``SuppressionEntry`` and 16 bytes of HMAC-SHA256 over
-/// them, 34 characters. It does not show the address to somebody who finds it in a log, never
-/// expires (a mail may be years old), and is the same for every attempt of a mail.
+/// *Shape*: base64url of the 9 bytes of a ``SuppressionEntry`` and 16 bytes of HMAC-SHA256 over them, 34 characters. A
+/// token in a log does not reveal the address. It never expires (an email may be years old), and is the same for every
+/// attempt of an email.
 package struct UnsubscribeTokens: Sendable {
     private static let idCharacters = 12
     private static let macBytes = 16
-    /// Enough that no two accounts of a cluster have the same.
+    /// The length of a sender code, enough to be unique among the accounts of a cluster.
     private static let senderBytes = 6
 
     let key: SymmetricKey
 
-    /// Tokens of one cluster.
+    /// Creates the tokens of one cluster.
     ///
-    /// `secret` is the same in every process of the cluster, at least 16 random bytes; a key of
-    /// its own is derived from it, so it may serve another purpose too.
+    /// `secret` is the same in every process of the cluster, at least 16 random bytes. A separate key is derived from
+    /// it, so it may also serve other purposes.
     package init(secret: [UInt8]) {
         precondition(secret.count >= 16, "fewer bytes can be guessed")
         let derived = HMAC<SHA256>.authenticationCode(
@@ -178,12 +179,12 @@ package struct UnsubscribeTokens: Sendable {
         key = SymmetricKey(data: Array(derived))
     }
 
-    /// The token that stops the mails of an entry.
+    /// Returns the token that suppresses an entry.
     package func text(for entry: SuppressionEntry) -> String {
         entry.id.description + Base64URL.encode(mac(entry.id.description))
     }
 
-    /// What a token stops; nil for a text that is no token of ours.
+    /// Returns the entry of a token; `nil` for an invalid token.
     package func entry(of text: String) -> SuppressionEntry? {
         guard text.utf8.count == Self.idCharacters + (Self.macBytes * 8 + 5) / 6 else {
             return nil
@@ -197,14 +198,16 @@ package struct UnsubscribeTokens: Sendable {
         return SuppressionEntry(id: ItemID(unchecked: id))
     }
 
-    /// What tells whose mails an entry is about to who knows that account, and to nobody else: eight characters.
+    /// Returns a code of eight characters that identifies the account of an entry, readable only with the account's
+    /// name.
     ///
-    /// A link has it beside the token, so that its page is the shop's; an account's name is for us.
+    /// A link contains it next to the token, so that its page shows the shop's branding without revealing the account's
+    /// name.
     package func sender(_ account: AccountID, of entry: SuppressionEntry) -> String {
         Base64URL.encode(Array(mac("\(entry.id) of \(account)").prefix(Self.senderBytes)))
     }
 
-    /// The account that a link tells of; nil when it is none of these.
+    /// Returns the account of a link; `nil` when it is none of these.
     package func account(
         _ sender: String,
         of entry: SuppressionEntry,

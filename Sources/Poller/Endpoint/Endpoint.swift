@@ -1,37 +1,37 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// A place somebody registered to be told about the events of an account, with what they chose.
+/// A registered recipient of an account's events, with its settings.
 ///
-/// Inline `notify` URLs of a watch are no endpoints in this sense: they hold for that watch
-/// alone, are signed with the cluster's one secret and have no choices.
+/// Inline `notify` URLs of a watch are not endpoints in this sense: they apply to that watch only, are signed with the
+/// cluster's secret and have no settings.
 package struct Endpoint: Hashable, Sendable {
-    /// Whether it is told anything.
+    /// Whether events are sent to the endpoint.
     package enum State: Hashable, Sendable {
         case enabled
-        /// Nothing is sent; what is recorded within ``catchUp`` from `at` on waits.
+        /// No events are sent; those recorded within ``catchUp`` after `at` stay pending.
         case disabled(reason: String, at: Timestamp, by: Disabler = .person)
     }
 
-    /// Who has disabled an endpoint.
+    /// The party that disabled an endpoint.
     package enum Disabler: Hashable, Sendable {
-        /// Somebody who wanted that, by a request or in the configuration file.
+        /// A caller or an operator, by a request or in the configuration file.
         case person
-        /// We, because it wants nothing more or has accepted nothing for days.
+        /// This system, because the endpoint answered 410 or has accepted nothing for days.
         case ourselves
     }
 
-    /// What the body of a message is.
+    /// The form of a message body.
     package enum Payload: String, Hashable, Sendable, CaseIterable {
         /// The event as it was recorded.
         case full
-        /// Its id, type, account, source, seq, status and final alone: the receiver asks for more.
+        /// Only its ID, type, account, source, seq, status and final: the recipient reads the rest.
         case thin
     }
 
-    /// The fallback: another endpoint is told when this one has not accepted an event in time.
+    /// The fallback: another endpoint receives an event that this one has not accepted in time.
     package struct NotifyBy: Hashable, Sendable {
-        /// The span from the recording of the event, 1 s to 7 d.
+        /// The span after the recording of the event, 1 s to 7 d.
         package let within: Duration
         package let fallback: EndpointID
 
@@ -48,41 +48,44 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
-    /// Registered endpoints of a cluster: each notifier keeps a copy of all, some KiB each.
+    /// The maximum number of registered endpoints of a cluster: each notifier keeps a copy of all, some KiB each.
     package static let countMax = 10_000
-    /// A leaked secret is replaced once; more than two overlaps are a mistake.
+    /// The maximum number of live secrets.
+    ///
+    /// A leaked secret is replaced once, so more than two overlaps are a mistake.
     package static let secretsMax = 3
-    /// A day off is caught up with by itself; after longer the owner asks for a replay, so that
-    /// what nobody fetches does not pile up in the store.
+    /// The time for which a disabled endpoint's events stay pending.
+    ///
+    /// After a longer time its owner requests a replay, so that unused events do not accumulate in the store.
     package static let catchUp = Duration.seconds(86_400)
-    /// The default lease of a delivery, 45 s, less the 15 s an attempt may overrun.
+    /// The maximum timeout: the default lease of a delivery, 45 s, less the 15 s that an attempt may overrun.
     package static let timeoutMax = Duration.seconds(30)
 
     package let id: EndpointID
     package let account: AccountID
-    /// The name, unique within the account; nil for none.
+    /// The name, unique within the account; `nil` for none.
     ///
     /// It is the key in the configuration file (``isOfFile``), or the name given through the API.
     package var name: String?
     package var url: NotifyURL
     package var scope = EndpointScope.everything
-    /// After a failure only the newest of the events that wait is told, and the final one.
+    /// Whether after a failure only the newest pending event and the final one are sent.
     package var coalesces = false
     package var retry = RetryChoice.standard
-    /// For one attempt, all in all; nil for the channel's own.
+    /// The total time limit of one attempt; `nil` for that of the channel.
     package var timeout: Duration?
-    /// Nil for what holds for every endpoint.
+    /// The endpoint's own limit; `nil` for the default.
     package var limit: LaneLimit?
     package var headers: [EndpointHeader] = []
     package var payload = Payload.full
-    /// Newest first; those whose time has passed may still be among them.
+    /// The secrets, newest first; expired ones may still be among them.
     package var secrets: [EndpointSecret]
     package var state = State.enabled
     package var notifyBy: NotifyBy?
     package let createdAt: Timestamp
     package var updatedAt: Timestamp
 
-    /// An endpoint with the standard choices; the store sets the times.
+    /// Creates an endpoint with default settings; the store sets the times.
     package init(
         id: EndpointID,
         account: AccountID,
@@ -101,7 +104,7 @@ package struct Endpoint: Hashable, Sendable {
         self.updatedAt = updatedAt
     }
 
-    /// The endpoint as a store takes it in, created at this instant.
+    /// Returns the endpoint as created at this instant, for a store.
     package func stamped(_ now: Timestamp) -> Endpoint {
         var stamped = Endpoint(
             id: id,
@@ -116,7 +119,7 @@ package struct Endpoint: Hashable, Sendable {
         return stamped
     }
 
-    /// Takes over all that an owner can choose but the URL and the secrets.
+    /// Copies all settings except the URL and the secrets.
     package mutating func choose(from other: Endpoint) {
         name = other.name
         scope = other.scope
@@ -130,13 +133,15 @@ package struct Endpoint: Hashable, Sendable {
         state = other.state
     }
 
-    /// Whether it is told anything.
+    /// Whether events are sent to the endpoint.
     package var isEnabled: Bool { state == .enabled }
 
     /// The lane of its deliveries.
     package var lane: LaneID { LaneID(endpoint: id) }
 
-    /// Checks what spans several fields; the fields have checked themselves.
+    /// Checks the rules that span several fields.
+    ///
+    /// Each field has been checked on its own.
     package func check() throws(InvalidInput) {
         if let timeout, timeout < .seconds(1) || timeout > Self.timeoutMax {
             throw InvalidInput(
@@ -173,24 +178,24 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
-    /// The secrets that sign at this instant, newest first.
+    /// Returns the secrets that sign at this instant, newest first.
     package func secrets(at now: Timestamp) -> [WebhookSecret] {
         secrets.filter { $0.isLive(at: now) }.map(\.secret)
     }
 
-    /// Whether the event belongs to what this endpoint asked for, as far as the event tells.
+    /// Whether the endpoint subscribes to the event, according to the event's own data.
     ///
-    /// A new endpoint is not told a source's past: that is what a replay is for.
+    /// A new endpoint does not receive earlier events of a source, except by a replay.
     package func wants(_ event: Event) -> Bool {
         event.key.account == account && event.polledAt >= createdAt && scope.wants(event)
     }
 
-    /// Whether an event recorded now is kept for it.
+    /// Whether events recorded now are kept for it.
     package func collects(at now: Timestamp) -> Bool {
         collectsUntil.map { now < $0 } ?? true
     }
 
-    /// Before when an event must be recorded to be kept for it; nil for one that is enabled.
+    /// The time until which recorded events are kept for it; `nil` for an enabled endpoint.
     var collectsUntil: Timestamp? {
         switch state {
         case .enabled: nil
@@ -198,10 +203,10 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
-    /// Puts a new secret before the others, which go on signing for `overlap`.
+    /// Adds a new secret; the others continue to sign for `overlap`.
     ///
-    /// Refused when an overlap would leave more than ``secretsMax`` live: a secret must not end
-    /// before its time. A repeat of the same request changes nothing.
+    /// It is rejected when more than ``secretsMax`` would be live, because a secret must not end before its time. A
+    /// repeat of the same request changes nothing.
     package mutating func rotate(
         to secret: WebhookSecret,
         overlap: Duration,

@@ -4,12 +4,11 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// A process's copy of the registered endpoints, and who of them wants an event.
+/// A process's copy of the registered endpoints, with an index of their subscriptions.
 ///
-/// *Exactness*: after reading an event and before looking up who wants it, the reader calls
-/// ``refresh()``. An event recorded after an endpoint was created is read after that, so the
-/// version read then is that of a registry that has the endpoint. What attempts use may be older
-/// by the pace of the ``EndpointSync``: a second.
+/// *Exactness*: after reading an event and before looking up its endpoints, the reader calls ``refresh()``. An event
+/// recorded after an endpoint was created is read later, so the version read then includes the endpoint. Attempts may
+/// use data that is older by the interval of the ``EndpointSync``: a second.
 ///
 /// A class, because the reader of the outbox, the handler and the sync share it.
 package final class EndpointDirectory: Sendable {
@@ -17,23 +16,23 @@ package final class EndpointDirectory: Sendable {
         var version: Int64 = 0
         var endpoints: [EndpointID: Endpoint] = [:]
         var index: EndpointIndex
-        /// Ids whose endpoint changed or went, for the sync.
+        /// The IDs of changed or removed endpoints, for the sync.
         var changed: Set<EndpointID> = []
         var isLoading = false
-        /// Who waits for the turn to load.
+        /// The tasks that wait to load.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let store: any EndpointStore
-    /// Who is told of the cluster itself without being registered.
+    /// The unregistered recipients of events about the cluster.
     let operators: [NotifyURL]
     private let partition: @Sendable (LaneID) -> Int
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// An empty copy; the first refresh fills it.
+    /// Creates an empty copy; the first refresh fills it.
     ///
-    /// `operators` are told of the cluster itself; `partition` tells where the deliveries of a lane are.
+    /// `operators` receive events about the cluster; `partition` returns the partition of a lane of deliveries.
     package init(
         store: any EndpointStore,
         operators: [NotifyURL] = [],
@@ -47,25 +46,25 @@ package final class EndpointDirectory: Sendable {
         state = Mutex(State(index: EndpointIndex(partition: partition)))
     }
 
-    /// Makes the copy as new as the registry is now; one cheap read when it is already.
+    /// Updates the copy to the registry's current version; one cheap read if it is unchanged.
     package func refresh() async throws(StoreError) {
         let version = try await store.version()
         guard version != state.withLock(\.version) else { return }
         await takeTurn()
         defer { endTurn() }
-        // Who had the turn before may have read it: hundreds of attempts ask at once when a process starts.
+        // The previous task may have read it: hundreds of attempts call this at once when a process starts.
         let known = state.withLock(\.version)
         if version != known { try await load(since: known) }
     }
 
-    /// Reads the whole registry, whatever its version says.
+    /// Reads the whole registry, regardless of its version.
     package func reload() async throws(StoreError) {
         await takeTurn()
         defer { endTurn() }
         try await load(since: 0)
     }
 
-    /// Waits until nobody else loads, which takes no longer than the store's calls may.
+    /// Waits until no other task loads, which takes no longer than the store's calls may.
     private func takeTurn() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -85,19 +84,19 @@ package final class EndpointDirectory: Sendable {
         next?.resume()
     }
 
-    /// The endpoint as the copy has it; nil when it is not there.
+    /// Returns the endpoint in the copy; `nil` when it is not there.
     package func known(_ id: EndpointID) -> Endpoint? {
         state.withLock { $0.endpoints[id] }
     }
 
-    /// The endpoint; nil when there is none, which is asked of the store before it is believed.
+    /// Returns the endpoint; a missing one is looked up in the store before `nil` is returned.
     package func endpoint(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
         if let endpoint = known(id) { return endpoint }
         try await refresh()
         return known(id)
     }
 
-    /// Stops telling an endpoint anything, and knows it at once; false when nobody told it anything.
+    /// Disables an endpoint and refreshes the copy; false when it was disabled already.
     func disable(_ id: EndpointID, reason: String) async throws(StoreError) -> Bool {
         var wasEnabled = false
         let changed = try await store.update(id) { endpoint, now in
@@ -107,24 +106,24 @@ package final class EndpointDirectory: Sendable {
             }
         }
         try await refresh()
-        // Nil when somebody has removed it meanwhile.
+        // `nil` when another request has removed it meanwhile.
         return wasEnabled && changed != nil
     }
 
-    /// The endpoints that are to be told of an event, as far as the event itself says; also those
-    /// that were disabled not long ago and will catch up.
+    /// Returns the endpoints that subscribe to an event, according to the event's own data, including recently disabled
+    /// ones that will catch up.
     package func interested(in event: Event) -> Audience {
         state.withLock { $0.index.audience(of: event) }
     }
 
-    /// Those that are told, and have somebody else told when that takes too long.
+    /// Returns the enabled endpoints with a fallback.
     func withFallback() -> [Endpoint] {
         state.withLock { state in
             state.endpoints.values.filter { $0.isEnabled && $0.notifyBy != nil }
         }
     }
 
-    /// What has changed since it was asked for last, each with what it is now; nil for what went.
+    /// Returns the endpoints changed since the last call, by ID; `nil` marks a removed endpoint.
     func takeChanges() -> [(id: EndpointID, endpoint: Endpoint?)] {
         state.withLock { state in
             defer { state.changed = [] }
@@ -132,7 +131,7 @@ package final class EndpointDirectory: Sendable {
         }
     }
 
-    /// Puts a change back that could not be dealt with.
+    /// Puts back a change that could not be processed.
     func putBack(_ id: EndpointID) {
         state.withLock { _ = $0.changed.insert(id) }
     }
@@ -155,14 +154,14 @@ package final class EndpointDirectory: Sendable {
             isContinuing = true
         } while pages.last?.hasMore == true
         let count = state.withLock { state in
-            // Somebody else may have read further meanwhile; what is older is not taken, unless
-            // the store says that what we had is none of its own.
+            // Another task may have read a newer version meanwhile. An older one is ignored, unless the store reports
+            // that the previous version was not its own.
             guard isForced || since >= state.version else { return state.endpoints.count }
             if isFresh {
                 state.changed.formUnion(state.endpoints.keys)
                 state.endpoints = [:]
             }
-            // So many are sorted anew sooner than each is put in its place.
+            // For many changes, sorting again is faster than inserting each.
             let isIndexedAnew = isFresh || pages.count > 1
             for page in pages { Self.apply(page, to: &state, indexing: !isIndexedAnew) }
             if isIndexedAnew {

@@ -1,13 +1,13 @@
 package import PollerIdentity
 
-/// A header of its own that an endpoint gets with every message; its value never shows itself.
+/// A custom header of an endpoint's messages, whose value is never shown.
 package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Own headers of one endpoint: a credential and some routing need no more.
+    /// The maximum number of headers per endpoint, enough for a credential and some routing.
     package static let countMax = 20
-    /// What a bearer token of a few claims needs, with room.
+    /// The size limit of a value in bytes, enough for a bearer token with a few claims.
     package static let valueBytesMax = 2048
 
-    /// Names that belong to HTTP, to the connection or to us; and the beginnings of such names.
+    /// The names and prefixes that HTTP, the connection or this system use.
     private static let reserved: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding",
         "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "http2-settings",
@@ -15,11 +15,11 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
     ]
     private static let reservedPrefixes = ["webhook-", "proxy-", "sec-", ":"]
 
-    /// As given; compared without case.
+    /// The name as given; compared without case.
     package let name: String
     package let value: String
 
-    /// Checks that both can stand in a request and do no harm there.
+    /// Checks that both are valid and harmless in a request.
     package init(_ name: String, _ value: String) throws(InvalidInput) {
         let lower = name.lowercased()
         guard (1...64).contains(name.utf8.count),
@@ -53,7 +53,7 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
         self.value = value
     }
 
-    /// Refuses too many headers, and one name twice.
+    /// Rejects too many headers, and duplicate names.
     package static func check(_ headers: [EndpointHeader]) throws(InvalidInput) {
         guard headers.count <= countMax else {
             throw InvalidInput(
@@ -67,9 +67,9 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
         }
     }
 
-    /// The name alone.
+    /// The name only.
     package var description: String { name }
 
-    /// Shows the name alone.
+    /// Shows the name only.
     package var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

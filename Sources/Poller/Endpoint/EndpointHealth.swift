@@ -4,27 +4,26 @@ package import PollerIdentity
 package import PollerQueue
 import Synchronization
 
-/// Disables registered endpoints that want nothing more or have accepted nothing for days, and
-/// warns before.
+/// Disables registered endpoints that answered 410 or have accepted nothing for days, and warns before.
 ///
-/// When an endpoint began to fail is in its lane, so that any notifier knows it; which warnings
-/// were logged is known to this process alone: at worst each process says each once. A class,
-/// because all turns of a notifier share it.
+/// The start of an endpoint's failures is stored in its lane, so that every notifier knows it. The logged warnings are
+/// known only to this process, so at worst each process logs each warning once. A class, because all handlers of a
+/// notifier share it.
 final class EndpointHealth: Sendable {
     private let directory: EndpointDirectory
     private let audit: AuditRecorder?
     private let logger: Logger
-    /// At most one entry for each of the ``Endpoint/countMax`` there are.
+    /// The logged warnings, at most one entry for each of the ``Endpoint/countMax`` endpoints.
     private let told = Mutex<[EndpointID: Set<EndpointVerdict.Warning>]>([:])
 
-    /// Watches over the endpoints of `directory`; what it disables is noted in `audit`.
+    /// Creates a monitor of the endpoints of `directory`; `audit` records disabled ones.
     init(directory: EndpointDirectory, audit: AuditRecorder? = nil, logger: Logger) {
         self.directory = directory
         self.audit = audit
         self.logger = logger
     }
 
-    /// Takes in what came of an attempt.
+    /// Processes the result of an attempt.
     func record(
         _ result: AttemptResult,
         of endpoint: Endpoint,
@@ -51,7 +50,9 @@ final class EndpointHealth: Sendable {
         }
     }
 
-    /// A store that cannot be asked now is asked again after the next failed attempt.
+    /// Disables an endpoint.
+    ///
+    /// If the store fails, the next failed attempt tries again.
     private func disable(
         _ endpoint: Endpoint,
         _ reason: String,
@@ -68,7 +69,7 @@ final class EndpointHealth: Sendable {
             return
         }
         told.withLock { $0[endpoint.id] = nil }
-        // Another notifier was faster.
+        // Another notifier was first.
         guard isDone else { return }
         let (before, after) = AuditFacts.difference(
             AuditFacts(["state": "enabled"]),
@@ -92,17 +93,16 @@ final class EndpointHealth: Sendable {
     }
 }
 
-/// What an endpoint's owner must be warned of, or what happens to the endpoint, after an attempt
-/// that failed.
+/// The consequence of a failed attempt for an endpoint: a warning to its owner, or its deactivation.
 package enum EndpointVerdict: Hashable, Sendable {
-    /// Its owner should look: the level grows with the time and is told once each.
+    /// The owner must act: each level, which rises with time, is reported once.
     case warn(Warning, String)
-    /// It is told nothing more until somebody enables it.
+    /// The endpoint is disabled until it is enabled again.
     case disable(String)
 
-    /// What there is to warn of.
+    /// The levels of warnings.
     package enum Warning: Int, Hashable, Sendable, CaseIterable {
-        /// It refuses what we send, or its certificate does not hold: time alone mends nothing.
+        /// It refuses the requests, or its certificate is invalid, which time alone does not fix.
         case refusing
         /// Nothing was accepted for a day.
         case day
@@ -110,15 +110,15 @@ package enum EndpointVerdict: Hashable, Sendable {
         case threeDays
     }
 
-    /// Attempts in a row that are refused before the owner is warned.
+    /// The number of consecutive refusals before the owner is warned.
     package static let refusalsMax = 10
-    /// Without a success an endpoint is told nothing more, counted from its first failed attempt.
+    /// The time without a success, from the first failed attempt, after which an endpoint is disabled.
     package static let patience = Duration.seconds(5 * 86_400)
     private static let day = Duration.seconds(86_400)
 
-    /// What follows from a failed attempt; nil when nothing does.
+    /// Derives the consequence of a failed attempt; `nil` for none.
     ///
-    /// `trouble` is that of the endpoint when the delivery was claimed.
+    /// `trouble` is the endpoint's failures when the delivery was claimed.
     package init?(_ result: AttemptResult, _ trouble: LaneTrouble?, now: Timestamp) {
         if result.kind == .gone {
             self = .disable("it answered 410: it wants no more")
@@ -144,18 +144,18 @@ package enum EndpointVerdict: Hashable, Sendable {
     }
 }
 
-/// Sends an endpoint a signed test event, at once and past the queue.
+/// Sends a signed test event to an endpoint, at once and without the queue.
 package struct EndpointProbe: Sendable {
     private let channels: [any DeliveryChannel]
 
-    /// Asks through the channel that serves the URL's scheme.
+    /// Creates a probe that uses the channel of the URL's scheme.
     package init(channels: [any DeliveryChannel]) {
         self.channels = channels
     }
 
-    /// Sends an `endpoint.test` event, signed as every other; also to a disabled endpoint.
+    /// Sends an `endpoint.test` event, signed like any other, even to a disabled endpoint.
     ///
-    /// Nil when nothing here delivers to such URLs.
+    /// `nil` when no channel of this process serves such URLs.
     package func ask(_ endpoint: Endpoint, at now: Timestamp) async -> AttemptResult? {
         guard let channel = channels.first(where: { $0.schemes.contains(endpoint.url.scheme) }),
             let event = Event.test(of: endpoint, at: now)
@@ -163,7 +163,7 @@ package struct EndpointProbe: Sendable {
         return await channel.deliver(event, to: DeliveryTarget(endpoint), attempt: 1)
     }
 
-    /// The message about an event to a target, as its channel composes it now; nothing is sent.
+    /// Composes the message about an event to a target, without sending it.
     ///
     /// The outer `nil`: no channel here delivers to such URLs. The inner `nil`: the channel sends nothing to the
     /// recipient for this event.

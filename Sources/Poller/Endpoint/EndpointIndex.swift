@@ -2,28 +2,28 @@ package import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-/// Which registered endpoints want an event, found by what they asked for.
+/// An index from events to the registered endpoints that subscribe to them.
 ///
-/// *Problem*: who wants an event was found by asking each endpoint of its account, and again for each use
-/// of the answer.
+/// *Problem*: without an index, every endpoint of an account had to be checked for each event, and again for each use
+/// of the result.
 ///
-/// *Approach*: an endpoint stands in one list for each source and pattern of types that it names, or for
-/// all of them. An event names the few lists it concerns, and an endpoint stands in at most
-/// one of those: of its patterns those that another one covers are left out. So nobody is found twice
-/// and nobody else is looked at. Metadata are not in the event: those are asked for at the attempt.
+/// *Approach*: an endpoint is in one list for each source and type pattern of its scope, or in the list for all of
+/// them. An event concerns only a few lists, and an endpoint is in at most one of those, because patterns covered by
+/// another one are left out. So no endpoint is found twice, and no other one is checked. Metadata is not part of the
+/// event and is checked at the attempt.
 ///
-/// *Order*: every list is in the order of ``FanOutPosition``. An answer shares the lists as they are now
-/// and copies nothing; a change after that copies the list it changes.
+/// *Order*: every list is in the order of ``FanOutPosition``. A result shares the current lists without a copy; a later
+/// change copies the list that it changes.
 ///
-/// *Cost*: some 60 bytes for each list an endpoint stands in. A change moves what stands behind it in its
-/// lists, an event looks at what it concerns.
+/// *Cost*: about 60 bytes for each list of an endpoint. A change moves the later entries of its lists, and an event
+/// reads the entries that it concerns.
 struct EndpointIndex: Sendable {
-    /// What the endpoints of a list have in common.
+    /// The key of a list.
     private struct Topic: Hashable, Sendable {
         let account: AccountID
-        /// Nil for those that name none.
+        /// The source; `nil` for endpoints that name none.
         let source: SourceID?
-        /// A type, `charge.*`, or empty for all.
+        /// The pattern: a type, `charge.*`, or empty for all.
         let pattern: String
         let isFinalOnly: Bool
     }
@@ -31,7 +31,7 @@ struct EndpointIndex: Sendable {
     private let partition: @Sendable (LaneID) -> Int
     private var lists: [Topic: [Audience.Member]] = [:]
 
-    /// An index of endpoints; `partition` tells where the deliveries of a lane are.
+    /// Creates an index of endpoints; `partition` returns the partition of a lane of deliveries.
     init(
         _ endpoints: some Sequence<Endpoint> = [],
         partition: @escaping @Sendable (LaneID) -> Int
@@ -44,7 +44,7 @@ struct EndpointIndex: Sendable {
         for topic in lists.keys { lists[topic]?.sort { $0.position < $1.position } }
     }
 
-    /// Adds an endpoint that is not there.
+    /// Adds a new endpoint.
     mutating func insert(_ endpoint: Endpoint) {
         let member = member(endpoint)
         for topic in Self.topics(of: endpoint) {
@@ -53,7 +53,7 @@ struct EndpointIndex: Sendable {
         }
     }
 
-    /// Removes an endpoint, which must be as it was when it was added.
+    /// Removes an endpoint, which must equal the one that was added.
     mutating func remove(_ endpoint: Endpoint) {
         let position = position(of: endpoint.id)
         for topic in Self.topics(of: endpoint) {
@@ -65,7 +65,7 @@ struct EndpointIndex: Sendable {
         }
     }
 
-    /// Those that want an event, as far as it tells.
+    /// Returns the endpoints that subscribe to an event, according to the event's own data.
     func audience(of event: Event) -> Audience {
         var found: [[Audience.Member]] = []
         for isFinalOnly in event.closed == nil ? [false] : [false, true] {
@@ -111,7 +111,7 @@ struct EndpointIndex: Sendable {
         }
     }
 
-    /// The patterns of a scope but those that another one covers.
+    /// Returns the patterns of a scope, without those that another one covers.
     private static func patterns(of scope: EndpointScope) -> [String] {
         if scope.types.isEmpty { return [""] }
         return Set(scope.types).filter { pattern in
@@ -121,20 +121,20 @@ struct EndpointIndex: Sendable {
         }
     }
 
-    /// Every pattern that the type matches: `a.b.c` those of all, of `a.*` and `a.b.*`, and itself.
+    /// Returns every pattern that matches the type: for `a.b.c` the empty one, `a.*`, `a.b.*`, and itself.
     private static func patterns(matching type: String) -> [String] {
         let dots = type.indices.filter { type[$0] == "." }
         return ["", type] + dots.map { "\(type[...$0])*" }
     }
 }
 
-/// Those who want an event, as they were when it was asked, in the order in which they are marked.
+/// The endpoints that subscribe to an event, as of the lookup, in the order in which they are marked.
 package struct Audience: Sendable {
-    /// One endpoint in a list, with what says whether it wants an event of this time.
+    /// An endpoint in a list, with the time range of the events that it receives.
     struct Member: Sendable {
         let position: FanOutPosition
         let since: Timestamp
-        /// Nil for one that is enabled.
+        /// The end of the range; `nil` for an enabled endpoint.
         let until: Timestamp?
 
         func wants(_ instant: Timestamp) -> Bool {
@@ -142,11 +142,11 @@ package struct Audience: Sendable {
         }
     }
 
-    /// Nobody.
+    /// The empty audience.
     static let nobody = Audience(lists: [], at: Timestamp(ms: 0))
 
     fileprivate let lists: [[Member]]
-    /// When the event was seen.
+    /// The time of the event.
     fileprivate let instant: Timestamp
 
     fileprivate init(lists: [[Member]], at instant: Timestamp) {
@@ -154,13 +154,13 @@ package struct Audience: Sendable {
         self.instant = instant
     }
 
-    /// All of them.
+    /// The IDs of all endpoints.
     package var endpoints: [EndpointID] { next(.max, after: nil).map(\.endpoint) }
 
-    /// Whether they are more than so many; it looks at few more than that.
+    /// Whether there are more than `count` endpoints, without reading many more.
     func isMore(than count: Int) -> Bool { next(count + 1, after: nil).count > count }
 
-    /// The next `limit` behind a position; fewer at the end.
+    /// Returns the next `limit` endpoints after a position; fewer at the end.
     func next(_ limit: Int, after position: FanOutPosition?) -> [FanOutPosition] {
         let heads = lists.map { list in
             var found: [FanOutPosition] = []
@@ -176,25 +176,24 @@ package struct Audience: Sendable {
     }
 }
 
-/// How far marking an event for many endpoints has come: all up to this endpoint are marked.
+/// The progress of marking an event for many endpoints: all up to this endpoint are marked.
 ///
-/// They stand by the partition of their deliveries, then by id, so that what is marked together is in few
-/// partitions. The order is that of the endpoints themselves, whoever came or went: a position holds for
-/// whoever goes on. Who came behind it after the event was recorded does not want it, and who went is told
-/// nothing.
+/// Endpoints are sorted by the partition of their deliveries, then by ID, so that marks made together are in few
+/// partitions. The order does not depend on the other endpoints, so a position is valid for any reader that continues.
+/// An endpoint added later does not receive the event, and a removed one receives nothing.
 ///
 /// *Shape* in the store: `<partition> <endpoint>`.
 package struct FanOutPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     let partition: Int
     package let endpoint: EndpointID
 
-    /// The position at an endpoint whose deliveries are in this partition.
+    /// Creates the position of an endpoint whose deliveries are in this partition.
     package init(partition: Int, endpoint: EndpointID) {
         self.partition = partition
         self.endpoint = endpoint
     }
 
-    /// Reads a position; nil when the text is none.
+    /// Parses a position; `nil` for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let first = parts.first, let partition = Int(decimal: first),
@@ -205,7 +204,7 @@ package struct FanOutPosition: Hashable, Comparable, Sendable, CustomStringConve
 
     package var description: String { "\(partition) \(endpoint)" }
 
-    /// Orders by the partition, then by the id.
+    /// Sorts by the partition, then by the ID.
     package static func < (lhs: FanOutPosition, rhs: FanOutPosition) -> Bool {
         lhs.partition == rhs.partition
             ? lhs.endpoint.description < rhs.endpoint.description : lhs.partition < rhs.partition
@@ -213,7 +212,7 @@ package struct FanOutPosition: Hashable, Comparable, Sendable, CustomStringConve
 }
 
 extension [Audience.Member] {
-    /// The first place behind a position, in a list that is in order.
+    /// Returns the first index after a position, in a sorted list.
     fileprivate func firstPlace(behind position: FanOutPosition) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -2,14 +2,14 @@ import Foundation
 package import Logging
 package import PollerIdentity
 
-// Names of endpoints.
+// Names of endpoints
 //
 // A name is for people. Lists, logs, the audit trail and incidents show it, where they showed only `ep_…` before. It is
 // unique within an account, so that one name means one endpoint. It may change, so stored references keep the ID.
 // Endpoints of the configuration file have their key in the file as name, and cannot be renamed through the API.
 
 extension Endpoint {
-    /// Characters (Unicode scalars) that a name may have.
+    /// The maximum length of a name in Unicode scalars.
     package static let nameLengthMax = 64
 
     /// Checks a name from outside.
@@ -42,7 +42,8 @@ extension Endpoint {
         return text.precomposedStringWithCanonicalMapping
     }
 
-    /// Whether the configuration file describes it: the ID is then derived from account and name; other IDs are random.
+    /// Whether the configuration file defines the endpoint: its ID is then derived from account and name, otherwise it
+    /// is random.
     package var isOfFile: Bool {
         name.map { id == EndpointID(account: account, name: $0) } ?? false
     }
@@ -50,7 +51,7 @@ extension Endpoint {
     /// The name in a sentence: the endpoint's own, or the host of its URL.
     package var title: String { name ?? "\(url.host)" }
 
-    /// The fields by which a log line names it.
+    /// The log metadata of the endpoint.
     package var logged: Logger.Metadata {
         var metadata: Logger.Metadata = ["endpoint": "\(id)"]
         if let name { metadata["endpoint.name"] = "\(name)" }
@@ -59,7 +60,7 @@ extension Endpoint {
 }
 
 extension AuditTarget {
-    /// Names an endpoint.
+    /// Creates the audit target of an endpoint.
     package init(_ endpoint: Endpoint) {
         self.init(.endpoint, endpoint.id.description, name: endpoint.name)
     }

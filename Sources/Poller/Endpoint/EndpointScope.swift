@@ -1,24 +1,24 @@
 import Foundation
 package import PollerIdentity
 
-/// Which events of its account an endpoint asked for; what is left empty excludes nothing.
+/// The events of its account that an endpoint subscribes to; an empty filter excludes nothing.
 package struct EndpointScope: Hashable, Sendable {
-    /// Patterns an endpoint may name: more than there are types is a mistake.
+    /// The maximum number of patterns, more than there are types.
     package static let typesMax = 50
-    /// Sources an endpoint may name; who means more means them all, or metadata.
+    /// The maximum number of sources; a larger subscription should use all sources, or metadata.
     package static let sourcesMax = 100
-    /// Entries of metadata that may be asked for.
+    /// The maximum number of metadata entries.
     package static let metadataMax = 10
 
     /// Every event of the account.
     package static let everything = EndpointScope()
 
-    /// Event types such as `source.chargeable`, or `source.*` for all that begin so.
+    /// The event types, such as `source.chargeable`, or prefixes such as `source.*`.
     package let types: [String]
     package let sources: Set<SourceID>
-    /// What the watch's metadata must hold, all of it.
+    /// The entries that the watch's metadata must all contain.
     package let metadata: [String: String]
-    /// Only the last event of a run: the final status, or that we stopped looking.
+    /// Whether only the last event of a run is sent: the final status, or the end of polling.
     package let finalOnly: Bool
 
     private init() {
@@ -28,7 +28,7 @@ package struct EndpointScope: Hashable, Sendable {
         finalOnly = false
     }
 
-    /// Checks what somebody asked for.
+    /// Checks the filters.
     package init(
         types: [String] = [],
         sources: [String] = [],
@@ -68,23 +68,23 @@ package struct EndpointScope: Hashable, Sendable {
         self.finalOnly = finalOnly
     }
 
-    /// Whether an event passes, as far as the event itself tells: not the metadata.
+    /// Whether an event passes, according to its own data, without the metadata.
     package func wants(_ event: Event) -> Bool {
         (!finalOnly || event.closed != nil)
             && (sources.isEmpty || sources.contains(event.key.source))
             && (types.isEmpty || types.contains { Self.matches($0, event.type) })
     }
 
-    /// Whether a watch passes whose metadata is this JSON object, or empty.
+    /// Whether a watch with this metadata passes: a JSON object, or empty.
     package func admits(metadata text: String) -> Bool {
         if metadata.isEmpty { return true }
-        // Stored by us as an object of strings; anything else has none of what is asked for.
+        // The store contains an object of strings; any other text matches nothing.
         guard let found = try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))
         else { return false }
         return metadata.allSatisfy { found[$0.key] == $0.value }
     }
 
-    /// Whether a pattern matches a type, or all that another pattern matches.
+    /// Whether a pattern matches a type, or everything that another pattern matches.
     static func matches(_ pattern: String, _ type: String) -> Bool {
         pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
     }

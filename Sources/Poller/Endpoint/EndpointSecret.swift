@@ -1,18 +1,18 @@
 package import PollerIdentity
 package import StandardWebhooks
 
-/// A secret that signs an endpoint's webhooks, and until when.
+/// A secret that signs an endpoint's webhooks, and its end.
 package struct EndpointSecret: Hashable, Sendable, CustomStringConvertible {
-    /// How long an old secret may go on signing after a rotation (Standard Webhooks).
+    /// The longest time for which an old secret may sign after a rotation (Standard Webhooks).
     package static let overlapMax = Duration.seconds(7 * 86_400)
 
     package let secret: WebhookSecret
-    /// Nil as long as no newer one replaces it.
+    /// The end of the secret; `nil` until a newer one replaces it.
     package let endsAt: Timestamp?
-    /// What the request that made it called itself, so that its repeat makes no other.
+    /// The idempotency key of the request that created it, so that a repeat creates no other.
     package let request: String?
 
-    /// A secret that signs until it is replaced, or until `endsAt`.
+    /// Creates a secret that signs until it is replaced, or until `endsAt`.
     package init(_ secret: WebhookSecret, endsAt: Timestamp? = nil, request: String? = nil) {
         self.secret = secret
         self.endsAt = endsAt
@@ -22,7 +22,7 @@ package struct EndpointSecret: Hashable, Sendable, CustomStringConvertible {
     /// Whether it signs at this instant.
     package func isLive(at now: Timestamp) -> Bool { endsAt.map { now < $0 } ?? true }
 
-    /// The same secret, signing no longer than until then.
+    /// Returns the secret with an end no later than `end`.
     package func ending(by end: Timestamp) -> EndpointSecret {
         EndpointSecret(secret, endsAt: min(endsAt ?? end, end), request: request)
     }
@@ -30,20 +30,20 @@ package struct EndpointSecret: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(secret)" }
 }
 
-/// A key that signs webhooks (`SigningKey`), checked as it comes from outside.
+/// A key that signs webhooks (`SigningKey`), checked on input.
 package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
     private let key: SigningKey
 
-    /// The secret as customers configure it; shown once, never logged.
+    /// The secret in the form for customers; shown once, never logged.
     package var reveal: String { key.reveal }
-    /// How it signs.
+    /// The signature algorithm.
     package var signing: WebhookSigning { key.signing }
-    /// `whpk_…`, with which anybody checks signatures and nobody makes any; nil of HMAC.
+    /// The public key, `whpk_…`, which can only verify signatures; `nil` for HMAC.
     package var publicKey: String? { key.publicKey }
 
-    /// Reads a secret.
+    /// Parses a secret.
     package init(_ text: String) throws(InvalidInput) {
         guard let key = SigningKey(text) else {
             throw InvalidInput(field: "webhook_secret", message: SigningKey.rule)
@@ -51,7 +51,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
         self.key = key
     }
 
-    /// Makes a new secret.
+    /// Creates a new secret.
     package init(
         using chance: inout some RandomNumberGenerator,
         signing: WebhookSigning = .hmac
@@ -59,7 +59,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
         key = SigningKey(using: &chance, signing: signing)
     }
 
-    /// The secret of a key of 24–64 bytes.
+    /// Creates the secret of a key of 24–64 bytes.
     init(key bytes: [UInt8]) {
         key = SigningKey(bytes: bytes)
     }
@@ -68,7 +68,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
 
     package var debugDescription: String { description }
 
-    /// The signature of one attempt (`SigningKey`).
+    /// Returns the signature of one attempt (`SigningKey`).
     package func signature(id: EventID, timestamp: Int64, body: String) -> String {
         key.signature(id: id.description, timestamp: timestamp, body: body)
     }

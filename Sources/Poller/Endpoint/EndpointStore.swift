@@ -3,35 +3,35 @@ package import PollerQueue
 
 /// The registered endpoints of a cluster.
 ///
-/// A registry of at most ``Endpoint/countMax``, small enough that every notifier keeps a copy
-/// (``EndpointDirectory``); its version tells in one cheap read whether the copy is still right.
-/// Ids are unique; the caller checks to whom one belongs.
+/// A registry of at most ``Endpoint/countMax``, small enough that every notifier keeps a copy (``EndpointDirectory``).
+/// One cheap read of its version shows whether the copy is current. IDs are unique; the caller checks the account of an
+/// endpoint.
 package protocol EndpointStore: Sendable {
-    /// A number that grows with every change of the registry; 0 while it is empty.
+    /// Returns a number that grows with every change of the registry; 0 while it is empty.
     func version() async throws(StoreError) -> Int64
 
-    /// What has changed after a version, some hundred endpoints at a time.
+    /// Returns the changes after a version, some hundred endpoints at a time.
     ///
-    /// `isContinuing` says that all of it is being read and this is not the first page.
+    /// `isContinuing` means that this is not the first page of a complete read.
     func changes(
         since version: Int64,
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges
 
-    /// Registers an endpoint, with the store's time as that of its creation.
+    /// Registers an endpoint, created at the store's time.
     ///
-    /// Of any number of requests with the same key one creates; the others are told what it made.
-    /// `accountMax` is how many its account may have, 0 for no limit; it is never overshot. A name that another
-    /// endpoint of the account has is refused in the same step.
+    /// Of any number of requests with the same key one creates the endpoint; the others get that endpoint. `accountMax`
+    /// is the limit of its account, 0 for no limit; it is never exceeded. A name that another endpoint of the account
+    /// has is rejected in the same step.
     func create(
         _ endpoint: Endpoint,
         request: EndpointRequest?,
         accountMax: Int
     ) async throws(StoreError) -> EndpointCreation
 
-    /// Reads one endpoint of these accounts; nil when there is none.
+    /// Reads one endpoint of these accounts; `nil` when there is none.
     ///
-    /// One of others takes the same way and the same time as one that is not there.
+    /// For an endpoint of another account, the code path and duration are the same as for a missing one.
     func read(
         _ id: EndpointID,
         of accounts: AccountSet
@@ -46,20 +46,20 @@ package protocol EndpointStore: Sendable {
         version: Int64
     ) async throws(StoreError) -> EndpointReplacement
 
-    /// Forgets an endpoint, unless somebody has changed it since `version`; nil for any version.
+    /// Removes an endpoint, unless it was changed since `version`; `nil` for any version.
     func remove(
         _ id: EndpointID,
         version: Int64?
     ) async throws(StoreError) -> EndpointRemoval
 
-    /// A page of the endpoints of some accounts, or of all, the newest first.
+    /// Returns a page of the endpoints of some or all accounts, the newest first.
     func list(
         accounts: AccountSet,
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint>
 
-    /// How many endpoints some accounts have, in their order.
+    /// Returns the number of endpoints of each account, in order.
     func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int]
 }
 
@@ -72,15 +72,15 @@ extension EndpointStore {
         try await create(endpoint, request: request, accountMax: 0)
     }
 
-    /// Reads one endpoint, whose ever it is; nil when there is none.
+    /// Reads an endpoint regardless of account; `nil` when there is none.
     package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
         try await read(id, of: .all)
     }
 
-    /// Changes an endpoint; nil when there is none.
+    /// Changes an endpoint; `nil` when there is none.
     ///
-    /// `change` is given the endpoint and the store's time, and may be called again with a newer
-    /// one when somebody else changes it meanwhile.
+    /// `change` receives the endpoint and the store's time, and may be called again with a newer endpoint after a
+    /// concurrent change.
     package func update(
         _ id: EndpointID,
         _ change: (inout Endpoint, Timestamp) -> Void
@@ -91,15 +91,16 @@ extension EndpointStore {
         return endpoint
     }
 
-    /// Changes an endpoint as ``update(_:_:)`` does, as long as `holds` says so of what is stored.
+    /// Changes an endpoint like ``update(_:_:)``, if `holds` returns true for the stored one.
     ///
-    /// What it was asked of is what is replaced: who changes it in between makes it be asked again.
+    /// The version that `holds` has checked is the one that is replaced: after a concurrent change `holds` is called
+    /// again.
     package func edit(
         _ id: EndpointID,
         while holds: (StoredEndpoint) -> Bool,
         _ change: (inout Endpoint, Timestamp) -> Void
     ) async throws(StoreError) -> EndpointEdit {
-        // Each round somebody else has succeeded; so many in a row are no coincidence.
+        // In each round another request has succeeded. This many in a row are not a coincidence.
         for _ in 0..<32 {
             guard let stored = try await read(id) else { return .missing }
             guard holds(stored) else { return .refused }
@@ -115,15 +116,15 @@ extension EndpointStore {
         throw .unavailable("the endpoint \(id) is being changed by many at once")
     }
 
-    /// Forgets an endpoint; false when there was none.
+    /// Removes an endpoint; false when there was none.
     @discardableResult
     package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
         try await remove(id, version: nil) == .removed
     }
 
-    /// Stops telling an endpoint anything; nil when there is none.
+    /// Disables an endpoint; `nil` when there is none.
     ///
-    /// One that is disabled already keeps its reason.
+    /// An already disabled one keeps its reason.
     @discardableResult
     package func disable(
         _ id: EndpointID,
@@ -134,18 +135,18 @@ extension EndpointStore {
         }
     }
 
-    /// Tells an endpoint again, first what waited for it; nil when there is none.
+    /// Enables an endpoint, which first receives its pending events; `nil` when there is none.
     @discardableResult
     package func enable(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
         try await update(id) { endpoint, _ in endpoint.state = .enabled }
     }
 }
 
-/// What became of a change of an endpoint that holds for a certain one alone.
+/// The result of a conditional update.
 package enum EndpointEdit: Hashable, Sendable {
     case edited(Endpoint)
     case missing
-    /// What is stored is another one.
+    /// The condition does not hold for the stored endpoint.
     case refused
     /// Another endpoint of its account has the name.
     case nameTaken(by: EndpointID)
@@ -153,37 +154,37 @@ package enum EndpointEdit: Hashable, Sendable {
 
 /// The result of storing a changed endpoint.
 package enum EndpointReplacement: Hashable, Sendable {
-    /// It is stored, with the store's time.
+    /// Stored, with the store's time.
     case replaced(Endpoint)
     /// Another request has changed or removed it since the given version.
     case changed
     /// Another endpoint of its account has the name.
     case nameTaken(by: EndpointID)
 
-    /// The endpoint as it is stored now; nil if nothing was stored.
+    /// The stored endpoint; `nil` if nothing was stored.
     package var endpoint: Endpoint? {
         if case .replaced(let endpoint) = self { endpoint } else { nil }
     }
 }
 
-/// What became of an endpoint that was to go.
+/// The result of removing an endpoint.
 package enum EndpointRemoval: String, Hashable, Sendable {
     case removed
-    /// There is none.
+    /// The endpoint does not exist.
     case gone
-    /// Somebody has changed it meanwhile.
+    /// Another request has changed it meanwhile.
     case changed
 }
 
-/// An endpoint as the store has it.
+/// An endpoint in the store.
 package struct StoredEndpoint: Hashable, Sendable {
     package let endpoint: Endpoint
-    /// Of its last change.
+    /// The version of its last change.
     package let version: Int64
-    /// The store's clock.
+    /// The store's time.
     package let now: Timestamp
 
-    /// Puts one together, as a store does.
+    /// Creates a value from the fields of a store.
     package init(endpoint: Endpoint, version: Int64, now: Timestamp) {
         self.endpoint = endpoint
         self.version = version
@@ -191,53 +192,53 @@ package struct StoredEndpoint: Hashable, Sendable {
     }
 }
 
-/// What makes a repeated request to create an endpoint known as such.
+/// The identity of a request to create an endpoint, by which repeats are recognised.
 package struct EndpointRequest: Hashable, Sendable {
-    /// How long a repeat is known: longer than anybody retries by themselves.
+    /// The time for which a repeat is recognised, longer than any client retries automatically.
     package static let span = Duration.seconds(86_400)
 
-    /// Of the account and the key that the client gave.
+    /// The digest of the account and the client's key.
     package let key: String
-    /// Of all that was asked for: the same key with another wish is a mistake.
+    /// The digest of the request body: the same key with another body is a mistake.
     package let fingerprint: String
 
-    /// Names a request by the client's key, and by its body.
+    /// Creates the identity from the client's key and the body.
     package init(account: AccountID, key: String, body: [UInt8]) {
         self.key = Digest.base64url(of: [account.description, key], bytes: 18)
         fingerprint = Digest.base64url(of: [String(decoding: body, as: UTF8.self)], bytes: 12)
     }
 }
 
-/// What became of a request to create an endpoint.
+/// The result of a request to create an endpoint.
 package enum EndpointCreation: Hashable, Sendable {
     case created(Endpoint)
-    /// The same request has made this one before; `isUntouched` until something of it changes.
+    /// An earlier identical request created it; `isUntouched` until it is changed.
     case repeated(Endpoint, isUntouched: Bool)
-    /// The same key has made something else, or what it made is gone.
+    /// The same key created another endpoint, or one that no longer exists.
     case conflict
-    /// There is one of this id.
+    /// An endpoint with this ID exists.
     case exists
-    /// There are ``Endpoint/countMax`` already.
+    /// The limit of ``Endpoint/countMax`` is reached.
     case tooMany
-    /// Its account has as many as it may.
+    /// The limit of its account is reached.
     case tooManyOfAccount
     /// Another endpoint of its account has the name.
     case nameTaken(by: EndpointID)
 }
 
-/// What has changed in the registry.
+/// The changes of the registry.
 package struct EndpointChanges: Hashable, Sendable {
-    /// The reader's version is not of this registry, or too old: this is the beginning of all
-    /// there is, and whatever else the reader has is gone.
+    /// Whether the reader's version is too old or from another registry: this is the first page of everything, and the
+    /// reader drops its other data.
     package let isReset: Bool
-    /// The version the reader has after this page.
+    /// The reader's version after this page.
     package let version: Int64
     package let hasMore: Bool
-    /// New or changed ones.
+    /// The new or changed endpoints.
     package let endpoints: [Endpoint]
     package let removed: [EndpointID]
 
-    /// Puts changes together, as a store does.
+    /// Creates changes from the values of a store.
     package init(
         isReset: Bool,
         version: Int64,

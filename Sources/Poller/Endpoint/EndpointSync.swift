@@ -4,22 +4,23 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Makes the lanes of deliveries agree with the registry: the lane of a disabled endpoint is
-/// paused, one with a limit of its own has it, and of one that was removed nothing is left that somebody
-/// would have to look at.
+/// Reconciles the lanes of deliveries with the registry.
 ///
-/// The registry and the lanes live in different slots of the store, so that no operation changes
-/// both. Whoever changes an endpoint changes the registry alone, and every notifier brings the
-/// lanes into line, again and again: a crash at any point delays that by a second. Hence pausing
-/// a lane of deliveries by other means does not last. In the same way the endpoints of the
-/// configuration file come back when the store has lost them.
+/// The lane of a disabled endpoint is paused, an endpoint's own limit is applied, and a removed endpoint leaves nothing
+/// that an operator would have to check.
+///
+/// The registry and the lanes are in different slots of the store, so no operation changes both. A request changes only
+/// the registry, and every notifier repeatedly updates the lanes: a crash delays that by a second. So a pause of a
+/// delivery lane by other means does not last. In the same way the endpoints of the configuration file are restored
+/// after the store has lost them.
 package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
-    /// How long a change may go unnoticed while no event comes.
+    /// The longest time until a change is noticed without events.
     static var pace: Duration { .seconds(1) }
-    /// Every ten minutes all lanes are compared: a failover of Redis may have undone a change.
+    /// The rounds until all lanes are compared, every ten minutes, because a failover of Redis may have undone a
+    /// change.
     static var roundsToReload: Int { 600 }
 
-    /// Deliveries of a removed endpoint that are read at a time.
+    /// The number of deliveries of a removed endpoint that are read at a time.
     private static var page: Int { 200 }
 
     private let directory: EndpointDirectory
@@ -30,10 +31,10 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     private let logger: Logger
     private let told = ToldFailure()
 
-    /// Keeps `lanes`, those of `deliveries`, as `directory` has it, and the registry complete of what `file`
-    /// describes now.
+    /// Creates a sync of `lanes`, the lanes of `deliveries`, with `directory`, which also keeps the endpoints of `file`
+    /// registered.
     ///
-    /// Without `deliveries` dead letters of removed endpoints stay.
+    /// Without `deliveries` the dead letters of removed endpoints stay.
     package init(
         directory: EndpointDirectory,
         lanes: any LaneControl,
@@ -50,22 +51,22 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         self.logger = logger
     }
 
-    /// Works until shut down or cancelled.
+    /// Works until shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             var round = 0
             while !Task.isCancelled {
                 await align(isReloading: round % Self.roundsToReload == 0, isFirst: round == 0)
                 round += 1
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await clock.sleep(for: Self.pace)
             }
         }
     }
 
-    /// One look at the registry, and what follows from it.
+    /// Reads the registry once and applies its changes.
     ///
-    /// A reload names all that were removed lately once more; only the first one can find something of them.
+    /// A reload returns all recently removed endpoints again; only the first one can find remains of them.
     func align(isReloading: Bool, isFirst: Bool = false) async {
         do {
             if isReloading {
@@ -81,13 +82,13 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         let changes = Dictionary(grouping: directory.takeChanges()) {
             lanes.partition(of: LaneID(endpoint: $0.id))
         }
-        // Beside each other: one that is away holds up its own endpoints alone.
+        // Concurrent, so that an unavailable partition delays only its own endpoints.
         _ = await asking(Array(changes.keys)) { partition in
             await self.follow(changes[partition] ?? [], isClearing: isFirst || !isReloading)
         }
     }
 
-    /// Follows the changes of the endpoints of one partition.
+    /// Applies the changes of the endpoints of one partition.
     private func follow(
         _ changes: [(id: EndpointID, endpoint: Endpoint?)],
         isClearing: Bool
@@ -122,7 +123,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
                 metadata: ["changes": "\(count)"]
             )
         }
-        // A second later it is tried again.
+        // The next round tries again after a second.
         let isNews = told.isNews(failure)
         guard let failure else { return }
         logger.log(
@@ -132,17 +133,17 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         )
     }
 
-    /// Leaves nothing of a removed endpoint that stands in lists, counts and checks: what waits for it is claimed
-    /// now, whatever holds its lane, and ends there; what it was not told is nobody's concern any more.
+    /// Clears the remains of a removed endpoint from lists, counts and checks.
     ///
-    /// Every notifier does so that sees the removal, or starts later: again is harmless.
+    /// Pending deliveries are claimed now, despite any hold of the lane, and end. Undelivered events are dismissed.
+    /// Every notifier that sees the removal or starts later does so; a repeat has no effect.
     private func clear(_ id: EndpointID) async throws(StoreError) {
         let lane = LaneID(endpoint: id)
         if let report = try await lanes.lane(lane), report.heldUntil != nil || report.failures > 0 {
             try await lanes.resume(lane)
         }
         guard let deliveries else { return }
-        // Due only at their next attempt, in hours perhaps.
+        // They are due only at their next attempt, perhaps in hours.
         try await dismiss(.failing, of: id) { revisions throws(StoreError) in
             _ = try await deliveries.revise(revisions, endingHolds: true)
         }
@@ -151,8 +152,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Dismisses what the deliveries of an endpoint that stand so have given up; one that somebody holds ends
-    /// there.
+    /// Dismisses the dead letters of an endpoint's deliveries in this state; a leased delivery ends with its attempt.
     private func dismiss(
         _ state: DeliverySnapshot.State,
         of id: EndpointID,
@@ -190,18 +190,18 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     }
 }
 
-/// Tells which failure of something that is tried again and again a person must hear of: each once.
+/// Decides which failure of a repeated operation is reported: each one once.
 ///
-/// A class, because whoever tries is a value.
+/// A class, because its users are values.
 package final class ToldFailure: Sendable {
     private let last = Mutex<StoreError?>(nil)
 
-    /// Nothing has failed.
+    /// Creates a value without failures.
     package init() {}
 
-    /// Whether a failure is to be told; nil when it went well, after which the same is news again.
+    /// Whether a failure is to be reported; `nil` is a success, after which the same failure is reported again.
     ///
-    /// A store that is away is told of by everything else, and passes.
+    /// An unavailable store is not reported here, because every other part reports it, and it passes.
     package func isNews(_ failure: StoreError?) -> Bool {
         if case .unavailable? = failure { return false }
         return last.withLock { last in

@@ -2,42 +2,43 @@ package import JSONText
 package import PollerIdentity
 package import PollerQueue
 
-/// Makes the registry agree with the endpoints that a configuration file describes.
+/// Registers the endpoints of a configuration file.
 ///
-/// Their ids follow from account and name, so that every notifier with the file comes to the same
-/// registry, whoever is first. An endpoint that is no longer in the file is disabled, not
-/// removed: a line lost in an edit must not cost anybody what waits for them.
+/// Their IDs are derived from account and name, so every notifier with the file produces the same registry in any
+/// order. An endpoint that is no longer in the file is disabled, not removed: a line lost in an edit must not cost its
+/// pending events.
 package struct FileEndpoints: Sendable {
-    /// Why an endpoint is disabled that the file does not name any more.
+    /// The disable reason of an endpoint that is no longer in the file.
     package static let goneReason = "not in the configuration file any more"
 
-    /// What was done to one endpoint.
+    /// The change of one endpoint.
     package struct Change: Hashable, Sendable {
-        /// `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
+        /// The kind of change: `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
         package let what: String
         package let id: EndpointID
         /// The endpoint's name in the file.
         package let name: String?
 
-        /// Whether it is one there was no room for.
+        /// Whether the registry had no room for it.
         package var isLeftOut: Bool { what == leftOut }
     }
 
-    /// What became of an endpoint that is one too many: whoever filled the registry must not keep a
-    /// notifier from telling all others.
+    /// The result for an endpoint beyond the registry's limit.
+    ///
+    /// A full registry must not keep a notifier from delivering to all others.
     static let leftOut = "left out: there is no room for it"
 
     private let wanted: [Endpoint]
     private let store: any EndpointStore
     private let audit: Audit?
 
-    /// Where changes are noted, and what tells one state of an endpoint from another.
+    /// The recorder of changes, and a function for the difference between two states of an endpoint.
     package typealias Audit = (
         recorder: AuditRecorder,
         difference: @Sendable (Endpoint?, Endpoint?) -> (before: RawJSON?, after: RawJSON?)
     )
 
-    /// Those of the file, each with a name; what they change is noted in `audit`.
+    /// Creates a value for the endpoints of the file, each with a name; `audit` records the changes.
     package init(
         _ wanted: [Endpoint],
         store: any EndpointStore,
@@ -48,15 +49,15 @@ package struct FileEndpoints: Sendable {
         self.audit = audit
     }
 
-    /// Whether an endpoint of the file is not in the registry: the store has lost it.
+    /// Whether an endpoint of the file is not in the registry, because the store has lost it.
     func isMissing(in directory: EndpointDirectory) -> Bool {
         wanted.contains { directory.known($0.id) == nil }
     }
 
-    /// Makes those again that the store has lost, or had no room for.
+    /// Registers again the endpoints that the store has lost, or had no room for.
     ///
-    /// - Parameter tell: hears of each that was made.
-    /// - Throws: as ``apply(_:)``.
+    /// - Parameter tell: called for each registered endpoint.
+    /// - Throws: like ``apply(_:)``.
     func restore(_ tell: (Change) -> Void) async throws(StoreError) {
         try await each { endpoint throws(StoreError) in
             let isThere = try await store.read(endpoint.id) != nil
@@ -65,9 +66,9 @@ package struct FileEndpoints: Sendable {
         }
     }
 
-    /// Does something with each endpoint of the file; one that cannot be dealt with holds up no other.
+    /// Calls `body` for each endpoint of the file; a failure does not stop the others.
     ///
-    /// - Throws: the first failure, at the end; at once where the store is away, which it is for all of them.
+    /// - Throws: the first failure, at the end; at once if the store is unavailable, which affects all of them.
     private func each(
         _ body: (Endpoint) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -86,8 +87,8 @@ package struct FileEndpoints: Sendable {
 
     /// Applies the file once.
     ///
-    /// - Parameter tell: hears of each change, and of what there is no room for.
-    /// - Throws: the first failure, when all that goes was done; at once where the store is away.
+    /// - Parameter tell: called for each change, and for each endpoint that was left out.
+    /// - Throws: the first failure, after everything else was applied; at once if the store is unavailable.
     package func apply(_ tell: (Change) -> Void = { _ in }) async throws(StoreError) {
         var failure: StoreError?
         do throws(StoreError) {
@@ -114,7 +115,7 @@ package struct FileEndpoints: Sendable {
         if let failure { throw failure }
     }
 
-    /// Whether an endpoint was of a file that does not name it any more: nobody needs it.
+    /// Whether an endpoint was removed from the file, and so is no longer needed.
     package static func hasLeft(_ endpoint: Endpoint) -> Bool {
         if case .disabled(goneReason, _, _) = endpoint.state { return true }
         return false
@@ -145,7 +146,7 @@ package struct FileEndpoints: Sendable {
     /// Creates an endpoint of the file.
     ///
     /// The file has precedence where an endpoint of the API has the same name. That endpoint loses its name and keeps
-    /// everything else, because a receiver of the file must not depend on names that the account's keys give to their
+    /// everything else, because an endpoint of the file must not depend on names that the account's keys give to their
     /// endpoints.
     private func create(_ wish: Endpoint) async throws(StoreError) -> Change? {
         // Two rounds when a name had to be freed; more only if another request takes it again each time.
@@ -162,14 +163,14 @@ package struct FileEndpoints: Sendable {
                     if endpoint.name == wish.name { endpoint.name = nil }
                 }
                 if let now, now != old { await note("changeEndpoint", from: old, to: now) }
-            // Another notifier was faster with the same file, which no account's limit bounds.
+            // Another notifier was first with the same file. The limit of an account does not apply to it.
             case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
             }
         }
         throw .unavailable("the name of the endpoint \(wish.id) is being taken by others")
     }
 
-    /// Notes what the file has changed, as the routes call it.
+    /// Records a change by the file, under the action names of the routes.
     private func note(_ action: String, from old: Endpoint?, to new: Endpoint?) async {
         guard let audit, let endpoint = new ?? old else { return }
         let (before, after) = audit.difference(old, new)

@@ -3,7 +3,7 @@ package import PollerIdentity
 package import PollerWire
 import SafeNumbers
 
-/// One recorded change of one source: what every channel tells.
+/// A recorded change of one source, which every channel delivers.
 ///
 /// *Shape* (one line of UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
 /// ```
@@ -12,76 +12,79 @@ import SafeNumbers
 ///  "closed_reason":null,"payment":{…},"next_step":{…},"livemode":true,"object":{…},
 ///  "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3},"metadata":{…}}
 /// ```
-/// `type` is `<kind>.<status>`; `charge.<outcome>` when the source was charged, with the charge as
-/// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
-/// changed, and `next_step.changed` when the customer must do something else (``EventSubject``);
-/// `mandate.notification`, with what is debited in `mandate`, when a debit is coming; or
-/// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
-/// `status` repeats the last one seen (or null). Of an order (``Order``) `type` is `order.<state>` or
-/// `order.paid_twice`, `kind` is `order`, `source` and `order` are its name, `status` is the word, and
-/// `object` the order with all tries to pay it. What tells operators of the cluster is `operator.<kind>`,
-/// of kind `incident` and an account that no key is bound to, with the incident as `object`. `order`, `payment`, `next_step` and `livemode` are in
-/// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the
-/// upstream's object without any `client_secret` and without the account that money goes back to; null
-/// when it is larger than ``objectBytesMax``. `previous_status` is the last one told
-/// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
-/// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
-/// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come. The object
-/// is recorded without white space outside strings (`RawJSON.compacted`), so no channel, list or archive that
-/// separates events by line ends can be given a line of the upstream's own.
+/// `type` is one of:
+/// - `<kind>.<status>`.
+/// - `charge.<outcome>` when the source was charged, with the charge as `object` and the source's status repeated.
+/// - `payment.<state>` when the payment changed, and `next_step.changed` when the customer's next step changed
+///   (``EventSubject``).
+/// - `mandate.notification` before a debit, with its data in `mandate`.
+/// - `watch.<closed reason>` when the watch ended without a final status. Then `final` is false and `status` repeats
+///   the last observed one (or null).
+/// - `order.<state>` or `order.paid_twice` for an order (``Order``). `kind` is `order`, `source` and `order` are its
+///   name, `status` is its state, and `object` is the order with all attempts to pay it.
+/// - `operator.<kind>` for operators of the cluster, of kind `incident` and an account without keys, with the incident
+///   as `object`.
 ///
-/// What one look has shown is recorded together, as up to three events: of the payment, of the next
-/// step, and of the status. The last of them has the object and says how the watch ends; the others
-/// repeat the status that was told before. That nothing is left to do is told by the payment's event
-/// alone, where there is one.
+/// Every event contains `order`, `payment`, `next_step` and `livemode` if they are known, and the `metadata` of the
+/// enqueue request. `object` is the upstream's object without any `client_secret` and without the account for refunds;
+/// null when it is larger than ``objectBytesMax``. `previous_status` is the last reported one. It equals `status` when
+/// the status stayed and another fact changed: a declined attempt, received money, another next step
+/// (``Observation/detail``). Once a source was charged, its events also contain
+/// `"charge":{"state":"pending","id":"ch_…"}` after `closed_reason`: the progress of the charge. The object is recorded
+/// without white space outside strings (`RawJSON.compacted`), so the upstream cannot inject a line into any channel,
+/// list or archive that separates events by line ends.
+///
+/// The changes of one poll are recorded together, as up to three events: of the payment, of the next step, and of the
+/// status. The last of them contains the object and the close reason; the others repeat the previously reported status.
+/// The end of all steps is reported only by the payment's event, if there is one.
 package struct Event: Hashable, Sendable {
-    /// An object beyond this is left out: it would sit in Redis once for every change.
+    /// The size limit of an object in bytes; a larger one is left out, because Redis stores it with every change.
     package static let objectBytesMax = 65_536
 
     package let id: EventID
     package let type: String
     package let key: WatchKey
-    /// What is paid by the watch; nil where nobody has said.
+    /// The order of the watch; `nil` if none was given.
     package let order: OrderID?
     package let seq: Int
     package let run: Int
     package let previousStatus: SourceStatus?
     package let status: SourceStatus?
-    /// The status cannot change any more: the payment has come to its end.
+    /// Whether the status cannot change any more, so that the payment is complete.
     package let final: Bool
-    /// Why the watch ended with this event; nil while it goes on.
+    /// The close reason if the watch ended with this event; `nil` while it continues.
     ///
-    /// `settled` for a final status, `reached` for another that was all the watch was there for,
-    /// any other reason when we stopped looking. No further event of this run follows.
+    /// `settled` for a final status, `reached` for another status that met the goal, any other reason when polling was
+    /// stopped. No further event of this run follows.
     package let closed: ClosedReason?
-    /// How far the charge of the source has come with this event.
+    /// The progress of the source's charge as of this event.
     package let progress: ChargeProgress
-    /// The payment; nil where none is known.
+    /// The payment; `nil` if it is unknown.
     package let payment: Payment?
-    /// What the customer must do next, without links that carry a secret.
+    /// The customer's next step, without links that contain a secret.
     package let nextStep: NextStep
-    /// The debit that it announces; nil in events of anything else.
+    /// The announced debit; `nil` in other events.
     package let mandate: MandateNotice?
-    /// Whether real money is meant; nil where the upstream does not say.
+    /// Whether it is a live payment; `nil` if the upstream does not say.
     package let isLive: Bool?
-    /// When the upstream was asked; for a cancellation, when that was asked for.
+    /// The time of the poll; for a cancellation, the time of the request.
     package let polledAt: Timestamp
-    /// What was given with the request to watch, a JSON object; empty when that was nothing.
+    /// The metadata of the enqueue request, a JSON object; empty without any.
     package let metadata: String
-    /// The trace it belongs to, and its cause there; nil where nobody traces.
+    /// The trace and the causing span; `nil` without tracing.
     package let trace: TraceContext?
-    /// The whole event as it goes over every wire.
+    /// The complete event in its wire form.
     package let json: String
-    /// Earlier events that gave way to this one at one endpoint; not part of what was recorded.
+    /// The earlier events that this one replaced at one endpoint; not part of the record.
     package var skippedSeqs: [Int] = []
-    /// Whether it came back from an archive (``ArchivedWatch``), so that nobody is told of it any more.
+    /// Whether it was restored from an archive (``ArchivedWatch``), so that it is not delivered.
     package var isRestored = false
 
-    /// Records a change.
+    /// Creates the event of a change.
     ///
-    /// `lag` is how late the poll was against its due time; `closed` is set when the watch ends
-    /// here, unless `final` tells that already; `progress` is how far its charge has come, when that
-    /// is not as the watch knows it; `place` counts the events recorded together before this one.
+    /// `lag` is the delay of the poll after its due time. `closed` is set when the watch ends here, unless `final`
+    /// implies that. `progress` is the progress of its charge if it differs from the watch. `place` is the number of
+    /// events recorded before this one in the same commit.
     package init(
         watch: Watch,
         of subject: EventSubject = .status,
@@ -99,7 +102,7 @@ package struct Event: Hashable, Sendable {
     ) {
         key = watch.key
         order = watch.order
-        // A watch's count is bounded, and `place` counts the events of one commit: the sum fits.
+        // A watch's count is bounded, and `place` counts the events of one commit, so the sum does not overflow.
         seq = watch.seq + 1 + place
         run = watch.run
         previousStatus = watch.state.status
@@ -139,7 +142,7 @@ package struct Event: Hashable, Sendable {
                 type: type
             )
         }
-        // Upstreams may answer with line ends, and an event is one line wherever it goes.
+        // Upstreams may answer with line ends, and an event is one line everywhere.
         let compact = object?.compacted
         let kept = compact.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
         var wire = PollerWire.Event()
@@ -169,15 +172,15 @@ package struct Event: Hashable, Sendable {
         json = wire.json
     }
 
-    /// Reads an event back from its bytes.
+    /// Parses the bytes of an event.
     ///
-    /// - Returns: nil when the text is not an event of ours.
+    /// - Returns: `nil` when the text is not an event of this system.
     package init?(json: String) {
-        // Why a text is none is of no use to a reader: nobody but us writes where events are kept.
+        // The parse error is of no use to a reader, because only this system writes events.
         guard let text = RawJSON(json), let wire = try? PollerWire.Event(reading: text) else {
             return nil
         }
-        // Counts beyond what JSON carries exactly are of no watch.
+        // Counts beyond the exact range of JSON belong to no watch.
         guard let count = Int(safe: wire.seq), let runs = Int(safe: wire.run), count >= 0, runs >= 0
         else { return nil }
         id = EventID(unchecked: wire.id)
@@ -208,42 +211,42 @@ package struct Event: Hashable, Sendable {
         self.json = json
     }
 
-    /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.
+    /// Returns the event as a store records it: with the metadata of its watch, which only the store has.
     package func carrying(metadata: String) -> Event {
         guard !metadata.isEmpty else { return self }
         return Event(json: json.dropLast() + ",\"metadata\":\(metadata)}") ?? self
     }
 }
 
-/// What an event tells.
+/// The subject of an event.
 package enum EventSubject: Hashable, Sendable {
-    /// The status, something that matters beside it, or how the watch ends.
+    /// The status, a relevant fact next to it, or the end of the watch.
     case status
-    /// What became of a charge.
+    /// The result of a charge.
     case charge(ChargeSeen.Status)
-    /// What is true of the money.
+    /// The payment state.
     case payment(PaymentState)
-    /// A refund that is pending, waits for the customer, or came to nothing.
+    /// A refund that is pending, waits for the customer, or has failed.
     case refund(RefundProgress.Status)
-    /// What the customer must do next.
+    /// The customer's next step.
     case nextStep
-    /// What is true of an order, all tries to pay it together.
+    /// The state of an order over all attempts to pay it.
     case order(PaymentState)
-    /// That an order was paid by one more try than one.
+    /// A second payment of an order.
     case orderPaidTwice
-    /// That a debit is coming.
+    /// The announcement of a debit.
     case mandate(MandateNotice)
-    /// That something of the cluster is wrong, or is well again (``Incident``).
+    /// The start or the end of an incident of the cluster (``Incident``).
     case incident(String)
 
-    /// What an event's type begins with; `watch` when we stopped looking.
+    /// The first parts of event types; `watch` when polling was stopped.
     package static let families =
         SourceKind.allCases.map(\.rawValue)
         + ["watch", "payment", "refund", "next_step", "order", "mandate", operatorFamily]
 }
 
 extension ChargeProgress {
-    /// The progress on the wire.
+    /// The wire form.
     package var wire: PollerWire.ChargeProgress {
         var wire = PollerWire.ChargeProgress()
         wire.state = Open(rawValue: name)
@@ -252,20 +255,20 @@ extension ChargeProgress {
     }
 }
 
-/// The id of an event, derived from what it says.
+/// The ID of an event, derived from its content.
 ///
-/// Whoever re-creates the event, after a crash or on another machine, makes the same id, and
-/// every channel carries it. Consumers dedupe by it.
+/// A process that creates the event again, after a crash or on another machine, gets the same ID, and every channel
+/// sends it. Consumers deduplicate by it.
 package struct EventID: Hashable, Sendable, CustomStringConvertible {
-    /// `evt_` and 24 characters of base64url (144 bits).
+    /// The ID: `evt_` and 24 characters of base64url (144 bits).
     package let description: String
 
-    /// The id of the `seq`-th event of a watch's `run`, which `began` then.
+    /// Creates the ID of the `seq`-th event of a watch's `run`, which started at `began`.
     ///
-    /// A closed watch is forgotten after ``RetentionSpans/deliveryMax`` at the earliest, and one of
-    /// the same source then begins with run and seq 1 again: so the id also depends on which such
-    /// span the run began in. Not on the instant: who orders again what a failover lost together
-    /// with its acceptance mostly makes the ids that were told already.
+    /// A closed watch is deleted after ``RetentionSpans/deliveryMax`` at the earliest, and a new watch of the same
+    /// source then starts with run and seq 1 again. So the ID also depends on the span of this length in which the run
+    /// began. It does not depend on the exact instant: if a failover lost an accepted request, the repeated request
+    /// usually creates the IDs that were already delivered.
     package init(key: WatchKey, run: Int, began: Timestamp, seq: Int, type: String) {
         let said = [
             key.account.description, key.kind.rawValue, key.source.description, String(run),
@@ -274,7 +277,7 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
         description = "evt_" + Digest.base64url(of: said, bytes: 18)
     }
 
-    /// The id of what is told of a notice: the same whenever and wherever that is heard.
+    /// Creates the ID of a notice's event, which is the same at any time and in any process.
     init(announcing notice: MandateNotice, of key: WatchKey) {
         let said = [
             key.account.description, key.kind.rawValue, key.source.description, "mandate",
@@ -283,17 +286,17 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
         description = "evt_" + Digest.base64url(of: said, bytes: 18)
     }
 
-    /// Enough of it to tell two events of one number apart: 36 bits.
+    /// Enough of the ID to distinguish two events with one number: 36 bits.
     package var digest: String { String(description.dropFirst(4).prefix(6)) }
 
-    /// Wraps an id read back from a store.
+    /// Wraps an ID from a store.
     package init(unchecked text: String) {
         description = text
     }
 }
 
 extension Event {
-    /// The event without its object, for receivers that ask for the rest themselves.
+    /// The event without its object, for recipients that read the object themselves.
     package var thinJSON: String {
         var thin = ThinEvent()
         thin.id = id.description
@@ -308,7 +311,7 @@ extension Event {
         return thin.json
     }
 
-    /// The test event of an endpoint; it is about no source.
+    /// Creates the test event of an endpoint, which is about no source.
     package static func test(of endpoint: Endpoint, at now: Timestamp) -> Event? {
         var wire = PollerWire.Event()
         wire.id =

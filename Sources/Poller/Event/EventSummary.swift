@@ -2,19 +2,18 @@ import JSONText
 package import PollerIdentity
 import PollerWire
 
-/// What outlives the body of an event.
+/// The part of an event that is kept after its body is deleted.
 extension Event {
-    /// What is left of an event once everybody was told: without the upstream's object, the metadata,
-    /// the trace and the next step.
+    /// The event after all deliveries: without the upstream's object, the metadata, the trace and the next step.
     package var withoutBody: Event {
         var event = Event(summary: summary, of: key) ?? self
         event.isRestored = isRestored
         return event
     }
 
-    /// The same as JSON, also without what its watch knows: its source and its account.
+    /// The same as JSON, also without the source and the account, which the watch contains.
     package var summary: String {
-        // Made by this program or another one of the cluster: it can be read.
+        // This program or another one of the cluster wrote it, so it is readable.
         guard let text = RawJSON(json), var wire = try? PollerWire.Event(reading: text) else {
             return json
         }
@@ -27,11 +26,11 @@ extension Event {
         return wire.json
     }
 
-    /// A ``summary`` in which a character stands for the event's id, where that follows from the rest: ids are what
-    /// no packing makes shorter.
+    /// A ``summary`` in which one character replaces the event's ID, if it can be derived, because IDs cannot be
+    /// compressed.
     ///
-    /// An id also goes by the span of time in which the run began (``EventID``), of which an event does not tell.
-    /// The character says how many before the event's own it was.
+    /// An ID also depends on the span of time in which the run began (``EventID``), which an event does not contain.
+    /// The character is the number of spans before the event's own.
     package var shortSummary: String {
         let text = summary
         let begin = #"{"id":"\#(id)""#
@@ -43,14 +42,14 @@ extension Event {
             ?? text
     }
 
-    /// An instant in each span in which the run of an event may have begun: its timeout is 90 days at most.
+    /// Returns an instant in each span in which the run of an event may have begun: its timeout is 90 days at most.
     private static func beginnings(before instant: Timestamp) -> [Timestamp] {
         (0..<24).map { instant + RetentionSpans.deliveryMax * -$0 }
     }
 
-    /// Reads a ``summary`` or a ``shortSummary`` of an event of a watch.
+    /// Parses a ``summary`` or a ``shortSummary`` of an event of a watch.
     ///
-    /// - Returns: nil when the text is none of ours.
+    /// - Returns: `nil` when the text is neither.
     package init?(summary: String, of key: WatchKey) {
         guard let text = RawJSON(summary), var wire = try? PollerWire.Event(reading: text) else {
             return nil

@@ -5,37 +5,37 @@ import Synchronization
 
 /// Marks one event for many endpoints, segment by segment.
 ///
-/// *Problem*: an event for 10,000 endpoints is marked for a good while. A notifier that died over it was
-/// followed by one that began at nought, and one that was slow beyond five seconds by others that did the
-/// same beside it.
+/// *Problem*: marking an event for 10,000 endpoints takes a while. If the notifier died, its successor started from the
+/// beginning. If it took longer than five seconds, other notifiers did the same work concurrently.
 ///
-/// *Approach*: the endpoints stand in an order that does not hang on who is among them
-/// (``FanOutPosition``). A segment of it is marked, then its end is stored beside the entry, and the entry
-/// held by the same operation; the last segment's end is the acknowledgement. Whoever takes the entry over goes
-/// on behind the position, and whoever has lost it hears so with its next segment and stops.
+/// *Approach*: the endpoints have an order that does not depend on the set of endpoints (``FanOutPosition``). A segment
+/// of it is marked. Then its end is stored with the entry, and the same operation renews the claim on the entry. The
+/// end of the last segment is the acknowledgement. A reader that takes over the entry continues after the position, and
+/// a reader that has lost it learns so with its next segment and stops.
 ///
-/// *Order*: marks, position, acknowledgement. A crash between the first two marks one segment again. Where a
-/// failover loses marks whose position is stored, ``MarkRepair`` makes them again as it does for those of
-/// entries that are acknowledged: until then the entry is not settled.
+/// *Order*: marks, position, acknowledgement. A crash between the first two marks one segment again. If a failover
+/// loses marks whose position is stored, ``MarkRepair`` restores them like those of acknowledged entries: until then
+/// the entry is not settled.
 ///
-/// *A shard that is away* holds up the endpoints whose deliveries lie there, and no others: all that is left is marked
-/// at once where that goes, no position is stored behind what is not, and the entry stays unacknowledged. Whoever goes
-/// on with it marks from there again, and who has left it does so after a while only (``LeftFanOuts``).
+/// *An unavailable shard* delays only the endpoints with deliveries on it. All remaining endpoints are marked at once
+/// where possible, no position is stored after an unmarked one, and the entry stays unacknowledged. A reader that
+/// continues marks from there again, and the reader that deferred the entry does so only after a while
+/// (``LeftFanOuts``).
 ///
-/// *Rejected*: marks and position in one operation (they are in different slots of a Redis Cluster); a task
-/// for each endpoint or segment in the store (as many writes again as there are marks).
+/// *Rejected*: marks and position in one operation, because they are in different slots of a Redis Cluster; a task in
+/// the store for each endpoint or segment, because it doubles the writes.
 struct FanOut {
-    /// Endpoints marked before it is stored how far that has come: two scripts or three, some 5 ms of
-    /// Redis; the next one to go on repeats no more than these.
+    /// The number of endpoints that are marked before the position is stored: two or three scripts, about 5 ms of
+    /// Redis; a successor repeats no more than these.
     static var segmentMax: Int { 512 }
 
     private let entry: OutboxEntry
     private let audience: Audience
-    /// Those that are told without being registered, in the first segment; they are few.
+    /// The recipients that are not registered, in the first segment; they are few.
     private let inline: [DeliveryMark]
     private let start: FanOutPosition?
 
-    /// Goes on behind a position, or begins.
+    /// Starts after a position, or at the beginning.
     init(
         _ entry: OutboxEntry,
         to audience: Audience,
@@ -48,22 +48,22 @@ struct FanOut {
         inline = start == nil ? entry.inlineMarks(operators) : []
     }
 
-    /// What came of it.
+    /// The result of marking.
     enum Outcome {
-        /// All are marked.
+        /// All endpoints are marked.
         case marked
-        /// Those that could be; the others are to be marked when their place in the store answers.
+        /// All reachable endpoints are marked; the others follow when their shard answers.
         case left(StoreError)
-        /// It was cancelled, or another reader has the entry.
+        /// Cancelled, or another reader holds the entry.
         case stopped
     }
 
-    /// Marks all that are left.
+    /// Marks all remaining endpoints.
     func run<Events: Outbox, C: Clock>(
         in deliveries: some DeliveryQueue,
         holding held: inout PendingEntries<Events, C>
     ) async throws(StoreError) -> Outcome where C.Duration == Duration {
-        // The last segment of the entry before has not done it.
+        // The last segment of the previous entry has not renewed it.
         try await held.renew()
         var first = inline
         var position = start
@@ -74,7 +74,7 @@ struct FanOut {
             )
             guard !Task.isCancelled else { return .stopped }
             if let failure = unstored.failure {
-                // No segments: nothing is stored of them, and each might wait for the same shard.
+                // No segments: no position is stored, and each segment might wait for the same shard.
                 let rest = segment.last.map { audience.next(.max, after: $0) } ?? []
                 _ = await deliveries.markAndCountReachable(entry.marks(rest, isUrgent: false))
                 return .left(failure)
@@ -86,29 +86,30 @@ struct FanOut {
     }
 }
 
-/// The events for many that a reader has left lately, and leaves again without marking anything.
+/// The entries for many endpoints that a reader deferred recently, and defers again without marking.
 ///
-/// *Problem*: no position is stored behind what could not be marked, so an entry that comes back after five seconds is
-/// marked from there on again, also where all is marked; by every notifier, for as long as a shard is away.
+/// *Problem*: no position is stored after an unmarked endpoint. While a shard is unavailable, every notifier would mark
+/// such an entry again from that position every five seconds, even if the rest is marked.
 ///
-/// *Approach*: who has left an entry remembers it for as long as nobody asks a place that is away (`PlacesAway`).
+/// *Approach*: a reader remembers a deferred entry for as long as an unavailable shard is not requested
+/// (`PlacesAway`).
 ///
-/// A class, because partitions are read beside each other.
+/// A class, because partitions are read concurrently.
 final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
-    /// Until when an entry is left, and why.
+    /// The end of the deferral, and its reason.
     private struct Left: Sendable {
         let end: C.Instant
         let failure: StoreError
     }
 
-    /// How long an entry is left.
+    /// The duration of a deferral.
     private static var span: Duration { .seconds(15) }
-    /// Entries remembered; of more the oldest are marked again as they come.
+    /// The maximum number of remembered entries; the oldest are dropped and marked again.
     private static var countMax: Int { 1000 }
 
     private let left = Mutex<[OutboxPlace: Left]>([:])
 
-    /// Remembers that an entry was left.
+    /// Defers an entry.
     func leave(_ entry: OutboxEntry, because failure: StoreError, at now: C.Instant) {
         let place = OutboxPlace(partition: entry.partition, position: entry.id)
         let end = now.advanced(by: Self.span)
@@ -119,7 +120,7 @@ final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Inst
         }
     }
 
-    /// Why an entry was left that is to be left again; nil for one that is to be marked.
+    /// Returns why an entry is still deferred; `nil` for one that must be marked.
     func failure(of entry: OutboxEntry, at now: C.Instant) -> StoreError? {
         let place = OutboxPlace(partition: entry.partition, position: entry.id)
         return left.withLock { left in
@@ -131,9 +132,9 @@ final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Inst
     }
 }
 
-/// The entries of a batch that a reader has still to deal with, which nobody else may take for abandoned.
+/// The unfinished entries of a batch, whose claim the reader renews so that no other reader takes them over.
 struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
-    /// So often a reader says that it is still at work on its batch.
+    /// The interval at which a reader renews its batch.
     static var pace: Duration { .seconds(1) }
 
     private let outbox: Events
@@ -143,7 +144,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     private var left: [String]
     private var next: C.Instant
 
-    /// The entries with these ids, which were read just now.
+    /// Creates a value for entries that were just read.
     init(
         _ ids: [String],
         partition: Int,
@@ -159,19 +160,19 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         next = clock.now.advanced(by: Self.pace)
     }
 
-    /// Whether an entry is ours, as far as we know.
+    /// Whether this reader still holds an entry, as far as known.
     func has(_ entry: OutboxEntry) -> Bool { has(entry.id) }
 
-    /// Whether the entry with this id is ours, as far as we know.
+    /// Whether this reader still holds the entry with this ID, as far as known.
     func has(_ id: String) -> Bool { left.contains(id) }
 
-    /// Says that we are at work on them, when it is time for that.
+    /// Renews the claim on the entries when it is due.
     mutating func renew() async throws(StoreError) {
         guard clock.now >= next else { return }
         try await hold(left.map { PendingEntry($0) })
     }
 
-    /// Says how far marking an entry has come; false when another reader has it.
+    /// Stores the position in an entry; false when another reader holds it.
     mutating func reach(
         _ position: FanOutPosition,
         of entry: OutboxEntry
@@ -181,7 +182,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         return has(entry)
     }
 
-    /// Marks entries as dealt with.
+    /// Acknowledges finished entries.
     mutating func acknowledge(_ entries: [OutboxEntry]) async throws(StoreError) {
         guard !entries.isEmpty else { return }
         let done = entries.map(\.id)
@@ -197,7 +198,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
 }
 
 extension DeliveryQueue {
-    /// Marks what can be marked, and counts that for operators.
+    /// Marks all reachable endpoints, and counts the marks in a metric.
     func markAndCountReachable(_ marks: [DeliveryMark]) async -> UnstoredMarks {
         guard !marks.isEmpty else { return UnstoredMarks() }
         let unstored = await markReachable(marks)
@@ -208,19 +209,20 @@ extension DeliveryQueue {
 }
 
 extension OutboxEntry {
-    /// An event for more endpoints than this hurries for none of them, or thousands of one account would stand
-    /// before the one of another.
+    /// The number of recipients above which an event is urgent for none of them.
+    ///
+    /// Otherwise thousands of one account would be served before the only one of another.
     static var urgentMax: Int { 16 }
 
-    /// The deliveries to those who are not registered: the URLs of the watch, and of what tells of the cluster
-    /// also the operators of the configuration.
+    /// Returns the deliveries to unregistered recipients: the URLs of the watch, and for events about the cluster also
+    /// the operators of the configuration.
     func inlineMarks(_ operators: [NotifyURL]) -> [DeliveryMark] {
         (event.isForOperators ? notify + operators : notify).map {
             DeliveryMark(url: $0, watch: event.key)
         }
     }
 
-    /// The deliveries to registered endpoints.
+    /// Returns the deliveries to registered endpoints.
     func marks(_ endpoints: [FanOutPosition], isUrgent: Bool) -> [DeliveryMark] {
         endpoints.map { DeliveryMark(endpoint: $0.endpoint, watch: event.key, isUrgent: isUrgent) }
     }

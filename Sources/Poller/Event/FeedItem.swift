@@ -1,15 +1,15 @@
 package import PollerQueue
 
-/// An event that a ``LiveFeed`` has read.
+/// An event that a ``LiveFeed`` read.
 package struct FeedEvent: Hashable, Sendable {
-    /// Where it stands in its partition: `<ms>-<n>`.
+    /// The position in its partition: `<ms>-<n>`.
     package let id: String
     package let partition: Int
-    /// Whose event it is.
+    /// The watch of the event.
     package let item: ItemID
     package let event: Event
 
-    /// The event of an entry.
+    /// Creates the event of an entry.
     package init(_ reference: OutboxReference, _ event: Event) {
         id = reference.id
         partition = reference.partition
@@ -18,15 +18,15 @@ package struct FeedEvent: Hashable, Sendable {
     }
 }
 
-/// What a ``LiveFeed`` has read in one go of one partition.
+/// The entries that a ``LiveFeed`` read from one partition at once.
 package struct FeedBatch: Sendable {
     package let partition: Int
-    /// The id of the last entry, heard or not: the feed has read up to here.
+    /// The ID of the last entry, with or without subscribers: the position of the feed.
     package let end: String
-    /// Those that somebody may hear, oldest first.
+    /// The events with possible subscribers, oldest first.
     package let events: [FeedEvent]
 
-    /// Puts a batch together.
+    /// Creates a batch.
     package init(partition: Int, end: String, events: [FeedEvent]) {
         self.partition = partition
         self.end = end
@@ -34,39 +34,39 @@ package struct FeedBatch: Sendable {
     }
 }
 
-/// Somebody who is told what a ``LiveFeed`` reads, in the feed's own task: it must not wait.
+/// A subscriber that a ``LiveFeed`` calls in its own task, so it must not wait.
 package protocol FeedFollower: Sendable {
-    /// What follows is everything behind these positions, one for each partition.
+    /// Announces the positions, one for each partition, after which the events follow.
     ///
-    /// Told again with where the feed is to one who follows it later.
+    /// A follower that is added later receives the current positions of the feed.
     func began(at positions: [String])
 
-    /// Which of these it may want the events of, one answer for each.
+    /// Returns for each entry whether the follower may need its event.
     func mayHear(_ references: [OutboxReference]) -> [Bool]
 
-    /// Partitions have been read on; with events that others wanted, too.
+    /// Receives the new batches, including events for other subscribers.
     func read(_ batches: [FeedBatch])
 
-    /// The feed tells nothing more: this process drains.
+    /// Announces the end of the feed: this process drains.
     func ended()
 }
 
-/// What a listener of a ``LiveFeed`` gets.
+/// An item for a listener of a ``LiveFeed``.
 package enum FeedItem: Hashable, Sendable {
-    /// Something was recorded.
+    /// A recorded event.
     case event(FeedEvent)
-    /// The listener was too slow; nothing more comes on this stream.
+    /// The listener was too slow; the stream ends.
     case overflowed
 }
 
-/// What is kept for one listener that is slower than events come.
+/// The buffer of one listener that is slower than the events.
 ///
-/// The last place of the buffer is for ``FeedItem/overflowed``: a listener learns that it has missed
-/// something as the last thing on its stream, whatever it has taken meanwhile.
+/// The last slot of the buffer is reserved for ``FeedItem/overflowed``. So the listener learns of missed events as the
+/// last item of its stream, whatever it has read meanwhile.
 package struct FeedBuffer: Sendable {
     private let continuation: AsyncStream<FeedItem>.Continuation
 
-    /// A buffer of `entriesMax` events, and the stream that takes from it.
+    /// Creates a buffer of `entriesMax` events, and the stream that reads from it.
     package static func make(entriesMax: Int) -> (FeedBuffer, AsyncStream<FeedItem>) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FeedItem.self,
@@ -75,25 +75,25 @@ package struct FeedBuffer: Sendable {
         return (FeedBuffer(continuation: continuation), stream)
     }
 
-    /// Passes an event on.
+    /// Adds an event.
     package func offer(_ event: FeedEvent) {
         guard case .enqueued(let remaining) = continuation.yield(.event(event)), remaining <= 1
         else { return }
         overflow()
     }
 
-    /// Ends the stream with the news that something was missed.
+    /// Ends the stream with ``FeedItem/overflowed``.
     package func overflow() {
         continuation.yield(.overflowed)
         continuation.finish()
     }
 
-    /// Ends the stream behind what is in the buffer.
+    /// Ends the stream after the buffered items.
     package func finish() {
         continuation.finish()
     }
 
-    /// Calls `body` when nobody takes from the stream any more.
+    /// Calls `body` when the stream is no longer read.
     func onEnd(_ body: @escaping @Sendable () -> Void) {
         continuation.onTermination = { _ in body() }
     }

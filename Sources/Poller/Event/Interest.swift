@@ -1,36 +1,36 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// What somebody who listens hears, as a value.
+/// A subscription of a listener, as a value.
 ///
-/// A closure could only be asked about each event in turn; a value says by what an event is found, so that
-/// one costs as much as hear it (``InterestTable``). Somebody who names sources hears of those kinds that
-/// this release knows: of one source among several nobody has said of what kind it is.
+/// A closure would have to be called for each event. A value can be indexed, so that an event costs only as much as it
+/// has subscribers (``InterestTable``). A subscription to several sources covers the kinds that this release knows,
+/// because it does not name the kind of each source.
 package struct Interest: Hashable, Sendable {
-    /// Whose events.
+    /// The selected watches or accounts.
     package enum Scope: Hashable, Sendable {
         case watch(WatchKey)
         case sources(Set<SourceID>, of: AccountSet)
         case accounts(AccountSet)
     }
 
-    /// All that is told of payments and orders.
+    /// A subscription to all events of payments and orders.
     package static let everything = Interest(in: .accounts(.all))
 
     package let scope: Scope
-    /// Exact types, or prefixes that end in `.*`; nil for all, without what tells of the cluster.
+    /// Exact types, or prefixes that end in `.*`; `nil` for all, except events about the cluster.
     package let types: [String]?
-    /// Only events of a watch behind this one.
+    /// The `seq` after which events of the watch are selected.
     package let afterSeq: Int
 
-    /// Everything in a scope, or of these types, or behind a seq.
+    /// Creates a subscription to a scope, optionally with types or after a `seq`.
     package init(in scope: Scope, types: [String]? = nil, afterSeq: Int = 0) {
         self.scope = scope
         self.types = types
         self.afterSeq = afterSeq
     }
 
-    /// Whether an event is heard.
+    /// Whether an event is selected.
     package func hears(_ event: Event) -> Bool {
         let isInScope =
             switch scope {
@@ -45,16 +45,16 @@ package struct Interest: Hashable, Sendable {
     }
 }
 
-/// How events find those who hear them.
+/// Lookup of subscriptions by event.
 extension Interest {
-    /// Kinds that a source named among several may have.
+    /// The kinds of a source that is named among several.
     private static let kinds = Set(SourceKind.allCases + [.order, .incident])
-    /// Items one interest is found by: a hundred sources of one account, each of every kind.
+    /// The maximum number of item routes of one subscription: a hundred sources of one account, each of every kind.
     ///
-    /// With more it is found by its sources.
+    /// A larger one is indexed by its sources.
     private static let itemsMax = 100 * kinds.count
 
-    /// What an event is found by.
+    /// A key of the index.
     package enum Route: Hashable, Sendable {
         case item(ItemID)
         case source(SourceID)
@@ -62,7 +62,9 @@ extension Interest {
         case all
     }
 
-    /// What its events are found by; each by one of them.
+    /// The index keys of the subscription.
+    ///
+    /// Each of its events is found by exactly one of them.
     package var routes: [Route] {
         switch scope {
         case .watch(let key): return [.item(key.id)]
@@ -85,7 +87,7 @@ extension Interest {
 }
 
 extension EventSubject {
-    /// Whether a type is one of these, exact or prefixes that end in `*`; nil for any.
+    /// Whether a type matches one of the patterns, exact or prefixes that end in `*`; `nil` matches any.
     package static func matches(_ type: String, _ patterns: [String]?) -> Bool {
         guard let patterns else { return true }
         return patterns.contains { pattern in

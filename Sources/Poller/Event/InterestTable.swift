@@ -1,44 +1,44 @@
 import PollerIdentity
 import PollerQueue
 
-/// Who hears what, so that one event costs as much as hear it, however many listen.
+/// An index of subscriptions, so that an event costs only as much as it has subscribers, for any number of listeners.
 ///
-/// | an event finds | by | before it has been read |
+/// | an event finds subscribers of | by | before it has been read |
 /// |---|---|---|
-/// | who hears one watch, or sources of some accounts | its item | at once |
-/// | who hears an account | its account | by the lane, where the entry says it; else all may be meant |
-/// | who hears sources of any account | its source | all may be meant |
-/// | who hears everything | nothing | at once |
+/// | one watch, or sources of some accounts | its item | at once |
+/// | an account | its account | by the lane, if the entry has it; else any event may match |
+/// | sources of any account | its source | any event may match |
+/// | everything | nothing | at once |
 ///
-/// A value: who shares one puts it behind a lock.
+/// It is a value: an owner that shares it puts it behind a lock.
 package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
-    /// With the routes, which are worth something to work out.
+    /// The subscriptions with their routes, which are costly to compute.
     private var interests: [Listener: (interest: Interest, routes: [Interest.Route])] = [:]
     private var listeners: [Interest.Route: Set<Listener>] = [:]
-    /// Accounts and sources that somebody is found by.
+    /// The number of account routes and source routes.
     private var accounts = 0
     private var sources = 0
 
-    /// A table of nobody.
+    /// Creates an empty table.
     package init() {}
 
-    /// A table of one.
+    /// Creates a table with one subscription.
     package init(_ listener: Listener, hearing interest: Interest) {
         insert(listener, hearing: interest)
     }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     package var isEmpty: Bool { interests.isEmpty }
 
-    /// What is kept to find those who listen: nothing once all have left.
+    /// The number of routes, which is zero once all listeners are removed.
     package var routeCount: Int { listeners.count }
 
-    /// Lets somebody hear this from now on, and nothing else.
+    /// Sets the subscription of a listener, which replaces its previous one.
     package mutating func insert(_ listener: Listener, hearing interest: Interest) {
         insert(listener, hearing: interest, on: interest.routes)
     }
 
-    /// The same with ``Interest/routes``, worked out before a lock was taken.
+    /// Sets the subscription of a listener, with ``Interest/routes`` that were computed before a lock was taken.
     package mutating func insert(
         _ listener: Listener,
         hearing interest: Interest,
@@ -52,7 +52,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Lets somebody hear nothing more.
+    /// Removes a listener.
     package mutating func remove(_ listener: Listener) {
         guard let (_, routes) = interests.removeValue(forKey: listener) else { return }
         for route in routes {
@@ -63,7 +63,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether the event of an entry may be heard by anybody: only then it has to be read.
+    /// Whether the event of an entry may have subscribers; only then it has to be read.
     package func mayHear(_ reference: OutboxReference) -> Bool {
         if listeners[.item(reference.item)] != nil || sources > 0 || listeners[.all] != nil {
             return true
@@ -73,7 +73,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
         return listeners[.account(account)] != nil
     }
 
-    /// Those who hear an event, each once, in no order.
+    /// Returns the subscribers of an event, each once, in no order.
     package func listeners(of event: FeedEvent) -> [Listener] {
         let key = event.event.key
         var found: [Listener] = []

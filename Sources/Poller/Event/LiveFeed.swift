@@ -3,24 +3,22 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Tails the outbox and hands each event to those in this process who listen: the live gateway and
-/// long polls.
+/// Tails the outbox and passes each event to the subscribers in this process: the live gateway and long polls.
 ///
-/// Order within a partition is the outbox's order, nothing is skipped: an arrival only says
-/// "look", the entries are read from the stream behind the position of the last one seen.
-/// What an entry says is read only if somebody may hear it, and goes to those who do (``InterestTable``):
-/// what happens costs a look at whose it is. One look serves all that arrived since the last one, in whatever
-/// partitions.
-/// A long poll listens with a buffer of its own; the gateway follows, a batch at a time and without a task
-/// between (``FeedFollower``).
+/// Order within a partition is that of the outbox, and no entry is skipped: an arrival only triggers a read, and the
+/// entries are read from the stream after the last position. The event of an entry is read only if it may have
+/// subscribers (``InterestTable``), so other events cost only a lookup. One read covers all arrivals since the last
+/// one, in any partitions. A long poll listens with its own buffer. The gateway follows, in batches and without a task
+/// in between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries read at a time, and partitions.
+    /// The number of entries read at a time, and of partitions.
     private let batch = 256
     private let partitionsAtOnce = 16
 
-    /// For so long partitions whose master is away are waited for, all together, once in ``probePause``: meanwhile
-    /// the others are not read.
+    /// The wait for all unavailable partitions together, once per ``probePause``.
+    ///
+    /// Meanwhile the others are not read.
     private let probePatience = Duration.seconds(1)
     private let probePause = Duration.seconds(5)
 
@@ -30,10 +28,10 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let arrivals: OutboxArrivals<Events, C>
     private let state = Mutex(State())
 
-    /// What the lock guards: the positions read so far, and who listens.
+    /// The state under the lock: the positions and the subscribers.
     private struct State: Sendable {
         var positions: [String]?
-        /// The listeners' buffers, and what they hear.
+        /// The listeners' buffers and subscriptions.
         var buffers: [Int: FeedBuffer] = [:]
         var interests = InterestTable<Int>()
         var nextListener = 0
@@ -41,17 +39,17 @@ where C.Duration == Duration, C.Instant: Sendable {
         var ended = false
         /// Whether the last read failed.
         var isDelayed = false
-        /// The partitions that could not be read last.
+        /// The partitions whose last read failed.
         var away: Set<Int> = []
-        /// When they are asked again.
+        /// The time of the next probe.
         var probeAt: C.Instant?
     }
 
-    /// A feed of everything recorded from the moment it runs.
+    /// Creates a feed of everything that is recorded while it runs.
     ///
-    /// - `home`: where it lives, with those who follow it; nil for Swift's own pool.
-    /// - `rest`: how long it lets news gather behind a look: what that adds to the time until an event is
-    ///   heard, at most, and only where others came right before it.
+    /// - `home`: the executor of the feed and its followers; `nil` for Swift's default pool.
+    /// - `rest`: the time for which arrivals gather after a read. It is the maximum delay that this adds, and only
+    ///   after other recent arrivals.
     package init(
         outbox: Events,
         clock: C,
@@ -65,11 +63,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         arrivals = OutboxArrivals(outbox, clock: clock, home: home, rest: rest)
     }
 
-    /// What is recorded from now on and heard by who has this interest.
+    /// Returns a stream of the events recorded from now on that match a subscription.
     ///
-    /// The stream ends when this process drains. `bufferMax` events are kept for a listener that
-    /// is slow; beyond it the newest are dropped and ``FeedItem/overflowed`` is the last item:
-    /// read on from your own position.
+    /// The stream ends when this process drains. `bufferMax` events are buffered for a slow listener. After that the
+    /// newest are dropped and ``FeedItem/overflowed`` is the last item: the listener continues from its own position.
     package func listen(
         bufferMax: Int,
         to interest: Interest
@@ -96,12 +93,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         return stream
     }
 
-    /// How many listen, and what is kept to find them.
+    /// The number of listeners and of their routes.
     package var listening: (count: Int, routes: Int) {
         state.withLock { ($0.buffers.count, $0.interests.routeCount) }
     }
 
-    /// Tells a follower everything from now on, until the feed ends.
+    /// Passes all batches from now on to a follower, until the feed ends.
     package func follow(_ follower: any FeedFollower) {
         let (positions, ended) = state.withLock { state in
             state.followers.append(follower)
@@ -111,7 +108,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         if ended { follower.ended() }
     }
 
-    /// Tails until shut down or cancelled; then ends every listener's stream.
+    /// Tails until shutdown or cancellation, then ends every listener's stream.
     package func run() async {
         await arrivals.run { await self.readAll($0) }
         let (buffers, followers) = state.withLock { state in
@@ -150,10 +147,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Reads partitions to their ends, but for those that do not answer.
+    /// Reads partitions to their ends, except those that do not answer.
     ///
-    /// One master that is away does not silence the others: what does not answer is found out for all partitions at
-    /// once, and left alone for a while.
+    /// One unavailable master must not stop the other partitions. Unavailable partitions are detected all at once, and
+    /// then skipped for a while.
     private func read(_ partitions: Set<Int>) async throws(StoreError) {
         var failure: StoreError?
         for group in groups(of: partitions) where !Task.isCancelled {
@@ -162,7 +159,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 try await readOut(there)
             } catch {
                 failure = error
-                // Where nothing answers it is the whole store that is away: the next round tries again.
+                // If no partition answers, the whole store is unavailable, and the next round tries again.
                 guard await findAway() else { break }
                 await readEach(there)
             }
@@ -176,7 +173,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         if let failure { throw failure }
     }
 
-    /// Finds out which partitions do not answer; false when none does, and nothing is known of each.
+    /// Detects the partitions that do not answer; false when none answers, so that no partition can be singled out.
     private func findAway() async -> Bool {
         let all = Set(0..<outbox.partitions)
         let there = await answering(all)
@@ -189,8 +186,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         return true
     }
 
-    /// Reads partitions one after the other, which cannot be read together or are back; of what fails now, as where
-    /// an event is in a partition that is away, or has too few replicas, the same holds as of what does not answer.
+    /// Reads partitions one after the other, because they could not be read together or have recovered.
+    ///
+    /// A partition that fails here counts as unavailable. The event may be in an unavailable partition, or have too few
+    /// replicas.
     private func readEach(_ partitions: [Int]) async {
         for partition in partitions where !isAway(partition) && !Task.isCancelled {
             do throws(StoreError) {
@@ -201,7 +200,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Whether a partition is left alone: it does not answer, or is to be read behind one that does not.
+    /// Whether a partition is skipped: it does not answer, or must be read after one that does not.
     ///
     /// A payment's earlier events are in the partition that this one was split from.
     private func isAway(_ partition: Int) -> Bool {
@@ -219,7 +218,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Those that answer in time.
+    /// Returns the partitions that answer in time.
     private func answering(_ partitions: Set<Int>) async -> Set<Int> {
         let positions = state.withLock(\.positions)
         return await withTaskGroup(of: (partition: Int, isThere: Bool)?.self) { group in
@@ -228,14 +227,14 @@ where C.Duration == Duration, C.Instant: Sendable {
                     partition: partition,
                     position: positions?[partition] ?? "0-0"
                 )
-                // Beside each other: together they take no longer than one.
+                // Concurrent, so that all together take no longer than one.
                 group.addTask { [outbox] in
                     let found = try? await outbox.references(behind: [place], limit: 1)
                     return (partition, found != nil)
                 }
             }
             group.addTask { [probePatience] in
-                // Cancelled: all have answered.
+                // A cancelled sleep means that all have answered.
                 try? await Task.sleep(for: probePatience)
                 return nil
             }
@@ -249,9 +248,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Partitions that are read side by side, one group after the other.
+    /// Returns groups of partitions that are read together, one group after the other.
     ///
-    /// One that was split is read to its end before what it was split into.
+    /// A partition that was split is read to its end before the new ones.
     private func groups(of partitions: Set<Int>) -> [[Int]] {
         let base = outbox.basePartitions
         var groups: [[Int]] = []
@@ -273,7 +272,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
     }
 
-    /// Reads on in some partitions, in one go; those in which there is more.
+    /// Reads the next entries of some partitions at once; returns those with more.
     private func readOn(_ partitions: [Int]) async throws(StoreError) -> [Int] {
         let places = state.withLock { state in
             partitions.map {
@@ -291,7 +290,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             isHeard = zip(isHeard, follower.mayHear(references)).map { $0 || $1 }
         }
         let heard = zip(references, isHeard).filter(\.1).map(\.0)
-        // Who begins to listen from here on finds what was recorded before in the store.
+        // A listener that starts after this point finds earlier events in the store.
         let events = heard.isEmpty ? [] : try await events(of: heard)
         let told = state.withLock { state in
             for last in pages.compactMap(\.last) { state.positions?[last.partition] = last.id }

@@ -1,11 +1,10 @@
 package import JSONText
 
 extension RawJSON {
-    /// The object as it may be recorded: what opens a payment, and the account that its payer has named
-    /// for a refund, are the upstream's alone.
+    /// Returns the object as it may be recorded: without client secrets, and without the payer's account for a refund.
     package func withoutSecrets() -> RawJSON {
-        // A charge shows its source, and no object shows more than one level of it: following deeper levels would
-        // read a hostile text once for each of them.
+        // A charge contains its source, and no object contains more than one level. Following deeper levels would parse
+        // a hostile text once for each of them.
         guard let source = member("source"), source.kind == .object else {
             return withoutRefundAccount().withoutClientSecrets()
         }
@@ -13,7 +12,7 @@ extension RawJSON {
         return replacing(source, with: shown).withoutClientSecrets()
     }
 
-    /// A source has it in the hash of its type.
+    /// Removes the refund account, which a source has in the hash of its type.
     ///
     /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
     /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
@@ -30,8 +29,9 @@ extension RawJSON {
         return replacing(details, with: kept)
     }
 
-    /// The object without its own `client_secret`, and with those in URLs inside it blanked:
-    /// Stripe's redirect and return URLs carry `?client_secret=…`, and a mandate's has it in its path.
+    /// Returns the object without its own `client_secret`, and with redacted secrets in its URLs.
+    ///
+    /// Stripe's redirect and return URLs contain `?client_secret=…`, and a mandate's URL has it in its path.
     package func withoutClientSecrets() -> RawJSON {
         let name = Array("client_secret=".utf8)
         var text = removing(member: "client_secret").description
@@ -55,7 +55,8 @@ extension RawJSON {
         return RawJSON(unchecked: String(decoding: kept, as: UTF8.self))
     }
 
-    /// `"` ends the string, `&` and `#` the value; a backslash begins an escaped one of them.
+    /// Whether a byte ends the value: `"` ends the string, `&` and `#` the value, and a backslash begins an escaped one
+    /// of them.
     private static func endsQueryValue(_ byte: UInt8) -> Bool {
         [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(
             byte

@@ -2,14 +2,15 @@ import Logging
 import PollerIdentity
 import PollerQueue
 
-/// Takes what is told of payments over into orders, before anybody is told of it.
+/// Applies payment events to orders, before the events are delivered.
 ///
-/// *Problem*: the orders of an account lie in one partition, and what is told of their payments in others. While the
-/// shard of the former is away each note waits for it, and all that stands behind would wait too.
+/// *Problem*: the orders of an account are in one partition, and the events of their payments in others. While the
+/// shard of the former is unavailable, each update waits for it, and all later entries would wait too.
 ///
-/// *Approach*: accounts beside each other, what is told of one in its turn. What cannot be noted is left with all that
-/// is told later of the same order or watch, and comes again. Once the partition of an account's orders has not
-/// answered in time the rest is left without asking, of all accounts whose orders lie there (`PlacesAway`).
+/// *Approach*: accounts are processed concurrently, the events of one account in order. An event that cannot be applied
+/// is deferred with all later events of the same order or watch, and read again. Once the partition of an account's
+/// orders has not answered in time, the rest is deferred without a request, for all accounts with orders there
+/// (`PlacesAway`).
 struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
     private let orders: OrderBook?
     private let refunds: DuplicateRefunds?
@@ -17,7 +18,7 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
     private let clock: C
     private let logger: Logger
 
-    /// Notes in `orders`, and has `refunds` hear of it.
+    /// Creates an updater of `orders` that also informs `refunds`.
     init(orders: OrderBook?, refunds: DuplicateRefunds?, clock: C, logger: Logger) {
         self.orders = orders
         self.refunds = refunds
@@ -26,23 +27,23 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
         self.logger = logger
     }
 
-    /// Whether an event may have to be noted.
+    /// Whether an event may concern an order.
     func mayConcern(_ event: Event) -> Bool {
         event.order != nil && (orders != nil || refunds != nil)
     }
 
-    /// Whether orders did not answer lately somewhere.
+    /// Whether some partition of orders did not answer recently.
     var isSomethingAway: Bool { !away.isEmpty }
 
-    /// Those of a batch that neither have to be noted nor tell of a watch of which something has.
+    /// Returns the entries of a batch whose watches have no events that concern an order.
     func unconcerned(of entries: [OutboxEntry]) -> [OutboxEntry] {
         let concerned = Set(entries.lazy.filter { mayConcern($0.event) }.map(\.event.key))
         return entries.filter { !concerned.contains($0.event.key) }
     }
 
-    /// Notes what entries of one account say, the oldest first.
+    /// Applies the entries of one account, the oldest first.
     ///
-    /// - Returns: those that are to be read again, each with the reason.
+    /// - Returns: the entries to be read again, each with the reason.
     func note(_ entries: [OutboxEntry], of account: AccountID) async -> [LeftEntry] {
         let place = orders?.partition(of: account) ?? 0
         let asking = away.mayAsk(place)
@@ -68,24 +69,25 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
                 if orders?.concerns(entry.event) == true {
                     isAway = away.note(place, isThere: false, since: began)
                 } else if isProbe {
-                    // What a refund hints lies elsewhere: it says nothing of the orders.
+                    // The target of a refund's hint is in another partition, so its failure says nothing about the
+                    // orders.
                     away.giveBack(place)
                 }
             }
         }
-        // Nothing of it had to be asked.
+        // No entry needed a request.
         if isProbe, left.isEmpty { away.giveBack(place) }
         return left
     }
 
-    /// Notes what an event says; false when nothing had to be asked for that.
+    /// Applies an event; false when no request was needed.
     private func note(_ event: Event, isProbe: Bool) async throws(StoreError) -> Bool {
         guard orders?.concerns(event) == true || refunds?.concerns(event) == true else {
             return false
         }
         do throws(StoreError) {
             if isProbe {
-                // What was noted although nobody waits for it is known when it is noted again.
+                // A note that takes effect after the time limit is recognised when it is repeated.
                 try await away.probing { () async throws(StoreError) in
                     try await self.note(event)
                 }
@@ -93,7 +95,7 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
                 try await note(event)
             }
         } catch .corrupt(let reason) {
-            // An order of another release must not hold up what all others are told.
+            // An order of another release must not block the deliveries of all others.
             logger.error(
                 "order not understood",
                 metadata: [
@@ -111,30 +113,30 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
     }
 }
 
-/// An entry that is to be read again, since something that it needs does not answer.
+/// An entry to be read again, because a partition that it needs does not answer.
 struct LeftEntry: Sendable {
     let entry: OutboxEntry
     let failure: StoreError
 
-    /// Whether another entry must not be dealt with before this one.
+    /// Whether another entry must wait for this one.
     func isBefore(_ other: OutboxEntry) -> Bool {
         entry.event.key == other.event.key || entry.event.order == other.event.order
     }
 }
 
-/// What a batch of the outbox leaves for later.
+/// The deferred entries of a batch of the outbox.
 struct LeftEntries {
-    /// Why the first of them was left; nil when none was.
+    /// The reason of the first deferral; `nil` without one.
     private(set) var failure: StoreError?
     private var watches: Set<WatchKey> = []
 
-    /// Leaves an entry.
+    /// Defers an entry.
     mutating func leave(_ entry: OutboxEntry, because error: StoreError) {
         failure = failure ?? error
         watches.insert(entry.event.key)
     }
 
-    /// Whether nobody is to be told of an entry now: it is left, or another one of its watch is, whose event whoever
-    /// is told of this one would read too.
+    /// Whether an entry must not be delivered now: it, or another entry of its watch, is deferred, whose event the same
+    /// delivery would read.
     func holdsBack(_ entry: OutboxEntry) -> Bool { watches.contains(entry.event.key) }
 }

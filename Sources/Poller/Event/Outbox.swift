@@ -1,23 +1,23 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// The recorded events in the order they were recorded, partition by partition.
+/// The recorded events in order, partition by partition.
 ///
-/// Two kinds of readers: the notifiers share one position that moves when an entry is
-/// acknowledged (each event is marked for delivery at least once), and live gateways each keep a
-/// position of their own (nothing is ever marked).
+/// There are two kinds of readers. The notifiers share one position that moves when an entry is acknowledged, so each
+/// event is marked for delivery at least once. Live gateways each keep their own position and acknowledge nothing.
 package protocol Outbox: Sendable {
-    /// Partitions 0 ..< `partitions` exist.
+    /// The number of partitions, 0 ..< `partitions`.
     var partitions: Int { get }
 
-    /// How many there were when the store was made: what was split from one of them is a multiple of this behind it.
+    /// The number of partitions when the store was created.
+    ///
+    /// A split partition is a multiple of this number after its origin.
     var basePartitions: Int { get }
 
-    /// Hands a consumer entries that no consumer has acknowledged: new ones, and the ids of those that another
-    /// consumer has held for longer than `idle`. The consumer group is made when it is missing, from the start of the
-    /// stream.
+    /// Hands a consumer unacknowledged entries: new ones, and the IDs of those that another consumer has held for
+    /// longer than `idle`.
     ///
-    /// `limit` applies to each of the two.
+    /// A missing consumer group is created, from the start of the stream. `limit` applies to each of the two.
     func read(
         partition: Int,
         consumer: OwnerID,
@@ -27,14 +27,15 @@ package protocol Outbox: Sendable {
 
     /// Reads entries that ``read(partition:consumer:idle:limit:)`` has handed over, the oldest first.
     ///
-    /// Entries that are no longer kept are left out.
+    /// Deleted entries are left out.
     func handedOver(partition: Int, _ ids: [String]) async throws(StoreError) -> [OutboxEntry]
 
-    /// Says that a consumer is still at work on entries: their idleness begins anew. With a position, how
-    /// far it has come with marking one.
+    /// Renews a consumer's claim on entries, so that their idle time starts again.
     ///
-    /// Nothing is changed of those that the consumer has no more, because another one has taken them over
-    /// or they are acknowledged: their ids are returned.
+    /// A position is stored with its entry.
+    ///
+    /// Entries that the consumer no longer holds, because another one has taken them over or they are acknowledged, are
+    /// not changed. Their IDs are returned.
     @discardableResult
     func hold(
         partition: Int,
@@ -42,60 +43,62 @@ package protocol Outbox: Sendable {
         _ entries: [PendingEntry]
     ) async throws(StoreError) -> Set<String>
 
-    /// How far marking had come with entries, of those with which somebody had begun.
+    /// Returns the marking positions of entries, for those with one.
     func positions(
         partition: Int,
         of ids: [String]
     ) async throws(StoreError) -> [String: FanOutPosition]
 
-    /// Marks entries as dealt with, and forgets how far marking them had come.
+    /// Acknowledges entries and deletes their marking positions.
     func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError)
 
-    /// An instant before which every recorded event has been acknowledged, by the clock of the
-    /// entries' ids.
+    /// Returns an instant before which every recorded event has been acknowledged, by the clock of the entries' IDs.
     func settled(partition: Int) async throws(StoreError) -> Timestamp
 
-    /// Entries after a position, oldest first.
+    /// Returns entries after a position, oldest first.
     ///
-    /// `position` is an entry's id, or `0` for the oldest that is kept.
+    /// `position` is an entry's ID, or `0` for the oldest one.
     func entries(
         partition: Int,
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
-    /// What stands behind places, oldest first, without its events: one answer for each place.
+    /// Returns the references after each place, oldest first, without the events: one result for each place.
     ///
-    /// A place's position is as of ``entries(partition:after:limit:)``; `limit` holds for each.
+    /// The position of a place is as in ``entries(partition:after:limit:)``; `limit` applies to each.
     func references(
         behind places: [OutboxPlace],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]]
 
-    /// The events of references, of whatever partitions, one for each in their order; nil for one that
-    /// is not understood or no longer kept. Where events are told once replicas have them, they have these.
+    /// Returns the events of references of any partitions, in their order; `nil` for an unreadable or deleted one.
+    ///
+    /// If events are delivered only once replicas have them, the replicas have these events.
     func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?]
 
-    /// The id of the newest and of the oldest entry of each partition, in order; `0-0` where
-    /// there is none.
+    /// Returns the IDs of the newest and the oldest entry of each partition, in order; `0-0` for an empty one.
     func bounds() async throws(StoreError) -> [OutboxBounds]
 
-    /// The same, nil for a partition that cannot be read now; it fails where none can.
+    /// Returns the same, with `nil` for an unreadable partition.
+    ///
+    /// It fails if none is readable.
     func reachableBounds() async throws(StoreError) -> [OutboxBounds?]
 
-    /// Drops what is older than `retention` and has been acknowledged.
+    /// Deletes acknowledged entries that are older than `retention`.
     func trim(partition: Int, retention: Duration) async throws(StoreError)
 
-    /// A sequence that yields a partition when an event was recorded in it, and nil when such
-    /// news may have been lost. Lossy by design.
+    /// Returns a sequence of partitions in which an event was recorded; `nil` when such messages may have been lost.
+    ///
+    /// The sequence is lossy by design.
     func arrivals() -> AsyncStream<Int?>
 }
 
 extension Outbox {
-    /// Of a store that was never given more.
+    /// The default for a store that was never split.
     package var basePartitions: Int { partitions }
 
-    /// As ``read(partition:consumer:idle:limit:)``, with abandoned entries decoded before the new ones.
+    /// Reads like ``read(partition:consumer:idle:limit:)``, with abandoned entries decoded before the new ones.
     package func unacknowledged(
         partition: Int,
         consumer: OwnerID,
@@ -111,23 +114,24 @@ extension Outbox {
         return try await handedOver(partition: partition, read.abandoned) + read.fresh
     }
 
-    /// Of a store that is whole or cannot be read.
+    /// Returns all bounds or fails, as the default for a store that is available or unavailable as a whole.
     package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
         try await bounds()
     }
 
-    /// Whether nothing was ever recorded in a partition because it was split from another: a place in it may be
-    /// that of the other one, and is the beginning.
+    /// Whether a partition was split from another and has recorded nothing.
+    ///
+    /// A place in it may then be that of the other partition, and means the beginning.
     ///
     /// - Parameters:
     ///   - partition: its number.
-    ///   - newest: the place of its newest entry.
-    /// - Returns: true where it is a new part that has recorded nothing.
+    ///   - newest: the position of its newest entry.
+    /// - Returns: true for a new partition without entries.
     package func isUntouched(_ partition: Int, newest: OutboxPosition) -> Bool {
         partition >= basePartitions && newest == .start
     }
 
-    /// What stands behind a position of one partition, oldest first, without its events.
+    /// Returns the references after a position of one partition, oldest first, without the events.
     package func references(
         partition: Int,
         after position: String,
@@ -138,46 +142,46 @@ extension Outbox {
     }
 }
 
-/// The entries that a consumer was handed.
+/// The entries that a consumer receives.
 package struct OutboxRead: Hashable, Sendable {
-    /// New entries, the oldest first.
+    /// The new entries, the oldest first.
     package let fresh: [OutboxEntry]
-    /// The ids of entries that another consumer has left, which may have ended its process.
+    /// The IDs of entries that another consumer has abandoned, and that may have crashed its process.
     package let abandoned: [String]
 
-    /// Puts both together, as a store does.
+    /// Creates a value from the results of a store.
     package init(fresh: [OutboxEntry], abandoned: [String]) {
         self.fresh = fresh
         self.abandoned = abandoned
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no entries.
     var isEmpty: Bool { fresh.isEmpty && abandoned.isEmpty }
 }
 
-/// Where a reader stands in one partition of the outbox.
+/// The position of a reader in one partition of the outbox.
 package struct OutboxPlace: Hashable, Sendable {
     package let partition: Int
-    /// The id of the last entry that was read, or `0` before the oldest.
+    /// The ID of the last entry that was read, or `0` before the oldest.
     package let position: String
 
-    /// Names a place.
+    /// Creates a place.
     package init(partition: Int, position: String) {
         self.partition = partition
         self.position = position
     }
 }
 
-/// One event in the outbox.
+/// An event in the outbox.
 package struct OutboxEntry: Hashable, Sendable {
-    /// `<ms>-<n>`, ascending within a partition.
+    /// The ID, `<ms>-<n>`, ascending within a partition.
     package let id: String
     package let partition: Int
     package let event: Event
-    /// Where this watch's customers want to be told.
+    /// The `notify` URLs of the watch.
     package let notify: [NotifyURL]
 
-    /// Puts an entry together, as a store does.
+    /// Creates an entry from the values of a store.
     package init(id: String, partition: Int, event: Event, notify: [NotifyURL]) {
         self.id = id
         self.partition = partition
@@ -186,13 +190,13 @@ package struct OutboxEntry: Hashable, Sendable {
     }
 }
 
-/// An entry that a consumer is at work on.
+/// An entry that a consumer is processing.
 package struct PendingEntry: Hashable, Sendable {
     package let id: String
-    /// How far marking it has come; nil for what is known of that.
+    /// The position of its marking; `nil` keeps the stored one.
     package let position: FanOutPosition?
 
-    /// Names an entry.
+    /// Creates a pending entry.
     package init(_ id: String, at position: FanOutPosition? = nil) {
         self.id = id
         self.position = position
@@ -201,14 +205,14 @@ package struct PendingEntry: Hashable, Sendable {
 
 /// The ends of one partition of the outbox.
 package struct OutboxBounds: Hashable, Sendable {
-    /// The oldest entry kept, or `0-0`.
+    /// The oldest entry, or `0-0`.
     package let oldest: String
     /// The newest entry ever recorded, or `0-0`.
     package let newest: String
-    /// The newest entry ever trimmed away, or `0-0`: a position before it has lost entries.
+    /// The newest entry ever deleted, or `0-0`: a reader at an earlier position has missed entries.
     package let trimmed: String
 
-    /// Puts bounds together, as a store does.
+    /// Creates bounds from the values of a store.
     package init(oldest: String, newest: String, trimmed: String) {
         self.oldest = oldest
         self.newest = newest
@@ -216,27 +220,27 @@ package struct OutboxBounds: Hashable, Sendable {
     }
 }
 
-/// A place in one partition of the outbox: `<ms>-<n>`, as Redis streams number their entries.
+/// A position in one partition of the outbox: `<ms>-<n>`, the ID format of Redis streams.
 ///
-/// Numbers rather than the text, so that 9 comes before 10.
+/// It consists of numbers, so that 9 sorts before 10.
 package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Before every entry.
+    /// The position before every entry.
     package static let start = OutboxPosition(ms: 0, n: 0)
 
-    /// When the entry was recorded, by the store's clock.
+    /// The time at which the entry was recorded, by the store's clock.
     package let ms: UInt64
-    /// Counts the entries of one ms, from 0.
+    /// The number of the entry within its ms, from 0.
     package let n: UInt64
 
-    /// The place with these numbers.
+    /// Creates a position from its numbers.
     package init(ms: UInt64, n: UInt64) {
         self.ms = ms
         self.n = n
     }
 
-    /// Reads an entry's id; nil when the text is none.
+    /// Parses an entry's ID; `nil` for any other text.
     package init?(_ text: some StringProtocol) {
-        // Byte by byte: each event that is read has one, heard or not.
+        // Byte by byte, because each event that is read has one, with or without subscribers.
         var ms: UInt64?
         var (value, digits): (UInt64, Int) = (0, 0)
         for byte in text.utf8 {
@@ -256,39 +260,39 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
         self.init(ms: ms, n: value)
     }
 
-    /// The entry's id.
+    /// The entry's ID.
     package var description: String { "\(ms)-\(n)" }
 
-    /// Orders by the time, then by the number.
+    /// Sorts by the time, then by the number.
     package static func < (lhs: OutboxPosition, rhs: OutboxPosition) -> Bool {
         (lhs.ms, lhs.n) < (rhs.ms, rhs.n)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Whether so many places, one of each partition, may be of a store: it has so many, or had before it was given
-    /// more.
+    /// Whether a number of positions, one per partition, fits a store with this many partitions, now or before a split.
     package static func areOfStore(_ count: Int, partitions: Int) -> Bool {
         count > 0 && count <= partitions && partitions % count == 0
     }
 
-    /// Places in all partitions of a store, for one of which it had before it was given more: in a new one all was
-    /// recorded later than in the one that it was split from, and goes on behind its numbers.
+    /// Returns positions in all partitions of a store, from those before a split.
+    ///
+    /// A new partition contains only later entries than its origin, and continues its numbers.
     package static func extended(_ places: [Self], to partitions: Int) -> [Self] {
         (0..<max(places.count, partitions)).map { places[$0 % places.count] }
     }
 }
 
-/// Writes and reads the places in the whole outbox that clients keep: one of each partition.
+/// Encodes and decodes the cursors of clients over the whole outbox: one position per partition.
 ///
-/// The live gateway's are used when a node has one, so that a client changes between long polls,
-/// event streams and the WebSocket at any event.
+/// If a node has a live gateway, its cursors are used, so that a client can switch between long polls, event streams
+/// and the WebSocket at any event.
 package protocol EventCursors: Sendable {
-    /// The text for a reader who has everything up to these places.
+    /// Returns the text of a cursor for a reader that has everything up to these positions.
     ///
-    /// `accounts`: those the reader may see.
+    /// `accounts`: the accounts that the reader may access.
     func text(after positions: [OutboxPosition], accounts: AccountSet) -> String
 
-    /// The places a text stands for; nil when it is not one of ours.
+    /// Parses the text of a cursor; `nil` for any other text.
     func positions(of text: String, partitions: Int, accounts: AccountSet) -> [OutboxPosition]?
 }

@@ -2,19 +2,17 @@ import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// The loop of whoever reads the whole outbox: which partitions to read, and when.
+/// The loop of a reader of the whole outbox, which decides when to read which partitions.
 ///
-/// *Problem*: news of an arrival come at once, but may be lost; reading every partition all the time
-/// would find everything, and cost the store its time.
-/// *Approach*: news only say "look": they wake the reader, which reads the entries themselves from
-/// behind its own position, so nothing is skipped. Once in `insurance` every partition is read,
-/// whatever the news were. News that come while somebody reads, or rests, are kept for the next round:
-/// a reader for whom each arrival would be a look pays most for being woken, so it may rest behind a look.
-/// *After a crash* nothing is lost: positions are the reader's, and the first round reads everything.
-/// A class, because the listener and the loop share what has arrived.
+/// *Problem*: arrival messages are immediate but may be lost. Continuous reading of every partition would find
+/// everything, but overload the store. *Approach*: a message only wakes the reader, which reads the entries after its
+/// own position, so none is skipped. Every `insurance` each partition is read without a message. Messages that arrive
+/// during a read or a rest are kept for the next round. Most of the cost of a frequent reader is being woken, so it may
+/// rest after a read. *After a crash* nothing is lost: the reader owns the positions, and the first round reads
+/// everything. A class, because the listener and the loop share the arrivals.
 final class OutboxArrivals<Events: Outbox, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
-    /// The longest a partition goes unread: bounds what a lost arrival can cost.
+    /// The longest time between two reads of a partition, which bounds the cost of a lost arrival.
     private let insurance = Duration.seconds(1)
 
     private let outbox: Events
@@ -22,14 +20,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let home: (any LoopHome<C.Instant>)?
     private let rest: Duration
     private let waker: Waker<C>
-    /// Nobody wakes it: it ends when the rest does.
+    /// A waker without callers, whose sleep always takes the whole rest.
     private let pause: Waker<C>
     private let arrived = Mutex<Set<Int>>([])
 
-    /// A loop over the partitions of an outbox.
+    /// Creates a loop over the partitions of an outbox.
     ///
-    /// - `home`: where it lives; nil for Swift's own pool.
-    /// - `rest`: how long it gathers news behind a look that found some.
+    /// - `home`: the executor of the loop; `nil` for Swift's default pool.
+    /// - `rest`: the time for which arrivals gather after a read with results.
     init(
         _ outbox: Events,
         clock: C,
@@ -44,7 +42,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         pause = Waker(clock: clock, home: home)
     }
 
-    /// Calls `read` with the partitions to read now, until shut down or cancelled.
+    /// Calls `read` with the partitions to read, until shutdown or cancellation.
     func run(_ read: @escaping @Sendable (Set<Int>) async -> Void) async {
         await cancelWhenGracefulShutdown {
             await withTaskExecutorPreference(self.home?.executor) {
@@ -72,7 +70,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Lets news gather before the next look.
+    /// Lets arrivals gather before the next read.
     private func gather() async {
         guard rest > .zero else { return }
         let end = clock.now.advanced(by: rest)

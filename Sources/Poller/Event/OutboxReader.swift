@@ -5,26 +5,27 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Reads recorded events, marks the deliveries they make necessary and notes in orders what they say of
-/// payments.
+/// Reads recorded events, marks their deliveries, and applies payment events to orders.
 ///
-/// Marking is idempotent, and an entry is acknowledged only after its marks are stored: a crash
-/// between the two marks again, and a delivery with nothing to tell rests at once. Of an event for many
-/// endpoints one segment is marked again at most (``FanOut``).
+/// Marking is idempotent, and an entry is acknowledged only after its marks are stored. A crash between the two repeats
+/// the marks, and a delivery without pending events rests at once. For an event with many endpoints at most one segment
+/// is marked again (``FanOut``).
 ///
-/// *An entry that ends the process* (a trap in Swift) is left by its notifier, and comes to the next one after five
-/// seconds. Such entries are handled behind the new ones and under the ``PoisonGuard``, which sets aside the cause. New
-/// entries are handled without it.
+/// *An entry that crashes the process* (a trap in Swift) is abandoned by its notifier, and handed to the next one after
+/// five seconds. Such entries are handled after the new ones and under the ``PoisonGuard``, which sets the cause aside.
+/// New entries are handled without it.
 ///
-/// *A shard that is away* holds up what lies in it: an entry whose order or whose deliveries are there is left
-/// unacknowledged and comes again after five seconds, and the others of its batch go on.
+/// *An unavailable shard* delays only what is stored on it: an entry whose order or deliveries are there stays
+/// unacknowledged and is read again after five seconds. The other entries of its batch continue.
 package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries read at a time.
+    /// The number of entries read at a time.
     private let batch = 128
-    /// An entry another notifier has held for longer was left by a dead one.
+    /// The time after which another notifier's entry counts as abandoned.
     private let abandonedAfter = Duration.seconds(5)
-    /// Marks stored at a time, for some milliseconds: what is marked is acknowledged before the rest.
+    /// The number of marks stored at a time, which takes some milliseconds.
+    ///
+    /// Marked entries are acknowledged before the rest.
     private let marksMax = 1000
 
     private let outbox: Events
@@ -36,17 +37,17 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
-    /// The events for many that were left lately.
+    /// The recently deferred events for many endpoints.
     private let leftFanOuts = LeftFanOuts<C>()
-    /// The partitions that are being read, and whether news have come of them since.
+    /// The partitions being read, and whether they have had arrivals since.
     private let reads = Mutex<[Int: Bool]>([:])
-    /// The partitions that could not be read last.
+    /// The partitions whose last read failed.
     private let isAway = Mutex<Set<Int>>([])
 
-    /// A reader; several in one group share the work.
+    /// Creates a reader; several readers in one group share the work.
     ///
-    /// Without a directory only inline `notify` URLs are told; without a book nothing is noted of orders,
-    /// and without `refunds` what was paid twice stays. `suspects` sets aside entries that end notifiers.
+    /// Without a directory only inline `notify` URLs receive events. Without a book orders are not updated. Without
+    /// `refunds` duplicate payments are not refunded. `suspects` sets aside entries that crash notifiers.
     package init(
         outbox: Events,
         deliveries: Deliveries,
@@ -69,15 +70,16 @@ where C.Duration == Duration, C.Instant: Sendable {
         arrivals = OutboxArrivals(outbox, clock: clock)
     }
 
-    /// Reads until shut down or cancelled.
+    /// Reads until shutdown or cancellation.
     ///
-    /// Each partition for itself: one with an event for thousands of endpoints does not hold the others up.
+    /// Partitions are independent: one with an event for thousands of endpoints does not delay the others.
     package func run() async {
-        // Once, or each partition would read all endpoints; what fails here is asked for again with the first entry.
+        // Once here, because otherwise each partition would read all endpoints. After a failure the first entry
+        // refreshes again.
         try? await directory?.refresh()
         let (turns, turn) = AsyncStream.makeStream(of: Int.self)
         await withDiscardingTaskGroup { group in
-            // Hears of news while partitions are read, and ends at the shutdown, which ends all else.
+            // Receives arrivals while partitions are read, and ends at the shutdown, which ends everything else.
             group.addTask {
                 await self.arrivals.run { partitions in
                     for partition in partitions where self.begins(partition) {
@@ -87,7 +89,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 turn.finish()
             }
             for await partition in turns {
-                // One for each partition at most, which goes on until it has read all.
+                // At most one task for each partition, which continues until everything is read.
                 group.addTask {
                     repeat { await self.readAll(partition) } while self.goesOn(partition)
                 }
@@ -96,7 +98,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Whether the partition is to be read by a task of its own; one that has it already looks again.
+    /// Returns whether the partition needs a new task; a running task reads again.
     private func begins(_ partition: Int) -> Bool {
         reads.withLock { reads in
             defer { reads[partition] = reads[partition] != nil }
@@ -104,7 +106,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Whether news came while the partition was read.
+    /// Returns whether arrivals came while the partition was read.
     private func goesOn(_ partition: Int) -> Bool {
         reads.withLock { reads in
             let isAgain = reads[partition] == true && !Task.isCancelled
@@ -130,7 +132,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return
         }
         guard !Task.isCancelled else { return }
-        // Once for an outage, in whatever partition it is met first.
+        // Once per outage, for the first affected partition.
         let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
         logger.log(
             level: isNews ? .warning : .debug,
@@ -139,9 +141,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
     }
 
-    /// Deals with a batch, but for what needs something that does not answer.
+    /// Processes a batch, except entries that need an unavailable part of the store.
     ///
-    /// - Returns: how many entries were read, and why the first of those was left that were; nil when none was.
+    /// - Returns: the number of entries read, and the reason of the first deferral; `nil` without one.
     private func readBatch(
         _ partition: Int
     ) async throws(StoreError) -> (count: Int, failure: StoreError?) {
@@ -152,7 +154,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             limit: batch
         )
         guard !read.isEmpty else { return (0, nil) }
-        // After the entries were read: every endpoint that is older than they are is known then.
+        // After the read, so that every endpoint older than the entries is known.
         try await directory?.refresh()
         var held = PendingEntries(
             read.fresh.map(\.id) + read.abandoned,
@@ -163,7 +165,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
         var failure = try await handle(read.fresh, partition, &held)
         guard !Task.isCancelled else { return (0, failure) }
-        // Behind the new ones: an entry that ends the process must not hold those up.
+        // After the new entries, which must not be delayed by one that crashes the process.
         try await suspects.handle(
             read.abandoned.map { Suspect(.outbox, partition: partition, name: $0) }
         ) { (group) async throws(StoreError) in
@@ -176,9 +178,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         return (Task.isCancelled ? 0 : count, failure)
     }
 
-    /// Deals with some entries of a partition.
+    /// Processes some entries of a partition.
     ///
-    /// - Returns: why the first of those was left that were; nil when none was.
+    /// - Returns: the reason of the first deferral; `nil` without one.
     private func handle(
         _ read: [OutboxEntry],
         _ partition: Int,
@@ -190,18 +192,19 @@ where C.Duration == Duration, C.Instant: Sendable {
         #endif
         var left = LeftEntries()
         if notes.isSomethingAway {
-            // Who concerns no order does not wait for the asking; where all is well one round of marks is cheaper.
+            // Entries without an order do not wait for the requests. While everything is available, one round of marks
+            // is cheaper.
             let others = notes.unconcerned(of: read).map { ($0, self.audience(of: $0)) }
             try await mark(others.filter { !isForMany($0.1) }, &held, &left)
         }
         for unnoted in try await note(read, &held) {
             left.leave(unnoted.entry, because: unnoted.failure)
         }
-        // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
-        // their order is not that of marks.
+        // Events for many recipients come after those for few, because they take long. A delivery reads its watch's
+        // events itself, so the order of marks does not matter.
         var few: [(OutboxEntry, Audience)] = []
         var many: [(OutboxEntry, Audience)] = []
-        // What another reader has taken over is its to mark and to acknowledge.
+        // Entries that another reader has taken over are left to it.
         for entry in read where held.has(entry) && !left.holdsBack(entry) {
             let audience = self.audience(of: entry)
             if isForMany(audience) {
@@ -243,7 +246,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         audience.isMore(than: OutboxEntry.urgentMax)
     }
 
-    /// Notes in orders what entries say of payments, and says meanwhile that we are at work on them.
+    /// Applies entries to orders, and renews the claim on them meanwhile.
     private func note(
         _ read: [OutboxEntry],
         _ held: inout PendingEntries<Events, C>
@@ -257,12 +260,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard !accounts.isEmpty else { return [] }
         var failure: StoreError?
         let left = await withTaskGroup(of: [LeftEntry]?.self) { group in
-            // As many as a batch has; most have one.
+            // One task per account in the batch; most batches have one.
             for (account, entries) in accounts {
                 group.addTask { await notes.note(entries, of: account) }
             }
             let pause: @Sendable () async -> [LeftEntry]? = {
-                // Cancelled: nobody waits for it any more.
+                // A cancelled sleep means that the result is no longer needed.
                 try? await clock.sleep(for: pace)
                 return nil
             }
@@ -289,7 +292,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         return left
     }
 
-    /// Marks what is told to few, some events at a time.
+    /// Marks the events for few recipients, several at a time.
     private func mark(
         _ few: [(OutboxEntry, Audience)],
         _ held: inout PendingEntries<Events, C>,
@@ -306,13 +309,13 @@ where C.Duration == Duration, C.Instant: Sendable {
             while !rest.isEmpty {
                 try await held.renew()
                 unstored.add(await deliveries.markAndCountReachable(Array(rest.prefix(marksMax))))
-                // What is not acknowledged is marked by others, or by us when we are back.
+                // Unacknowledged entries are marked by other readers, or by this one after a restart.
                 guard !Task.isCancelled else { return }
                 rest = rest.dropFirst(marksMax)
             }
             var done: [OutboxEntry] = []
             for (entry, audience) in marked where held.has(entry) {
-                // Nothing is looked for where all is stored.
+                // The lookup is skipped if all marks are stored.
                 if let failure = unstored.failure,
                     !unstored.marks.isDisjoint(with: self.marks(of: entry, audience))
                 {
@@ -326,7 +329,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// The deliveries that an entry for few makes necessary.
+    /// Returns the deliveries of an entry for few recipients.
     private func marks(of entry: OutboxEntry, _ audience: Audience) -> [DeliveryMark] {
         entry.inlineMarks(directory?.operators ?? [])
             + entry.marks(audience.next(.max, after: nil), isUrgent: true)

@@ -1,22 +1,22 @@
 package import PollerQueue
 
-/// One entry of the outbox before anybody asks what its event says: where it stands and whose it is.
+/// An entry of the outbox without its event: its position and its watch.
 ///
-/// *Problem*: most of what happens nobody in a process hears, and to read an event is most of what it
-/// costs. *Approach*: live readers read references, keep those that somebody may hear, and ask for the
-/// events of these alone (``Outbox/events(of:)``).
+/// *Problem*: most events have no subscriber in a process, and reading an event is most of its cost. *Approach*: live
+/// readers read references, keep those with possible subscribers, and read only the events of these
+/// (``Outbox/events(of:)``).
 package struct OutboxReference: Hashable, Sendable {
-    /// `<ms>-<n>`, ascending within a partition.
+    /// The ID, `<ms>-<n>`, ascending within a partition.
     package let id: String
     package let partition: Int
-    /// Whose event it is.
+    /// The watch of the event.
     package let item: ItemID
-    /// The item's lane, and so its account and kind; nil where the entry does not say: it may be of any.
+    /// The lane of the watch, with its account and kind; `nil` if the entry does not contain it.
     package let lane: LaneID?
-    /// The event's number in the log of its item; 0 where the entry is not understood.
+    /// The number of the event in its watch's log; 0 for an unreadable entry.
     package let seq: Int
 
-    /// Puts a reference together, as a store does.
+    /// Creates a reference from the values of a store.
     package init(id: String, partition: Int, item: ItemID, lane: LaneID?, seq: Int) {
         self.id = id
         self.partition = partition

@@ -2,10 +2,10 @@ package import Logging
 import PollerQueue
 import ServiceLifecycle
 
-/// Forgets what nobody needs any more: acknowledged outbox entries and long-closed items.
+/// Deletes expired data: acknowledged outbox entries and old closed items.
 ///
-/// Small steps, one partition after the other, so that no reader notices. Safe in any number of
-/// processes at once.
+/// It works in small steps, one partition after the other, so that readers are not delayed. Any number of processes may
+/// run it concurrently.
 package struct Retention<
     Events: Outbox,
     Watches: WatchStore,
@@ -23,7 +23,7 @@ package struct Retention<
     private let clock: C
     private let logger: Logger
 
-    /// Keeps to `spans`; `suspects` sets aside the folding of a partition that ends its processes.
+    /// Creates a service that applies `spans`; `suspects` sets aside a partition whose folding crashes processes.
     package init(
         outbox: Events,
         watches: Watches,
@@ -42,18 +42,20 @@ package struct Retention<
         self.logger = logger
     }
 
-    /// Works until shut down or cancelled.
+    /// Works until shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await forget()
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await clock.sleep(for: Self.interval)
             }
         }
     }
 
-    /// One round; what cannot be reached is left for the next one and stops nothing else.
+    /// Runs one round.
+    ///
+    /// An unreachable part is left for the next round and does not stop the others.
     private func forget() async {
         var failures: [StoreError] = []
         func attempt(_ work: () async throws(StoreError) -> Void) async {
@@ -70,7 +72,7 @@ package struct Retention<
             }
         }
         for partition in 0..<watches.partitions {
-            // It decodes what is stored, unlike the others, which are scripts.
+            // This step decodes stored data, unlike the others, which are scripts.
             let suspect = Suspect(.retention, partition: partition, name: "fold")
             await attempt { () throws(StoreError) in
                 _ = try await suspects.handle(one: suspect) {
@@ -88,7 +90,7 @@ package struct Retention<
                 }
             }
             await attempt { () throws(StoreError) in
-                // A watch outlives every delivery that points into its log.
+                // A watch is kept longer than every delivery that reads its log.
                 let span = spans.closed + RetentionSpans.deliveryMax
                 while try await watches.purge(
                     partition: partition,
@@ -116,45 +118,45 @@ package struct Retention<
     }
 }
 
-/// How long things are kept.
+/// The retention times.
 package struct RetentionSpans: Hashable, Sendable {
-    /// Outbox entries, for live clients that come back with an old cursor.
+    /// The retention of outbox entries, for live clients that reconnect with an old cursor.
     package let outbox: Duration
-    /// Bodies of events (``Event/withoutBody``) after their watch has ended, and attempts of a delivery that
-    /// has ended well.
+    /// The retention of event bodies (``Event/withoutBody``) after their watch has closed, and of the attempts of
+    /// successful deliveries.
     ///
-    /// Long enough that what is told late is told whole: a delivery's longest schedule (91 h with its
-    /// jitter) fits in, and the five days after which an endpoint that is down is disabled.
+    /// It is long enough for late deliveries to be complete: longer than a delivery's longest schedule (91 h with its
+    /// jitter), and than the five days after which an unavailable endpoint is disabled.
     package let bodies: Duration
-    /// Closed watches with their log, and rested deliveries with their cursor.
+    /// The retention of closed watches with their log, and of resting deliveries with their cursor.
     ///
-    /// A delivery's longest schedule (75 h) must fit in.
+    /// It must be longer than a delivery's longest schedule (75 h).
     package let closed: Duration
-    /// How long closed watches are kept whose money may still come back, at the most.
+    /// The longest retention of closed watches with refundable payments.
     ///
-    /// For as long as it may, counted from their last look: without their log, so that a dispute or a
-    /// return is heard. Zero: they are forgotten like the others.
+    /// They are kept without their log while the money may come back, counted from their last poll, so that a dispute
+    /// or a return is noticed. Zero: they are deleted like the others.
     package let afterlife: Duration
 
-    /// How long bodies are kept indeed: who reads the outbox finds them as long as there is one.
+    /// The actual retention of bodies: readers of the outbox find them for as long as there is an entry.
     var bodiesAtLeast: Duration { max(bodies, outbox) }
 
-    /// Half a year: almost all that comes back does within it.
+    /// The default, half a year, which covers nearly all returned payments.
     package static let afterlifeStandard = Duration.seconds(180 * 86_400)
 
-    /// A week.
+    /// The default, a week.
     package static let bodiesStandard = Duration.seconds(7 * 86_400)
 
-    /// A day of outbox, a week of bodies and thirty days of history.
+    /// The default: a day of outbox, a week of bodies and thirty days of history.
     package static let standard = RetentionSpans(
         outbox: .seconds(86_400),
         closed: .seconds(2_592_000)
     )
 
-    /// Longer than the longest schedule of a delivery with its jitter (91 h).
+    /// A limit above the longest schedule of a delivery with its jitter (91 h).
     package static let deliveryMax = Duration.seconds(4 * 86_400)
 
-    /// Sets the spans.
+    /// Creates retention times.
     package init(
         outbox: Duration,
         bodies: Duration = bodiesStandard,

@@ -1,13 +1,12 @@
 package import PollerQueue
 
-/// The stream tokens that have stood in a URL, as every gateway of a cluster knows them.
+/// The stream tokens that were used in a URL, shared by all gateways of a cluster.
 ///
-/// URLs end in logs, of proxies, of browsers and of ours; what stands in one must be good for nothing
-/// by the time somebody reads it.
+/// URLs end up in the logs of proxies, browsers and this system, so a logged token must no longer be valid.
 package protocol SpentTokens: Sendable {
-    /// Notes that a token has stood in a URL, for as long as it lives; false when it had before.
+    /// Records for the lifetime of a token that it was used in a URL; false when it was used before.
     func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool
 
-    /// Whether a token has stood in a URL.
+    /// Returns whether a token was used in a URL.
     func isSpent(_ id: String) async throws(StoreError) -> Bool
 }

@@ -1,26 +1,26 @@
 package import PollerIdentity
 
-/// What a short-lived token lets its holder hear: a customer's browser, where a key must never be.
+/// The subscription that a short-lived token permits, for a customer's browser, which must never have an API key.
 package struct StreamGrant: Hashable, Sendable {
-    /// The longest a token may live: it is handed to browsers, and cannot be revoked.
+    /// The longest lifetime of a token, which is given to browsers and cannot be revoked.
     package static let lifetimeMax = Duration.seconds(3600)
-    /// How soon after it was made a token in a URL begins its one connection: a page opens it at once.
+    /// The time in which a token in a URL must open its only connection; a page opens it at once.
     package static let urlLifetime = Duration.seconds(30)
-    /// Sources a token may name: with their ids the token still fits a header line.
+    /// The maximum number of sources of a token, so that it fits a header line.
     package static let sourcesMax = 20
-    /// Event types a token may name, for the same reason.
+    /// The maximum number of event types of a token, for the same reason.
     package static let typesMax = 20
 
-    /// Whose events.
+    /// The account of the events.
     package let account: AccountID
-    /// Of these sources only; nil for all of the account.
+    /// The permitted sources; `nil` for all of the account.
     package let sources: Set<SourceID>?
-    /// Of these types only, such as `source.chargeable` or `source.*`; nil for all.
+    /// The permitted types, such as `source.chargeable` or `source.*`; `nil` for all.
     package let types: [String]?
-    /// `restricted` for a token that goes to a customer's browser.
+    /// The form of the events, `restricted` for a customer's browser.
     package let view: EventView
 
-    /// Describes what may be heard.
+    /// Creates a grant.
     ///
     /// Errors: `InvalidInput` for `sources` and `types` that are empty, too many or malformed.
     package init(
@@ -61,7 +61,7 @@ package struct StreamGrant: Hashable, Sendable {
         }
     }
 
-    /// Lower-case letters, digits, `_`, `-` and `.`, perhaps with a star at the end.
+    /// Whether a type has only lower-case letters, digits, `_`, `-` and `.`, with an optional star at the end.
     private static func isPattern(_ type: String) -> Bool {
         let name = type.hasSuffix(".*") ? type.dropLast(2) : type[...]
         return (1...128).contains(name.utf8.count)
@@ -72,35 +72,36 @@ package struct StreamGrant: Hashable, Sendable {
     }
 }
 
-/// How much of an event somebody is shown.
+/// The form in which a subscriber receives events.
 package enum EventView: String, Hashable, Sendable {
     /// The event as it was recorded.
     case full
-    /// What the customer of a source may know.
+    /// The part of an event that the customer of a source may see.
     case restricted = "public"
 }
 
-/// A token for the live gateway: its holder may listen until it expires.
+/// A token for the live gateway, valid until it expires.
 package struct StreamToken: Hashable, Sendable, CustomStringConvertible {
-    /// The token itself; for the answer to whoever asked for it alone.
+    /// The token itself, only for the response to the caller that requested it.
     package let reveal: String
-    /// When it ends.
+    /// The expiry.
     package let expiresAt: Timestamp
 
-    /// Wraps a token that was made.
+    /// Creates a value for an issued token.
     package init(reveal: String, expiresAt: Timestamp) {
         self.reveal = reveal
         self.expiresAt = expiresAt
     }
 
-    /// Never the token.
+    /// A redacted text, never the token.
     package var description: String { "(redacted, until \(expiresAt))" }
 }
 
-/// Makes the short-lived tokens that browsers listen with: a holder of an API key hands one on,
-/// and every gateway of the cluster checks it by its signature alone.
+/// Issues the short-lived tokens with which browsers subscribe.
+///
+/// A holder of an API key passes one on, and every gateway of the cluster verifies it by its signature alone.
 package protocol StreamTokenIssuer: Sendable {
-    /// Makes a token that lives for `lifetime`.
+    /// Issues a token with a lifetime.
     ///
     /// Errors: `InvalidInput` for `lifetime` outside 1 s … ``StreamGrant/lifetimeMax``.
     func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken

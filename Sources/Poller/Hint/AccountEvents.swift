@@ -1,14 +1,14 @@
 package import PollerIdentity
 
-/// Which of an account's events a sweep reads: an upstream takes no more than so many types at a time.
+/// The part of an account's events that a sweep reads: an upstream accepts only a limited number of types at a time.
 package enum EventList: String, Hashable, Sendable, CaseIterable {
-    /// What ends or moves a payment, often and soon.
+    /// The events that end or move a payment, which are frequent and urgent.
     case usual
-    /// What its money does afterwards, and what is rare.
+    /// The events of its money after settlement, and rare ones.
     case money
 }
 
-/// The list of everything that happened in an account, as the upstream keeps it.
+/// The event list of an account at the upstream.
 package protocol AccountEvents: Sendable {
     /// Reads events, oldest first.
     func events(
@@ -17,8 +17,8 @@ package protocol AccountEvents: Sendable {
         _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage
 
-    /// What a charge belongs to: the source it was made from, or its intent; nil when it is none of what
-    /// is watched.
+    /// Returns the owner of a charge: the source it was made from, or its intent; `nil` if that is not a watchable
+    /// object.
     func subject(
         ofCharge charge: ChargeID,
         in account: AccountID
@@ -31,27 +31,27 @@ package protocol AccountEvents: Sendable {
         in account: AccountID
     ) async throws(AccountEventsFailure) -> NoticeLookup
 
-    /// Whether the account has this event, and it names this object.
+    /// Whether the account has this event, and the event names this object.
     ///
-    /// False also where the account is none that the credentials reach.
+    /// False if the credentials do not reach the account.
     func hasEvent(
         _ event: AccountEvent,
         about object: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> Bool
 
-    /// The intent that pays an invoice; nil when none does, or the invoice is unknown.
+    /// Returns the intent that pays an invoice; `nil` without one, or for an unknown invoice.
     func intent(
         ofInvoice invoice: String,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> SourceID?
 }
 
-/// Which events of a list are read.
+/// The range of events to read.
 package enum EventRange: Hashable, Sendable, CustomStringConvertible {
-    /// One page of those that the list has behind this event.
+    /// One page of the events after this one in the list.
     case after(String)
-    /// All since a time by the upstream's clock, the newest of them when they are too many.
+    /// All events since a time by the upstream's clock; the newest ones if there are too many.
     case since(Timestamp)
 
     package var description: String {
@@ -64,23 +64,23 @@ package enum EventRange: Hashable, Sendable, CustomStringConvertible {
 
 /// The upstream's answer about a notice of a debit.
 package enum NoticeLookup: Hashable, Sendable {
-    /// It exists, and says this.
+    /// The notice exists.
     case found(MandateNotice)
     /// The upstream has no such notice of this source, or not in this account.
     case unknown
-    /// There are no credentials here that may read it.
+    /// No credentials here may read it.
     case unreadable
 }
 
-/// Events of an account as they were listed, oldest first.
+/// A page of an account's events, oldest first.
 package struct AccountEventsPage: Hashable, Sendable {
     package let events: [AccountEvent]
-    /// Whether the range has more: newer ones behind an event, older ones since a time.
+    /// Whether the range has more: newer ones after an event, older ones since a time.
     package let hasMore: Bool
-    /// The requests that it took.
+    /// The number of requests that it took.
     package let requests: Int
 
-    /// Puts a page together.
+    /// Creates a page.
     package init(events: [AccountEvent], hasMore: Bool, requests: Int = 1) {
         self.events = events
         self.hasMore = hasMore
@@ -88,23 +88,23 @@ package struct AccountEventsPage: Hashable, Sendable {
     }
 }
 
-/// Something that happened in an account: a reason to poll its subjects, never the truth about them.
+/// An event of an account: a reason to poll its subjects, but no evidence about them.
 ///
-/// The one thing that an event says and no poll can show is a debit that it announces. It is believed when the
-/// upstream itself has listed the event for us (``MandateAnnouncement``).
+/// The only information of an event that no poll can show is an announced debit. It is trusted when the upstream itself
+/// has listed the event (``MandateAnnouncement``).
 package struct AccountEvent: Hashable, Sendable {
     package let id: String
     package let type: String
-    /// What it is about: the object itself, and what that belongs to (a charge's source or intent).
+    /// The subjects: the object itself, and its owner (a charge's source or intent).
     package let subjects: [SourceID]
-    /// What it is news of.
+    /// The topic of the hint.
     package let news: HintNews
-    /// The debit it announces; nil for an event that announces none.
+    /// The announced debit; `nil` for other events.
     package let mandate: MandateAnnouncement?
-    /// Whether it only names its object, so that what the object belongs to must be asked for.
+    /// Whether it only names its object, so that the object's owner must be looked up.
     package let isThin: Bool
 
-    /// Describes an event.
+    /// Creates an event.
     package init(
         id: String,
         type: String,
@@ -121,7 +121,7 @@ package struct AccountEvent: Hashable, Sendable {
         self.isThin = isThin
     }
 
-    /// The same event about one more object.
+    /// Returns the event with one more subject.
     package func naming(_ subject: SourceID) -> AccountEvent {
         AccountEvent(
             id: id,
@@ -138,14 +138,14 @@ package struct AccountEvent: Hashable, Sendable {
 package enum MandateAnnouncement: Hashable, Sendable {
     /// Read from the upstream.
     case confirmed(MandateNotice)
-    /// Named by a webhook: nothing else of it is kept, and the upstream is asked for the notice.
+    /// Named by a webhook; only the ID is kept, and the notice is read from the upstream.
     case claimed(id: String, of: SourceID)
 }
 
-/// Why an account's events cannot be read now.
+/// The reason why an account's events cannot be read.
 package enum AccountEventsFailure: Error, Hashable, Sendable {
-    /// The event of the cursor is unknown: older than the upstream keeps events (30 days).
+    /// The event of the cursor is unknown: older than the upstream's retention (30 days).
     case cursorTooOld
-    /// Anything else; the next sweep tries again.
+    /// Any other failure; the next sweep tries again.
     case unavailable(String)
 }

@@ -2,20 +2,20 @@ import PollerIdentity
 import PollerQueue
 
 extension EventSweep {
-    /// Events whose marks are read and set at a time: a page.
+    /// The number of events whose marks are read and set at a time: a page.
     private static var groupMax: Int { 100 }
 
     /// The result of handling what was listed.
     struct Found {
         /// Events that the sweep had not handled before.
         var count = 0
-        /// Those of them that no webhook had brought.
+        /// The new events that no webhook had delivered.
         var unseen: [String] = []
     }
 
-    /// Hints for every event that the sweep has not handled yet, and notes them as handled.
+    /// Hints for every event that the sweep has not handled yet, and marks them as handled.
     ///
-    /// `hinting`: false only notes them.
+    /// `hinting`: false only marks them.
     func handle(
         _ events: [AccountEvent],
         of account: Account,
@@ -34,13 +34,13 @@ extension EventSweep {
             found.count += new.count
             if hinting { found.unseen += try await hint(new, of: account) }
             let span = SweepStep.markSpan(interval: interval)
-            // After the hints: a crash between the two hints again, which is harmless.
+            // After the hints: a crash between the two repeats the hints, which is harmless.
             try await store.mark(new.map { (Hinting.mark(swept: $0.id), span) }, of: account.id)
         }
         return found
     }
 
-    /// Hints for every event; returns those that no webhook had brought.
+    /// Hints for every event; returns those that no webhook had delivered.
     private func hint(
         _ events: [AccountEvent],
         of account: Account
@@ -60,7 +60,7 @@ extension EventSweep {
             #endif
             try await hintAtOnce(events, of: account)
         }
-        // What webhooks miss is counted where it is frequent.
+        // Missed webhooks are counted only for the usual list, where they are frequent.
         return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
     }
 
@@ -74,7 +74,7 @@ extension EventSweep {
                 if index >= Self.hintsMax, let done = await group.next() {
                     failure = failure ?? done
                 }
-                // Hints do not wait for each other's round trips; each ends with its own.
+                // Concurrent, so that hints do not wait for each other's round trips.
                 group.addTask {
                     do throws(StoreError) {
                         _ = try await hinting.hint(event, of: account.id, isWebhook: false)

@@ -5,48 +5,48 @@ package import PollerQueue
 import ServiceLifecycle
 import Synchronization
 
-/// Turns each account's list of events into hints: one request sees what happened to all objects.
+/// Turns each account's event list into hints: one request covers all objects.
 ///
-/// The third use of reconciling under a lease: every process ticks, whoever finds an account's
-/// sweep due takes it for ``span``, reads what is new, hints, and notes the cursor. The cursor is
-/// moved only after the hints, page by page: a crash anywhere repeats hints and loses none. After
-/// a downtime the cursor leads through everything missed, as far back as the upstream keeps
-/// events (30 days); beyond that the sweep begins anew and per-source polls find what is left.
-/// The last minutes are read again and again, because an event may become visible late (``SweepStep``).
+/// The third use of reconciling under a lease: every process checks regularly, and the first one that finds an
+/// account's sweep due leases it for ``span``. It reads the new events, hints, and stores the cursor. The cursor is
+/// moved only after the hints, page by page: a crash repeats hints and loses none. After a downtime the cursor leads
+/// through everything missed, as far back as the upstream keeps events (30 days). Beyond that the sweep starts at the
+/// present and the polls of each source find the rest. The last minutes are read repeatedly, because an event may
+/// become visible late (``SweepStep``).
 ///
-/// *An event that ends the process*: pages and events are handled under the ``PoisonGuard``. An event that is set aside is
-/// passed over. While a page is set aside, because it cannot be read, the sweep of its account rests at it; polls
-/// find the changes meanwhile.
+/// *An event that crashes the process*: pages and events are handled under the ``PoisonGuard``. An event that is set
+/// aside is skipped. While an unreadable page is set aside, the sweep of its account stops at it, and polls find the
+/// changes meanwhile.
 ///
-/// *Interval*: decided at each tick. The interval at the end of a sweep fits the account at that time, but a shop's
-/// first hundred payments come within the twenty minutes that an empty account may wait.
+/// *Interval*: computed at each check. The interval at the end of a sweep fits the account at that time, but a shop's
+/// first hundred payments may come within the twenty minutes that an empty account waits.
 ///
-/// An event that no webhook has brought five minutes after the sweep saw it is counted as missed.
+/// An event that no webhook has delivered five minutes after the sweep read it is counted as missed.
 package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
-    /// How often a process looks whether an account's sweep is due.
+    /// The interval at which a process checks whether an account's sweep is due.
     static var tick: Duration { .seconds(1) }
-    /// How long a sweep is ours: a page takes a second or two, and each page takes it anew.
+    /// The lease of a sweep: a page takes a second or two, and each page renews it.
     static var span: Duration { .seconds(60) }
-    /// Pages of one turn; the rest is left for the next tick, anywhere.
+    /// The number of pages per lease; the rest is left for the next check of any process.
     static var pagesMax: Int { 50 }
-    /// Hints under way at once.
+    /// The number of concurrent hints.
     static var hintsMax: Int { 32 }
     /// The longest pause after failures.
     static var failurePauseMax: Duration { .seconds(60) }
 
-    /// How one account is swept.
+    /// The sweep settings of one account.
     package struct Account: Hashable, Sendable {
         package let id: AccountID
         /// Whether webhooks are configured, so that an event without one was missed.
         package let expectsWebhooks: Bool
-        /// A fixed pause between two sweeps; nil for what the read budget allows.
+        /// A fixed pause between two sweeps; `nil` for that of the read budget.
         package let interval: Duration?
         /// The longest interval while the account was paid within a day, if the read budget decides; `nil` for none.
         package let paidMax: Duration?
-        /// Which of its events are read.
+        /// The list of events to read.
         package let list: EventList
 
-        /// Describes an account.
+        /// Creates settings.
         package init(
             id: AccountID,
             expectsWebhooks: Bool,
@@ -61,15 +61,15 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             self.list = list
         }
 
-        /// What its sweep is called in the store: each list has a cursor and a turn of its own.
+        /// The name of the sweep in the store: each list has its own cursor and lease.
         ///
-        /// No account's id has a `~`.
+        /// No account ID contains a `~`.
         package var turn: AccountID {
             list == .usual ? id : AccountID(unchecked: "\(id)~\(list.rawValue)")
         }
     }
 
-    /// How much more seldom than the usual list the one of the money is read.
+    /// The factor by which the money list is read less often than the usual one.
     static var moneyPace: Int { 5 }
 
     private let accounts: [Account]
@@ -84,7 +84,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private let failures = Mutex<[AccountID: Int]>([:])
     private let delays: SweepDelays<C>
 
-    /// Sweeps `accounts`, whose reads are counted in `meter`.
+    /// Creates a sweep of `accounts`, whose reads are counted in `meter`.
     package init(
         accounts: [Account],
         events: any AccountEvents,
@@ -108,12 +108,12 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         delays = SweepDelays(clock: clock)
     }
 
-    /// Sweeps until shut down or cancelled.
+    /// Sweeps until shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
                 for account in self.accounts {
-                    // A slow account must not hold up the others; a shutdown cancels them all.
+                    // One task per account, so that a slow one does not delay the others; a shutdown cancels them all.
                     group.addTask { await self.follow(account) }
                 }
             }
@@ -123,12 +123,12 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private func follow(_ account: Account) async {
         while !Task.isCancelled {
             await visit(account)
-            // Cancelled: the loop's condition ends it.
+            // If the sleep is cancelled, the loop's condition ends the loop.
             try? await clock.sleep(for: Self.tick)
         }
     }
 
-    /// Sweeps the account if it is due and nobody else has it.
+    /// Sweeps the account if it is due and no other process has leased it.
     package func visit(_ account: Account) async {
         do {
             let turn = try await store.take(
@@ -151,10 +151,10 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Gives a turn that a drain has cut off back where it stands, so that another process goes on
-    /// at once and not when the span ends.
+    /// Releases a sweep that a drain has interrupted, so that another process continues at once and not when the lease
+    /// ends.
     private func giveBack(_ account: Account) async {
-        // Not a child: our own task is cancelled by now. It ends with the store's answer, or its timeout.
+        // Not a child task, because the current task is cancelled. It ends with the store's answer or its timeout.
         let last = Task { [store, owner] in
             let turn = try await store.take(account.turn, owner: owner, for: Self.span)
             guard turn.isOurs else { return }
@@ -165,11 +165,11 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
                 pause: .zero
             )
         }
-        // Without the store's answer the span ends by itself.
+        // Without the store's answer the lease expires.
         _ = await last.result
     }
 
-    /// The interval between two sweeps by the current figures.
+    /// Returns the current interval between two sweeps.
     ///
     /// It shrinks as soon as the budget of the account grows, or money arrives in the account.
     private func interval(_ account: Account) -> Duration {
@@ -182,7 +182,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         )
     }
 
-    /// Polls may wait for a sweep that is quick and up to date.
+    /// Records whether polls may wait for the sweep, because it is quick and up to date.
     private func noteHealth(_ account: Account, _ turn: SweepTurn) {
         let interval = interval(account)
         let isFresh =
@@ -202,14 +202,14 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             do throws(AccountEventsFailure) {
                 page = try answer.get()
             } catch {
-                // Cut off by a drain: somebody else goes on at the cursor.
+                // Interrupted by a drain: another process continues at the cursor.
                 guard !Task.isCancelled else { return }
                 try await failed(account, turn, error)
                 return
             }
             for _ in 1..<max(page.requests, 1) { meter.count(account.id, isFirst: false) }
             failures.withLock { $0[account.id] = 0 }
-            // Where nobody has looked yet there is no gap to make good: polls see the present.
+            // In the first sweep there is no gap to close, because polls read the present state.
             let isFirst = turn.cursor == .start
             let found = try await handle(page.events, of: account, hinting: !isFirst, interval)
             let reading = SweepReading(step, page, turn, interval: interval)
@@ -235,7 +235,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Reads what a step says; the failure says so when it is set aside.
+    /// Reads the events of a step; the failure says whether the page is set aside.
     private func read(
         _ account: Account,
         _ step: SweepStep,
@@ -275,7 +275,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         var next = turn.cursor
         var pause = min(Self.failurePauseMax, Self.tick * (1 << min(count, 6)))
         if error == .cursorTooOld {
-            // The last minutes can still be read, and what they show is not known yet.
+            // The last minutes are still readable, and their events are not known yet.
             next = .since(turn.now)
             pause = .zero
         }

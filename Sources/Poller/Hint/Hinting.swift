@@ -1,28 +1,27 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// Makes hints of an upstream's events, each event and each change once.
+/// Turns an upstream's events into hints, once per event and change.
 ///
-/// Shared by the webhook intake and the event sweep, which see the same events. Marks are set
-/// *after* the hints: a crash between the two hints again, which is harmless, and never loses one.
-/// *Limits*: a mark costs about 100 bytes of Redis and lives for an hour (events) or a minute
-/// (changes), whatever arrives.
+/// The webhook intake and the event sweep share it, because they receive the same events. Marks are set *after* the
+/// hints: a crash between the two repeats the hints, which is harmless, and never loses one. *Limits*: a mark costs
+/// about 100 bytes of Redis and expires after an hour (events) or a minute (changes).
 package struct Hinting: Sendable {
-    /// How long an event's id is remembered: longer than the sweep takes to notice that no
-    /// webhook brought it.
+    /// The time that an event's ID is remembered, longer than the sweep needs to notice that no webhook delivered it.
     package static let eventSpan = Duration.seconds(3600)
-    /// How long (object, type) counts as the same change: as long as a hinted watch is polled
-    /// eagerly, so another hint in that span would add nothing.
+    /// The time for which (object, type) counts as the same change.
+    ///
+    /// It equals the eager span after a hint, in which another hint would have no effect.
     static let changeSpan = PollDecider.eagerness
 
     private let watches: any WatchStore
     private let marks: any SweepStore
     private let events: (any AccountEvents)?
 
-    /// Hints in `watches` and remembers in `marks`.
+    /// Creates a value that hints in `watches` and stores marks in `marks`.
     ///
-    /// `events` tells what a charge belongs to, for events that name nothing else; without it they hint
-    /// nothing.
+    /// `events` looks up the owner of a charge, for events that name nothing else; without it those events cause no
+    /// hint.
     package init(
         watches: any WatchStore,
         marks: any SweepStore,
@@ -33,7 +32,7 @@ package struct Hinting: Sendable {
         self.events = events
     }
 
-    /// An event as a suspect, the same for a webhook and for the sweep.
+    /// Returns the suspect of an event, the same for a webhook and for the sweep.
     package static func suspect(
         _ event: AccountEvent,
         of account: AccountID,
@@ -48,9 +47,9 @@ package struct Hinting: Sendable {
         )
     }
 
-    /// A webhook as a suspect before it is decoded: by the name of its event, or by a digest of the body.
+    /// Returns the suspect of a webhook before it is decoded, named by its event's ID, or by a digest of the body.
     ///
-    /// The name is found without a parser, because the parser may be the cause.
+    /// The ID is found without a parser, because the parser may be the cause of a crash.
     package static func suspect(
         webhook body: [UInt8],
         of account: AccountID,
@@ -60,7 +59,7 @@ package struct Hinting: Sendable {
         return Suspect(.hint, partition: partition, name: name, account: account)
     }
 
-    /// The first `"evt_…"` in a body; nil where there is none.
+    /// Returns the first `"evt_…"` in a body; `nil` without one.
     private static func eventName(in body: [UInt8]) -> String? {
         let start = Array("\"evt_".utf8)
         guard let found = body.firstRange(of: start) else { return nil }
@@ -68,31 +67,30 @@ package struct Hinting: Sendable {
         return String(decoding: name.prefix(while: IdentifierSyntax.isAllowed), as: UTF8.self)
     }
 
-    /// The mark of an event that a webhook brought.
+    /// Returns the mark of an event that a webhook delivered.
     package static func mark(ofEvent id: String) -> String { "e:\(id)" }
 
-    /// The mark of an event that the sweep has handled: it reads each more than once.
+    /// Returns the mark of an event that the sweep has handled, because it reads each more than once.
     static func mark(swept id: String) -> String { "s:\(id)" }
 
-    /// The mark of a change, which several events may tell.
+    /// Returns the mark of a change, which several events may report.
     ///
-    /// Not of the money: two refunds within a minute are two changes, and what has ended is looked at
-    /// once for each, not for a minute.
+    /// There is none for money: two refunds within a minute are two changes, and a closed watch is polled once for
+    /// each, not for a minute.
     private static func mark(ofChange event: AccountEvent) -> String? {
         guard event.news != .money else { return nil }
         return event.subjects.first.map { "c:\($0)|\(event.type)" }
     }
 
-    /// Hints the watches of an event's subjects that are open, or that its news opens again.
+    /// Hints the watches of an event's subjects that are open, or that its topic reopens.
     ///
     /// - Parameters:
-    ///   - event: what happened.
-    ///   - account: whose watches.
-    ///   - isWebhook: whether a webhook brought it; remembered, so that the sweep misses nothing.
-    ///   - unwatched: told the subjects that have no such watch, before anything is remembered.
+    ///   - event: the event.
+    ///   - account: the account of the watches.
+    ///   - isWebhook: whether a webhook delivered it, which is stored for the sweep.
+    ///   - unwatched: called with the subjects without such a watch, before a mark is set.
     /// - Returns: the result. An event with an unconfirmed notice leaves no mark.
-    /// - Throws: when the store cannot be reached, or the upstream that must confirm a notice; hinting again is
-    ///   harmless.
+    /// - Throws: if the store is unavailable, or the upstream that must confirm a notice; hinting again is harmless.
     package func hint(
         _ event: AccountEvent,
         of account: AccountID,
@@ -103,7 +101,7 @@ package struct Hinting: Sendable {
         let change = Self.mark(ofChange: event)
         let known = try await marks.isMarked([id, change ?? id], of: account)
         if known.contains(true) {
-            // The sweep asks later whether a webhook brought this very event.
+            // The sweep later checks whether a webhook delivered this very event.
             if isWebhook, known.first == false {
                 try await marks.mark([(id, Self.eventSpan)], of: account)
             }
@@ -145,7 +143,7 @@ package struct Hinting: Sendable {
         return .hinted(hinted)
     }
 
-    /// The notice of a debit, as the upstream has it; nil for an event that announces none.
+    /// Returns the notice of a debit from the upstream; `nil` for an event without one.
     private func confirmed(
         _ event: AccountEvent,
         in account: AccountID
@@ -158,13 +156,13 @@ package struct Hinting: Sendable {
             do throws(AccountEventsFailure) {
                 return try await events.notice(id, of: source, in: account)
             } catch {
-                // Nothing is remembered yet: the sender must deliver the event again.
+                // No mark is set yet, so the sender must deliver the event again.
                 throw .unavailable("the notice \(id) cannot be confirmed: \(error)")
             }
         }
     }
 
-    /// What an event is about; a dispute and a refund name a charge, and not always what it belongs to.
+    /// Returns the subjects of an event; those of a dispute or a refund contain a charge, but not always its owner.
     private func subjects(
         of event: AccountEvent,
         in account: AccountID
@@ -178,7 +176,7 @@ package struct Hinting: Sendable {
             let owner = try await events.subject(ofCharge: charge, in: account)
             return event.subjects + [owner].compactMap(\.self)
         } catch {
-            // Nothing is remembered yet: whoever has brought the event brings it again.
+            // No mark is set yet, so the event is delivered again.
             throw .unavailable("what \(charge) belongs to is not known: \(error)")
         }
     }
@@ -192,28 +190,29 @@ package enum HintResult: Hashable, Sendable {
     case known
     /// It announces a debit that the upstream does not know.
     case noSuchNotice
-    /// It announces a debit, and no credentials here may ask the upstream for it.
+    /// It announces a debit, and no credentials here may read it at the upstream.
     case unreadableNotice
 }
 
 extension MandateAnnouncement? {
-    /// Whether the debit is one of this source; of a notice that was read with its event, which names only its own
-    /// source, always.
+    /// Whether the debit is of this source.
+    ///
+    /// A notice that was read with its event names only its own source, so it always is.
     fileprivate func isOf(_ source: SourceID) -> Bool {
         if case .claimed(_, let claimed) = self { claimed == source } else { true }
     }
 }
 
-/// Takes what an upstream posts about its own events.
+/// Accepts the webhooks of an upstream.
 package protocol WebhookIntake: Sendable {
-    /// Verifies a delivery and makes hints of it: its subjects are looked at, nothing is believed.
+    /// Verifies a delivery and turns it into hints: its subjects are polled, and its content is not trusted.
     ///
     /// - Parameters:
-    ///   - body: exactly as received; the signature is over these bytes.
-    ///   - signature: the signature header, nil when there is none.
-    ///   - account: whose endpoint it came in at.
-    /// - Returns: what became of it.
-    /// - Throws: when the store cannot be reached; the sender must send it again.
+    ///   - body: the exact bytes received, which the signature covers.
+    ///   - signature: the signature header; `nil` without one.
+    ///   - account: the account of the webhook URL.
+    /// - Returns: the outcome.
+    /// - Throws: if the store is unavailable; the sender must send it again.
     func receive(
         _ body: [UInt8],
         signature: String?,
@@ -221,22 +220,22 @@ package protocol WebhookIntake: Sendable {
     ) async throws(StoreError) -> WebhookOutcome
 }
 
-/// What became of a posted event.
+/// The outcome of a posted event.
 package enum WebhookOutcome: Hashable, Sendable {
-    /// So many open watches were hinted, and so many unknown sources are watched from now on.
+    /// The numbers of open watches that were hinted, and of unknown sources that were enqueued.
     case accepted(hinted: Int, enqueued: Int)
-    /// Seen before, or another event about the same change.
+    /// Received before, or another event about the same change.
     case duplicate
-    /// Properly signed, and set aside because it has ended several processes.
+    /// Validly signed, and set aside because it has crashed several processes.
     case setAside
-    /// Properly signed and none of ours: a test event at a live account, or one without a subject.
+    /// Validly signed but not relevant: a test event at a live account, or one without a subject.
     case ignored(String)
-    /// Not from the upstream, or not understood; the text says what to look at.
+    /// Not from the upstream, or unreadable; the text names the problem.
     case refused(String)
     /// No webhook secret is configured for the account.
     case unknownAccount
-    /// What it is about is to be watched, and its account has as many open watches as it may; the sender
-    /// must send it again.
+    /// Its subject is to be watched, but the account has reached its limit of open watches; the sender must send it
+    /// again.
     case tooManyWatches(TooManyWatches)
 
     /// The name of the outcome, for metrics.
@@ -252,7 +251,7 @@ package enum WebhookOutcome: Hashable, Sendable {
         }
     }
 
-    /// Every ``name`` there is.
+    /// All values of ``name``.
     package static let names = [
         "accepted", "duplicate", "set_aside", "ignored", "refused", "unknown_account",
         "too_many_watches",

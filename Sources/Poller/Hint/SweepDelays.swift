@@ -2,20 +2,20 @@ import Metrics
 import PollerIdentity
 import Synchronization
 
-/// Tells how much later than its own pace each account's sweep reads everything.
+/// Reports the delay of each account's sweep, relative to its own interval.
 ///
-/// An account with few payments is swept every twenty minutes, one with many every two seconds: how
-/// long ago a sweep was says nothing without that. A class, because the accounts' sweeps share it.
+/// An account with few payments is swept every twenty minutes, one with many every two seconds, so the age of the last
+/// sweep alone means nothing. A class, because the accounts' sweeps share it.
 final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
     private let known = Mutex<[AccountID: SweepDelay<C.Instant>]>([:])
 
-    /// Knows nothing yet.
+    /// Creates an empty value.
     init(clock: C) {
         self.clock = clock
     }
 
-    /// Tells what the store has just said of an account's sweep.
+    /// Processes the state of an account's sweep in the store.
     func heard(_ turn: SweepTurn, of account: AccountID, pace: Duration) {
         known.withLock {
             $0[account, default: SweepDelay()].hear(turn, pace: pace, at: clock.now)
@@ -23,7 +23,7 @@ final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
         tell(account)
     }
 
-    /// Tells it anew, also while the store says nothing.
+    /// Updates the metric, even without an answer of the store.
     func tell(_ account: AccountID) {
         let delay = known.withLock { $0[account]?.delay(at: clock.now) }
         guard let delay else { return }
@@ -34,21 +34,21 @@ final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     }
 }
 
-/// How much later than its own pace a sweep reads everything, as far as one process knows.
+/// The delay of a sweep relative to its own interval, as far as one process knows.
 ///
-/// While the store cannot be asked it goes on by the process' own clock: nobody sweeps meanwhile, and
-/// a figure that stands still would keep an alarm silent.
+/// While the store is unavailable the delay grows by the process's own clock: no process sweeps meanwhile, and a
+/// constant value would keep an alert silent.
 struct SweepDelay<Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
-    /// When this process asked first, by the store's clock.
+    /// The time of the first read by this process, by the store's clock.
     private var first: Timestamp?
-    /// What was heard last, and when.
+    /// The last delay and its time.
     private var last: (delay: Duration, at: Instant)?
 
-    /// Takes in what the store says; `pace` is how often the account is swept.
+    /// Processes the state in the store; `pace` is the interval of the account.
     ///
-    /// Of a sweep that has never read everything the delay is counted from when it was asked for
-    /// first: it may be longer.
+    /// For a sweep that has never read everything the delay is counted from the first read; the actual one may be
+    /// longer.
     mutating func hear(_ turn: SweepTurn, pace: Duration, at now: Instant) {
         let first = first ?? turn.now
         self.first = first
@@ -56,7 +56,7 @@ where Instant.Duration == Duration {
         last = (delay, now)
     }
 
-    /// The delay now; nil when nothing was heard.
+    /// Returns the current delay; `nil` without a state.
     func delay(at now: Instant) -> Duration? {
         last.map { max(.zero, $0.delay + $0.at.duration(to: now)) }
     }

@@ -1,37 +1,37 @@
 package import PollerIdentity
 
-// What a sweep reads, so that it misses nothing that becomes visible late.
+// The ranges that a sweep reads, so that it misses no event that becomes visible late.
 //
-// Problem: an upstream's list of events is eventually consistent. An event may appear seconds or minutes after others
-// that were made later, behind the place which the sweep has reached. A sweep that only goes on behind the last event it
-// saw passes it by, and where the webhook is lost as well the change is never seen.
+// Problem: an upstream's event list is eventually consistent. An event may appear seconds or minutes after later ones,
+// before the position that the sweep has reached. A sweep that only continues after the last event would miss it, and
+// if the webhook is lost too, the change is never noticed.
 //
-// Approach: the sweep reads an overlap again, everything of the last ten minutes. A mark in the store drops what it has
-// handled already. One request of 100 events is the overlap of most accounts, and takes the place of the request that
-// goes on behind the last event; so it costs nothing. An account with more events is read in pages behind the last
-// one, and its overlap only so often that reading again takes a request every three seconds on average.
+// Approach: the sweep repeatedly reads an overlap, everything of the last ten minutes. A mark in the store drops the
+// events that were handled already. For most accounts the overlap is one request of 100 events, which replaces the
+// request after the last event, so it costs nothing. An account with more events is read in pages after the last one.
+// Its overlap is read only so often that it costs one request every three seconds on average.
 //
-// Rejected: a second cursor that follows the first ten minutes later. It reads every event exactly twice, whatever
-// the account, and finds a late one ten minutes late.
+// Rejected: a second cursor that follows the first ten minutes later, because it reads every event exactly twice for
+// any account, and finds a late one ten minutes late.
 //
 // *Clocks*: the overlap is counted by the store's clock, and the upstream's may differ. Half of the ten minutes are for
-// that: it is what webhooks tolerate too, and beyond it the doctor says so. With a greater difference the overlap may be
-// empty; the place in the list never depends on a clock, so events are then read once, as they appear.
+// that: webhooks tolerate the same difference, and the doctor reports a greater one. With a greater difference the
+// overlap may be empty. The position in the list never depends on a clock, so events are then read once, as they
+// appear.
 
-/// What a sweep reads next.
+/// The next range of a sweep.
 package enum SweepStep: Hashable, Sendable {
-    /// A page behind the last event that it saw.
+    /// A page after the last event.
     case page(after: String)
     /// Everything since a time.
     case overlap(since: Timestamp)
 
-    /// How much is read again: five minutes that an event may take to become visible, and as much for clocks that
-    /// differ.
+    /// The length of the overlap: five minutes in which an event may become visible, and as much for differing clocks.
     package static let span = Duration.seconds(600)
-    /// How long each request of a reading puts off the next one.
+    /// The pause that each request of an overlap adds before the next overlap.
     static let pausePerRequest = Duration.seconds(3)
 
-    /// The step of a sweep.
+    /// Chooses the step of a sweep.
     ///
     /// `interval`: the pause between two sweeps of the account.
     init(_ turn: SweepTurn, interval: Duration) {
@@ -41,18 +41,18 @@ package enum SweepStep: Hashable, Sendable {
         case .start: self = overlap
         case .since(let time): self = .overlap(since: min(time, turn.now) + (.zero - Self.span))
         case .after(let id):
-            // After a downtime there may be any number of events: they are read in pages.
+            // After a downtime there may be any number of events, so they are read in pages.
             let isRecent = turn.now - caughtUpAt <= max(Self.span, interval * 2)
             self = isRecent && turn.isRereadDue ? overlap : .page(after: id)
         }
     }
 
-    /// How long marks must drop what was handled: longer than an event is listed again.
+    /// Returns the lifetime of marks, longer than an event may be listed again.
     static func markSpan(interval: Duration) -> Duration {
         max(Hinting.eventSpan, span * 2 + interval * 3)
     }
 
-    /// The events of the list that this step reads.
+    /// The range in the list.
     var range: EventRange {
         switch self {
         case .page(let id): .after(id)
@@ -61,13 +61,13 @@ package enum SweepStep: Hashable, Sendable {
     }
 }
 
-/// How far a sweep has come with what it has read.
+/// The progress of a sweep after a read.
 struct SweepReading: Hashable, Sendable {
     let cursor: SweepCursor
     let isCaughtUp: Bool
     let rereadPause: Duration?
 
-    /// What reading `page` by `step` leads to.
+    /// Derives the progress after reading `page` by `step`.
     init(_ step: SweepStep, _ page: AccountEventsPage, _ turn: SweepTurn, interval: Duration) {
         let newest = page.events.last.map { SweepCursor.after($0.id) }
         switch (step, turn.cursor) {
@@ -76,7 +76,7 @@ struct SweepReading: Hashable, Sendable {
             isCaughtUp = !page.hasMore
             rereadPause = nil
         case (.overlap, .after(let last)):
-            // Only then nothing can be between what was seen and what was read now.
+            // Only then no event can be between the earlier ones and these.
             let isConnected = page.events.contains { $0.id == last }
             cursor = isConnected ? newest ?? turn.cursor : turn.cursor
             isCaughtUp = isConnected || !page.hasMore

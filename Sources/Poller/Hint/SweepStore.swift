@@ -2,13 +2,13 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// What the sweeps of accounts' event lists remember, what came in by webhook, and what was read.
+/// The state of the event sweeps, the marks of webhooks, and the read counts of accounts.
 ///
-/// One item an account; every operation is atomic.
+/// There is one item per account, and every operation is atomic.
 package protocol SweepStore: Sendable {
-    /// Takes the account's sweep for `span`, when it is due and nobody else has it.
+    /// Leases the account's sweep for `span`, if it is due and no other process has it.
     ///
-    /// A sweep whose span has passed belongs to a dead process and is taken over.
+    /// A sweep whose lease has ended belongs to a dead process and is taken over.
     ///
     /// `pace` is the current interval between sweeps of the account. A sweep that has read everything is due after
     /// `pace` if that is shorter than the interval it ended with; `nil` keeps the latter. An interval after a failure
@@ -20,11 +20,10 @@ package protocol SweepStore: Sendable {
         pace: Duration?
     ) async throws(StoreError) -> SweepTurn
 
-    /// Notes how far a sweep has come, and gives it back until `pause` has passed.
+    /// Stores the progress of a sweep, and releases it until `pause` has passed.
     ///
-    /// Returns the events that were reported as unseen earlier, longer ago than a webhook may
-    /// take, and that no webhook has brought: they were missed. Nil when the sweep had been taken
-    /// over, and nothing is noted.
+    /// Returns the number of missed events: they were reported as unseen longer ago than a webhook may take, and no
+    /// webhook has delivered them. `nil` when the sweep had been taken over; nothing is stored then.
     func finish(
         _ progress: SweepProgress,
         of account: AccountID,
@@ -32,26 +31,26 @@ package protocol SweepStore: Sendable {
         pause: Duration
     ) async throws(StoreError) -> Int?
 
-    /// Which of these marks are set: one answer for each.
+    /// Returns whether each mark is set.
     func isMarked(_ marks: [String], of account: AccountID) async throws(StoreError) -> [Bool]
 
-    /// Sets marks, each for its own span.
+    /// Sets marks, each with its own lifetime.
     func mark(
         _ marks: [(name: String, span: Duration)],
         of account: AccountID
     ) async throws(StoreError)
 
-    /// Adds to what was read from an account today, and tells the sum of thirty days.
+    /// Adds today's reads of an account, and returns the sum of thirty days.
     ///
     /// The store keeps for a day that the account was paid (``ReadUsage/isPaid``).
     func addReads(_ usage: ReadUsage, of account: AccountID) async throws(StoreError) -> ReadUsage
 
-    /// The state of an account's sweep, for operators; `nil` when no process has ever taken it.
+    /// Returns the state of an account's sweep, for operators; `nil` when no process has ever taken it.
     func standing(of account: AccountID) async throws(StoreError) -> SweepStanding?
 }
 
 extension SweepStore {
-    /// Takes the account's sweep for `span`, when the interval of its last step has passed.
+    /// Leases the account's sweep for `span`, if the interval of its last step has passed.
     package func take(
         _ account: AccountID,
         owner: OwnerID,
@@ -61,39 +60,39 @@ extension SweepStore {
     }
 }
 
-/// The state of the sweep of an account's list of events, for operators.
+/// The state of the sweep of an account's event list, for operators.
 package struct SweepStanding: Hashable, Sendable {
     /// The time at which it last had read every event; `nil` when it never has.
     package let caughtUpAt: Timestamp?
     /// The interval after its last step; `nil` before the first has ended.
     package let pause: Duration?
 
-    /// Creates it from stored fields.
+    /// Creates a value from stored fields.
     package init(caughtUpAt: Timestamp?, pause: Duration?) {
         self.caughtUpAt = caughtUpAt
         self.pause = pause
     }
 
-    /// How far it is behind its own interval; `nil` when it has never read everything.
+    /// Returns the delay beyond its own interval; `nil` when it has never read everything.
     package func delay(at now: Timestamp) -> Duration? {
         caughtUpAt.map { max(.zero, now - $0 - (pause ?? .zero)) }
     }
 }
 
-/// How an account's sweep stands, and whether it is ours now.
+/// The state of an account's sweep, and whether this process has leased it.
 package struct SweepTurn: Hashable, Sendable {
-    /// Ours until the span ends.
+    /// Whether this process holds the lease, until the span ends.
     package let isOurs: Bool
-    /// How far it has come.
+    /// The position of the sweep.
     package let cursor: SweepCursor
-    /// When it last had seen every event; nil when it never has.
+    /// The last time that it had read every event; `nil` when it never has.
     package let caughtUpAt: Timestamp?
-    /// Whether what was listed before is to be read again (``SweepStep``).
+    /// Whether the overlap is to be read again (``SweepStep``).
     package let isRereadDue: Bool
-    /// The store's clock.
+    /// The store's time.
     package let now: Timestamp
 
-    /// Puts a turn together, as a store does.
+    /// Creates a value from the fields of a store.
     package init(
         isOurs: Bool,
         cursor: SweepCursor,
@@ -109,27 +108,27 @@ package struct SweepTurn: Hashable, Sendable {
     }
 }
 
-/// How far a sweep has come in an account's events.
+/// The position of a sweep in an account's events.
 package enum SweepCursor: Hashable, Sendable {
-    /// It has never looked.
+    /// The sweep has never read anything.
     case start
-    /// It began at this time and has seen no event yet.
+    /// The sweep began at this time and has found no event yet.
     case since(Timestamp)
-    /// This event is the last one it has seen.
+    /// This event is the last one that was read.
     case after(String)
 }
 
-/// What one sweep did.
+/// The result of one sweep.
 package struct SweepProgress: Hashable, Sendable {
     package let cursor: SweepCursor
-    /// Nothing newer was there.
+    /// Whether everything was read.
     package let isCaughtUp: Bool
-    /// Events that no webhook had brought yet, when webhooks are expected.
+    /// The events that no webhook has delivered yet, if webhooks are expected.
     package let unseen: [String]
-    /// How long nothing is to be read again; nil leaves that as it was.
+    /// The time until the next overlap; `nil` keeps the stored one.
     package let rereadPause: Duration?
 
-    /// Describes what one sweep did.
+    /// Creates the result of a sweep.
     package init(
         cursor: SweepCursor,
         isCaughtUp: Bool,
@@ -143,15 +142,16 @@ package struct SweepProgress: Hashable, Sendable {
     }
 }
 
-/// Reads from an account and the transactions they were for.
+/// The reads of an account and its transactions.
 package struct ReadUsage: Hashable, Sendable {
     package var reads: Int
-    /// Watches that were looked at for the first time.
+    /// The number of watches with a first poll.
     package var transactions: Int
     /// Whether money has arrived in the account within a day (``paidSpan``).
     package var isPaid: Bool
 
-    /// How long a payment counts as recent: most refunds of a shop's mistakes come on the day of the payment.
+    /// The time for which a payment counts as recent: most refunds of a shop's mistakes are made on the day of the
+    /// payment.
     package static let paidSpan = Duration.seconds(86_400)
 
     /// Creates a usage.
@@ -161,10 +161,10 @@ package struct ReadUsage: Hashable, Sendable {
         self.isPaid = isPaid
     }
 
-    /// What Stripe allows for so many transactions in thirty days: 500 reads each, and never less
-    /// than 10,000 a month (<https://docs.stripe.com/rate-limits>).
+    /// The number of reads that Stripe allows in thirty days: 500 per transaction, and at least 10,000 a month
+    /// (<https://docs.stripe.com/rate-limits>).
     package var allowance: Int { max(10_000, transactions.multipliedSaturating(by: 500)) }
 
-    /// The share of the allowance that is used; above 1 it is exceeded.
+    /// The used share of the allowance; above 1 it is exceeded.
     package var used: Double { Double(reads) / Double(allowance) }
 }

@@ -4,38 +4,38 @@ package import PollerQueue
 import SafeNumbers
 import Synchronization
 
-/// Why the delivery of a webhook was refused.
+/// The reason why a webhook was refused.
 package enum WebhookRefusal: String, Hashable, Sendable, CaseIterable {
-    /// Signed with our secret, and too long ago by this machine's clock.
+    /// Validly signed, but too old by this machine's clock.
     case clock
-    /// Signed with our secret and accepted, with a time ahead of this machine's clock.
+    /// Validly signed and accepted, with a time ahead of this machine's clock.
     case ahead
-    /// No secret of the account fits: it is another one, or the sender is not the upstream.
+    /// No secret of the account matches: it is outdated, or the sender is not the upstream.
     case secret
-    /// There is no signature, or one that is none: nobody who knows the upstream sends that.
+    /// The signature is missing or malformed, which the upstream never sends.
     case unsigned
-    /// Signed with our secret, and not understood.
+    /// Validly signed, but unreadable.
     case malformed
 }
 
-/// The webhooks of an account that were refused since one was accepted.
+/// The webhooks of an account that were refused since the last accepted one.
 package struct RefusedWebhooks: Hashable, Sendable {
     package let account: AccountID
     package var reason: WebhookRefusal
-    /// Those that were noted; under load some are left out.
+    /// The number of recorded refusals; under load some are left out.
     package var count: Int
-    /// When the first one came in, and the last one.
+    /// The times of the first refusal and of the last.
     package let since: Timestamp
     package var last: Timestamp
-    /// What was wrong with the last one, one line without secrets.
+    /// The problem of the last one, in one line without secrets.
     package var detail: String
 
-    /// Older refusals say nothing about today: Stripe repeats a delivery after twelve hours at most, for three days.
+    /// The age limit of refusals: Stripe repeats a delivery after twelve hours at most, for three days.
     package static let span = Duration.seconds(86_400)
-    /// Anyone can post what no secret fits: once is no reason to act.
+    /// The number of unmatched signatures that are ignored, because any client can post one.
     private static let strangersMax = 2
 
-    /// Describes what was refused.
+    /// Creates a value.
     package init(
         account: AccountID,
         reason: WebhookRefusal,
@@ -52,10 +52,10 @@ package struct RefusedWebhooks: Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The same with refusals that came later.
+    /// Returns the sum with later refusals.
     ///
-    /// That a secret does not fit hides nothing: others may post beside the upstream, and only who has the secret
-    /// makes a signature that is merely old.
+    /// An unmatched secret does not hide other reasons: any client can post one, but only the holder of the secret can
+    /// create a signature that is merely old.
     package func adding(_ later: RefusedWebhooks) -> RefusedWebhooks {
         var sum = self
         sum.count = count.addingSaturating(later.count)
@@ -69,10 +69,10 @@ package struct RefusedWebhooks: Hashable, Sendable {
     /// Whether an operator must act.
     package var isTrouble: Bool { reason != .secret || count > Self.strangersMax }
 
-    /// Whether it still says something at `now`.
+    /// Whether it is still relevant at `now`.
     package func isRecent(at now: Timestamp) -> Bool { now - last <= Self.span }
 
-    /// What is wrong, one sentence.
+    /// The problem, in one sentence.
     package var message: String {
         let count = count == 1 ? "1 webhook" : "\(count) webhooks"
         let outcome = reason == .ahead ? "from the future" : "refused"
@@ -80,7 +80,7 @@ package struct RefusedWebhooks: Hashable, Sendable {
         return "\(account): \(count) \(outcome) since \(since)\(rest): \(detail)"
     }
 
-    /// What to do.
+    /// The action for an operator.
     package var action: String {
         let setting =
             account == .main
@@ -101,33 +101,33 @@ package struct RefusedWebhooks: Hashable, Sendable {
     }
 }
 
-/// Keeps for the whole cluster which webhooks are refused.
+/// A cluster-wide store of refused webhooks.
 package protocol WebhookHealthStore: Sendable {
     /// Adds refusals to those of their account.
     func add(_ refused: RefusedWebhooks) async throws(StoreError)
 
-    /// Forgets the refusals of an account, because one of its webhooks was accepted.
+    /// Deletes the refusals of an account, because one of its webhooks was accepted.
     func forgetRefused(of account: AccountID) async throws(StoreError)
 
-    /// The refusals of every account that has some.
+    /// Returns the refusals of every account with any.
     func refusedWebhooks() async throws(StoreError) -> [RefusedWebhooks]
 }
 
-/// Notes whether the webhooks of each account are signed as they should be, for metrics, the doctor and incidents.
+/// Records whether the webhooks of each account are validly signed, for metrics, the doctor and incidents.
 ///
-/// Anyone may post a bad signature, so the store is written at most once a second for each account; what is refused
-/// in between is added to the next write.
+/// Any client may post a bad signature, so the store is written at most once a second for each account. Refusals in
+/// between are added to the next write.
 ///
-/// A class, because it remembers what it has not written yet.
+/// A class, because it keeps unwritten refusals.
 package final class WebhookHealth: Sendable {
-    /// Notes nothing in a store.
+    /// A value without a store.
     package static let unknown = WebhookHealth(store: nil) { Timestamp(ms: 0) }
 
     private static let refusedPause = Duration.seconds(1)
-    /// Another process may have noted a refusal: so often it is cleared without asking.
+    /// The interval at which refusals are deleted without a check, because another process may have recorded one.
     private static let clearPause = Duration.seconds(5)
 
-    /// What this process remembers of an account.
+    /// The state of an account in this process.
     private struct Account {
         var unwritten: RefusedWebhooks?
         /// Whether a task waits to write it.
@@ -140,7 +140,7 @@ package final class WebhookHealth: Sendable {
     private let wallClock: @Sendable () -> Timestamp
     private let accounts = Mutex<[AccountID: Account]>([:])
 
-    /// Notes in `store`, at times of `wallClock`.
+    /// Creates a recorder that writes to `store`, with times of `wallClock`.
     package init(
         store: (any WebhookHealthStore)?,
         wallClock: @escaping @Sendable () -> Timestamp
@@ -149,14 +149,14 @@ package final class WebhookHealth: Sendable {
         self.wallClock = wallClock
     }
 
-    /// Notes a refusal of an account that has a secret.
+    /// Records a refusal of an account that has a secret.
     package func refused(
         _ account: AccountID,
         _ reason: WebhookRefusal,
         detail: String
     ) async {
         count(account, reason.rawValue)
-        // Scanners send such; nobody's webhooks fail so.
+        // Scanners send these; an upstream's webhooks never fail this way.
         guard reason != .unsigned, let store else { return }
         let now = wallClock()
         let refused = RefusedWebhooks(
@@ -176,11 +176,11 @@ package final class WebhookHealth: Sendable {
             accounts[account] = known
             return isDue ? sum : nil
         }
-        // The answer is the same without it, and a store that is away is reported by everything else.
+        // The response does not depend on it, and every other part reports an unavailable store.
         if let due { try? await store.add(due) } else { writeLater(account, store) }
     }
 
-    /// Writes what is left of a burst once the pause is over, though no refusal comes after it.
+    /// Writes the rest of a burst after the pause, even if no refusal follows.
     private func writeLater(_ account: AccountID, _ store: any WebhookHealthStore) {
         let isFirst = accounts.withLock { accounts in
             let isFirst = accounts[account]?.isWaiting != true
@@ -201,7 +201,7 @@ package final class WebhookHealth: Sendable {
         }
     }
 
-    /// Notes that the signature of a delivery is good.
+    /// Records a valid signature.
     package func accepted(_ account: AccountID) async {
         count(account, "good")
         guard let store else { return }
@@ -219,7 +219,7 @@ package final class WebhookHealth: Sendable {
         try? await store.forgetRefused(of: account)
     }
 
-    /// Whether `pause` has passed, also where the clock was set back.
+    /// Whether `pause` has passed, or the clock was set back.
     private static func isDue(_ last: Timestamp?, _ now: Timestamp, _ pause: Duration) -> Bool {
         last.map { now < $0 || now - $0 >= pause } ?? true
     }

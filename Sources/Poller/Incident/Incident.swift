@@ -3,7 +3,7 @@ package import PollerIdentity
 package import PollerQueue
 package import PollerWire
 
-/// What can be wrong with a cluster; its events are `operator.<kind>`.
+/// The problems of a cluster; their events are `operator.<kind>`.
 package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     /// Watches wait, and no process polls.
     case noWorker = "no_worker"
@@ -11,56 +11,56 @@ package enum IncidentKind: String, Hashable, Sendable, CaseIterable {
     case noNotifier = "no_notifier"
     /// The upstream refuses the key of a whole account.
     case credentialsRefused = "credentials_refused"
-    /// Workers or notifiers live, and do not keep up.
+    /// Workers or notifiers are running, but cannot keep up.
     case backlog
-    /// An upstream does not answer, or has asked for a long pause.
+    /// An upstream does not answer, or has requested a long pause.
     case laneStopped = "lane_stopped"
-    /// Watches that could not be polled wait for a person.
+    /// Watches that could not be polled wait for an operator.
     case quarantine
-    /// Stored entries have ended several processes and wait for an operator.
+    /// Stored entries have crashed several processes and wait for an operator.
     case setAside = "set_aside"
-    /// Deliveries have given up events.
+    /// Deliveries have dead letters.
     case deadLetters = "dead_letters"
-    /// A receiver has accepted nothing for a while.
+    /// A recipient has accepted nothing for a while.
     case endpointFailing = "endpoint_failing"
-    /// A registered endpoint is told nothing more, and no person wanted that.
+    /// A registered endpoint was disabled by the system.
     case endpointDisabled = "endpoint_disabled"
-    /// A key of the API ends within a week.
+    /// An API key expires within a week.
     case keyExpiring = "key_expiring"
     /// The store's memory is nearly full.
     case storeFilling = "store_filling"
-    /// The upstream's webhooks for an account are refused, all of them.
+    /// All of the upstream's webhooks for an account are refused.
     case webhooksRefused = "webhooks_refused"
-    /// The mail relay refuses mails for a reason that is about us or about itself.
+    /// The mail relay refuses emails for a reason that is about this system or the relay.
     case mailRelay = "mail_relay"
 }
 
-/// Something of the cluster that is not as it should be: told when it begins and when it is over.
+/// A problem of the cluster, reported when it begins and when it ends.
 package struct Incident: Hashable, Sendable {
-    /// `inc_` and 16 characters; the source of its events.
+    /// The ID: `inc_` and 16 characters; the source of its events.
     package let id: SourceID
-    /// What its kind is called; one that only another release knows is carried as it is.
+    /// The name of its kind; one that only another release knows is kept unchanged.
     package let kindName: String
-    /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
+    /// The affected endpoint, lane or key; `nil` for the whole cluster, or for several at once.
     package let subject: String?
-    /// The name of the subject; nil for a subject without a name.
+    /// The name of the subject; `nil` for a subject without a name.
     package let subjectName: String?
-    /// When it was seen first.
+    /// The first observation.
     package let since: Timestamp
-    /// When it was told.
+    /// The time of the report.
     package let openedAt: Timestamp
-    /// How many there were when it was seen last, as ``message`` says.
+    /// The last observed count, as in ``message``.
     package internal(set) var count: Int
-    /// What was seen last, one sentence.
+    /// The last observation, in one sentence.
     package internal(set) var message: String
-    /// What to do about it.
+    /// The action for an operator.
     package internal(set) var action: String?
-    /// Since when it was seen no more; nil while it is seen.
+    /// The time since which it is no longer observed; `nil` while it is.
     package internal(set) var wellSince: Timestamp?
-    /// When it was told that it is over.
+    /// The time at which its end was reported.
     package internal(set) var resolvedAt: Timestamp?
 
-    /// An incident that is told now.
+    /// Creates an incident that is reported now.
     ///
     /// Its ID is derived from its subject and the time of the report. So two processes that report the same incident at
     /// the same moment give it the same ID, and an incident that begins again has another one. The start time is not
@@ -84,24 +84,24 @@ package struct Incident: Hashable, Sendable {
         self.action = action
     }
 
-    /// What is wrong; nil for what this release does not know.
+    /// The kind; `nil` for one that this release does not know.
     package var kind: IncidentKind? { IncidentKind(rawValue: kindName) }
 
-    /// The item of the queue that it is; all incidents share a lane, and so a partition.
+    /// The key of its item in the queue; all incidents share a lane, and so a partition.
     package var key: WatchKey {
         WatchKey(account: .operators, source: id, kind: .incident)
     }
 
-    /// The lane that all incidents share, which never holds anything.
+    /// The lane of all incidents, which never has due items.
     package static let lane = LaneID(account: .operators, kind: .incident)
 
-    /// The incident as an item of the queue, with how it stands as its status.
+    /// The incident as an item of the queue, with its state as status.
     package var watch: Watch {
         let isOver = resolvedAt != nil
         return item(seq: isOver ? 2 : 1, status: isOver ? .resolved : .open)
     }
 
-    /// The event that tells how it stands: the first that it has begun, the second that it is over.
+    /// The event of its current state: the first event reports the beginning, the second the end.
     package var event: Event {
         let isOver = resolvedAt != nil
         return Event(
@@ -128,7 +128,7 @@ package struct Incident: Hashable, Sendable {
         )
     }
 
-    /// The incident on the wire, as it is answered, told and kept.
+    /// The wire form, for responses, events and the store.
     package var wire: PollerWire.Incident {
         PollerWire.Incident {
             $0.id = id.description
@@ -145,7 +145,7 @@ package struct Incident: Hashable, Sendable {
         }
     }
 
-    /// Reads one back from the wire.
+    /// Creates an incident from its wire form.
     package init(_ wire: PollerWire.Incident, wellSince: Timestamp? = nil) {
         id = SourceID(unchecked: wire.id)
         kindName = wire.kind.rawValue
@@ -160,23 +160,23 @@ package struct Incident: Hashable, Sendable {
         self.wellSince = wellSince
     }
 
-    /// Its JSON as on the wire, as a store keeps it.
+    /// The stored form, which is its wire form as JSON.
     package var stored: String { wire.json }
 
-    /// Reads one back from ``stored``; nil for what is none.
+    /// Parses ``stored``; `nil` for any other text.
     package init?(stored text: String) {
-        // What another release has written differently is passed over.
+        // The different form of another release is ignored.
         guard let json = RawJSON(text), let wire = try? PollerWire.Incident(reading: json) else {
             return nil
         }
         self.init(wire)
     }
 
-    /// The incident that an event tells of; nil for any other event, and for one without its object.
+    /// Creates the incident of an event; `nil` for any other event, and for one without its object.
     package init?(_ event: Event) {
         guard event.key.kind == .incident,
             let object = RawJSON(event.json)?.member("object"),
-            // Nobody but us writes such events.
+            // Only this system writes such events.
             let wire = try? PollerWire.Incident(reading: object)
         else { return nil }
         self.init(wire)
@@ -184,23 +184,23 @@ package struct Incident: Hashable, Sendable {
 }
 
 extension IncidentKind {
-    /// Whether it may pass by itself: then it is told only once it has lasted for a while.
+    /// Whether it may end on its own, so that it is reported only after it has lasted for a while.
     ///
-    /// The others stay until a person acts, or time itself has passed.
+    /// The others stay until an operator acts, or some time has passed.
     var mayPass: Bool {
         switch self {
         case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling, .webhooksRefused,
             .mailRelay:
             true
         case .quarantine, .setAside, .deadLetters, .endpointDisabled, .keyExpiring: false
-        // No payment of the account is seen, and only another key ends it.
+        // No payment of the account is observed, and only another key ends it.
         case .credentialsRefused: false
         // It has already lasted for its span when a check finds it.
         case .endpointFailing: false
         }
     }
 
-    /// What is said of several at once, behind how many there are.
+    /// The phrase for several at once, after their number.
     var ofMany: String {
         switch self {
         case .noWorker, .noNotifier: "clusters stand still"
@@ -220,13 +220,13 @@ extension IncidentKind {
     }
 }
 
-/// The effect of an incident on payments and on their recipients; the gravest first.
+/// The effect of an incident on payments and on their recipients; the most serious first.
 package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
-    /// Payments are not seen, or will not be: they are not polled, or cannot be.
+    /// Payments are not observed, now or soon: they are not polled, or cannot be.
     case moneyUnseen
     /// Payments are observed, but no recipient is notified.
     case nobodyNotified
-    /// One or some receivers are not notified.
+    /// One or some recipients are not notified.
     case oneReceiver
     /// Nothing fails yet.
     case advice
@@ -235,9 +235,9 @@ package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
 }
 
 extension Incident {
-    /// The consequence of the incident; advice for a kind that only another release knows.
+    /// The consequence of the incident; `advice` for a kind that only another release knows.
     package var consequence: Consequence {
-        // Notifiers that do not keep up are a separate backlog.
+        // Notifiers that cannot keep up are a separate backlog.
         if kind == .backlog, subject == "outbox" { return .nobodyNotified }
         return kind?.consequence ?? .advice
     }
@@ -251,12 +251,12 @@ extension IncidentKind {
             .moneyUnseen
         case .noNotifier, .mailRelay: .nobodyNotified
         case .deadLetters, .endpointFailing, .endpointDisabled: .oneReceiver
-        // Polls and the event sweep see the changes that webhooks do not report.
+        // Polls and the event sweep find the changes that webhooks do not report.
         case .webhooksRefused, .keyExpiring: .advice
         }
     }
 
-    /// Its rank among those of the same consequence.
+    /// The rank among kinds with the same consequence.
     fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
 }
 
@@ -271,22 +271,22 @@ extension [Incident] {
     }
 }
 
-/// What a look at the cluster saw of one kind of trouble.
+/// The result of a check for one kind of problem.
 package struct Sighting: Hashable, Sendable {
-    /// One thing that is not as it should be.
+    /// A single problem.
     package struct Trouble: Hashable, Sendable {
-        /// The endpoint, lane or key; nil for the whole cluster.
+        /// The affected endpoint, lane or key; `nil` for the whole cluster.
         package let subject: String?
-        /// The name of the subject; nil for a subject without a name.
+        /// The name of the subject; `nil` for a subject without a name.
         package let name: String?
-        /// How many there are of it: deliveries, watches; 1 for what there is once.
+        /// The number of affected deliveries or watches; 1 if there is only one thing.
         package let count: Int
-        /// One sentence, no secrets.
+        /// The problem, in one sentence without secrets.
         package let message: String
-        /// The start of the trouble; `nil` for the time of the first observation.
+        /// The start of the problem; `nil` for the time of the first observation.
         package let since: Timestamp?
 
-        /// Describes a trouble.
+        /// Creates a problem.
         package init(
             _ subject: String?,
             name: String? = nil,
@@ -302,14 +302,14 @@ package struct Sighting: Hashable, Sendable {
         }
     }
 
-    /// Each subject once; none when all is well.
+    /// The problems, one per subject; empty when there are none.
     package let troubles: [Trouble]
-    /// What to do about it.
+    /// The action for an operator.
     package let action: String?
-    /// Whether everything was looked at: what was not is neither well nor in trouble.
+    /// Whether everything was checked: unchecked parts count neither as healthy nor as affected.
     package let isWhole: Bool
 
-    /// Describes what was seen.
+    /// Creates the result of a check.
     package init(_ troubles: [Trouble] = [], action: String? = nil, isWhole: Bool = true) {
         self.troubles = troubles
         self.action = action

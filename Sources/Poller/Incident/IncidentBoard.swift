@@ -3,54 +3,58 @@ package import PollerIdentity
 import PollerWire
 import SafeNumbers
 
-/// What operators are told, and when: pure, and the one place that knows.
+/// Decides which incidents are reported to operators, and when, as a pure state machine.
 ///
 /// ```
-/// seen ─▶ rising ──lasts for a while──▶ open, told ──well for a while──▶ over, told
-///           └── seen no more: forgotten        └── seen again: still open
+/// observed ─▶ rising ──lasts for a while──▶ open, reported ──healthy for a while──▶ resolved, reported
+///                └── not observed: dropped        └── observed again: still open
 /// ```
-/// *Problem*: trouble comes and goes. Told at each look it would be hundreds of mails; told at each change it would be two for every
-/// flap of a lane; and a thousand endpoints that fail at once would be a thousand.
-/// *Approach*: what is told is an ``Incident``, which begins once the trouble has lasted for a while (at once, for what does not
-/// pass by itself) and is over once it has been well for a while. Up to ``perKindMax`` of a kind are
-/// told one by one, each with its subject; what comes beyond these is told together, as one more.
-/// *Several processes* look in turns (``IncidentStore``): the board is kept in the store, and a change of it
-/// is stored together with what it tells, or not at all.
-/// *What was not looked at* is neither well nor in trouble: a look that could not read something changes
-/// nothing of it.
-/// *Bounds*: of each kind ``perKindMax`` and one more are open, and as many rise.
+/// *Problem*: problems come and go. A report at each check would be hundreds of emails. A report at each change would
+/// be two per flap of a lane. A thousand endpoints that fail at once would cause a thousand.
+///
+/// *Approach*: the report is an ``Incident``. It begins once the problem has lasted for a while, or at once if it does
+/// not end on its own. It ends once the cluster has been healthy for a while. Up to ``perKindMax`` of a kind are
+/// reported separately, each with its subject; all others are reported together, as one more.
+///
+/// *Several processes* take turns to check (``IncidentStore``): the board is in the store, and a change of it is stored
+/// together with its reports, or not at all.
+///
+/// *An unchecked part* is neither healthy nor affected: a check that could not read something does not change its
+/// state.
+///
+/// *Limits*: of each kind ``perKindMax`` and one more are open, and as many rising.
 package struct IncidentBoard: Hashable, Sendable {
-    /// Incidents of a kind that are told one by one: as many as somebody reads, at once.
+    /// The number of incidents of a kind that are reported separately: as many as an operator can read at once.
     package static let perKindMax = 5
-    /// Subjects that are named when several are told together.
+    /// The number of subjects that a combined report names.
     private static let namedMax = 3
 
-    /// Trouble that was seen and is not told yet.
+    /// An observed problem that is not reported yet.
     private struct Rising: Hashable, Sendable {
         let kindName: String
         let subject: String?
         let since: Timestamp
     }
 
-    /// What is told and not over, in the order in which it was told.
+    /// The reported incidents that are not resolved, in the order of their reports.
     package private(set) var open: [Incident] = []
     private var rising: [Rising] = []
 
-    /// A board of a cluster in which all is well.
+    /// Creates the board of a healthy cluster.
     package init() {}
 
-    /// Takes in what a look saw, by kind; a kind that could not be looked at is left out.
+    /// Processes the results of a check, by kind; kinds that could not be checked are left out.
     ///
-    /// `hold` is how long trouble that may pass must last, and how long it must be well.
+    /// `hold` is how long a problem that may end on its own must last, and how long the cluster must be healthy again.
     ///
-    /// - Returns: the incidents that have begun or are over with this; their ``Incident/event`` tells it.
+    /// - Returns: the incidents that begin or end with this check; their ``Incident/event`` reports it.
     package mutating func note(
         _ seen: [IncidentKind: Sighting],
         at now: Timestamp,
         hold: Duration
     ) -> [Incident] {
         var news: [Incident] = []
-        // In an order of their own, so that the same look always tells the same.
+        // A fixed order, so that identical checks cause identical reports.
         for kind in IncidentKind.allCases {
             guard let sighting = seen[kind] else { continue }
             let standing = standing(kind, sighting)
@@ -60,8 +64,7 @@ package struct IncidentBoard: Hashable, Sendable {
         return news
     }
 
-    /// The troubles of a kind as they are told: those that are open by themselves, and the rest one by
-    /// one or together.
+    /// Returns the problems of a kind as they are reported: separately open ones, and the rest separately or together.
     private func standing(_ kind: IncidentKind, _ sighting: Sighting) -> [Sighting.Trouble] {
         let told = open.filter { $0.kindName == kind.rawValue }
         let named = Set(told.compactMap(\.subject))
@@ -98,7 +101,7 @@ package struct IncidentBoard: Hashable, Sendable {
         )
     }
 
-    /// Takes over how the open ones of a kind stand; returns those that are over.
+    /// Updates the open incidents of a kind; returns those that are resolved.
     private mutating func settle(
         _ kind: IncidentKind,
         _ standing: [Sighting.Trouble],
@@ -126,7 +129,7 @@ package struct IncidentBoard: Hashable, Sendable {
         return over
     }
 
-    /// Takes over what rises of a kind; returns what begins now.
+    /// Updates the rising problems of a kind; returns the incidents that begin now.
     private mutating func rise(
         _ kind: IncidentKind,
         _ standing: [Sighting.Trouble],
@@ -139,7 +142,7 @@ package struct IncidentBoard: Hashable, Sendable {
         rising.removeAll { $0.kindName == kind.rawValue }
         var begun: [Incident] = []
         for trouble in standing where !told.contains(where: { $0.subject == trouble.subject }) {
-            // What is told together is as old as the oldest of it.
+            // A combined problem is as old as its oldest part.
             let mine = known.filter { trouble.subject == nil || $0.subject == trouble.subject }
             let since = trouble.since ?? mine.map(\.since).min() ?? now
             guard now - since >= hold else {
@@ -155,9 +158,9 @@ package struct IncidentBoard: Hashable, Sendable {
     }
 }
 
-/// How a board is kept.
+/// The storage of a board.
 extension IncidentBoard {
-    /// What a board holds, as JSON.
+    /// The stored form of a board.
     private struct Record: WireObject, Hashable {
         var open: [Opened] = []
         var rising: [Risen] = []
@@ -168,7 +171,7 @@ extension IncidentBoard {
         }
     }
 
-    /// An open incident, and since when it was seen no more.
+    /// The stored form of an open incident, with the time since which it is not observed.
     private struct Opened: WireObject, Hashable {
         var incident = PollerWire.Incident()
         var wellSince: Time?
@@ -179,7 +182,7 @@ extension IncidentBoard {
         }
     }
 
-    /// What rises.
+    /// The stored form of a rising problem.
     private struct Risen: WireObject, Hashable {
         var kind = ""
         var subject: String?
@@ -192,7 +195,7 @@ extension IncidentBoard {
         }
     }
 
-    /// The board as a store keeps it, at most some 30 KB.
+    /// The stored form, at most about 30 KB.
     package var stored: String {
         Record {
             $0.open = open.map { incident in
@@ -211,10 +214,9 @@ extension IncidentBoard {
         }.json
     }
 
-    /// Reads a board back from ``stored``; an empty one where that is none: what is wrong is told anew
-    /// rather than never.
+    /// Parses ``stored``; any other text gives an empty board, so that problems are reported again rather than never.
     package init(stored text: String) {
-        // Nobody but us writes where the board is kept.
+        // Only this system writes the board.
         guard let json = RawJSON(text), let record = try? Record(reading: json) else { return }
         open = record.open.map { one in
             Incident(one.incident, wellSince: one.wellSince.map { Timestamp(ms: $0.ms) })

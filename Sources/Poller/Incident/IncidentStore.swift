@@ -1,23 +1,23 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// Where the board of incidents is kept, and whose turn it is to look.
+/// The store of the incident board, and of the turns to check the cluster.
 ///
-/// Each incident is an item of the queue of watches that is never due, with a log and events in the outbox
-/// like those of a watch; the board lies in their partition.
+/// Each incident is an item of the queue of watches that is never due, with a log and events in the outbox like those
+/// of a watch. The board is in their partition.
 package protocol IncidentStore: Sendable {
-    /// Takes the next turn to look at the cluster, when it is due and nobody has it; nil otherwise.
+    /// Takes the next turn to check the cluster, if it is due and free; `nil` otherwise.
     ///
-    /// It is its taker's for `span`, by the store's clock; then the next one may take it.
+    /// It is held for `span`, by the store's clock; then another process may take it.
     func takeLook(
         _ owner: OwnerID,
         for span: Duration
     ) async throws(StoreError) -> IncidentLook?
 
-    /// Ends a turn: stores the board as it is then with what is told of it, all or nothing, and makes the
-    /// next turn due after `pause`.
+    /// Ends a turn: stores the board and its reports, completely or not at all, and makes the next turn due after
+    /// `pause`.
     ///
-    /// False when the turn has passed to somebody else, who has seen something newer.
+    /// Returns false when the turn has passed to another process, which has newer observations.
     func endLook(
         _ look: IncidentLook,
         board: IncidentBoard,
@@ -25,20 +25,20 @@ package protocol IncidentStore: Sendable {
         pause: Duration
     ) async throws(StoreError) -> Bool
 
-    /// Those that are open, and the ones that were resolved last, the newest first.
+    /// Returns the open incidents, and the last resolved ones, newest first.
     func incidents() async throws(StoreError) -> IncidentList
 }
 
-/// A turn to look at the cluster.
+/// A turn to check the cluster.
 package struct IncidentLook: Hashable, Sendable {
-    /// Counts turns: a proof of whose it is.
+    /// The number of the turn, which proves its ownership.
     package let turn: Int
-    /// When it was taken, by the store's clock.
+    /// The time at which it was taken, by the store's clock.
     package let now: Timestamp
-    /// As the turn before has left it.
+    /// The board that the previous turn stored.
     package let board: IncidentBoard
 
-    /// Puts a turn together, as a store does.
+    /// Creates a turn from the values of a store.
     package init(turn: Int, now: Timestamp, board: IncidentBoard) {
         self.turn = turn
         self.now = now
@@ -46,17 +46,17 @@ package struct IncidentLook: Hashable, Sendable {
     }
 }
 
-/// What is wrong now, and what was so of late.
+/// The current incidents and the recently resolved ones.
 package struct IncidentList: Hashable, Sendable {
-    /// Resolved ones that are kept for who looks later: some weeks of a bad cluster.
+    /// The number of resolved incidents that are kept: some weeks of an unhealthy cluster.
     package static let resolvedMax = 100
 
-    /// In the order in which they were told.
+    /// The open incidents, in the order of their reports.
     package let open: [Incident]
-    /// The newest first; at most ``resolvedMax``.
+    /// The resolved incidents, newest first; at most ``resolvedMax``.
     package let resolved: [Incident]
 
-    /// Puts a list together, as a store does.
+    /// Creates a list from the values of a store.
     package init(open: [Incident], resolved: [Incident]) {
         self.open = open
         self.resolved = resolved

@@ -3,13 +3,12 @@ package import PollerIdentity
 package import PollerQueue
 import ServiceLifecycle
 
-/// Looks at a cluster for what operators are to be told.
+/// Checks a cluster for problems that operators must know.
 package protocol IncidentLooker: Sendable {
-    /// What is wrong, by kind; a kind that could not be looked at is left out.
+    /// Returns the problems by kind; a kind that could not be checked is left out.
     ///
-    /// `now` is the store's clock. `open` lists the reported incidents that are not over. The result must say of each
-    /// whether it still lasts.
-    /// Errors: `StoreError` when the store cannot be read: then nothing is known.
+    /// `now` is the store's clock. `open` lists the reported incidents that are not resolved. The result must contain
+    /// for each whether it still lasts. Errors: `StoreError` when the store cannot be read, so that nothing is known.
     func look(
         at now: Timestamp,
         open: [Incident]
@@ -17,23 +16,23 @@ package protocol IncidentLooker: Sendable {
 }
 
 extension IncidentLooker {
-    /// The trouble of a cluster without open incidents, by kind.
+    /// Returns the problems of a cluster without open incidents, by kind.
     package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
         try await look(at: now, open: [])
     }
 }
 
-/// Has operators told what is wrong with the cluster, once when it begins and once when it is over.
+/// Reports the problems of a cluster to operators, once at the beginning and once at the end.
 ///
-/// Every process runs one, whatever its role: that no worker is alive must be told by somebody else. They
-/// take turns, so that the cluster is looked at once for all of them.
+/// Every process runs one, in any role, because the lack of workers must be reported by another process. They take
+/// turns, so that one check serves all of them.
 ///
 /// ```
-/// take the turn ─▶ look ─▶ decide (IncidentBoard) ─▶ end the turn: board, log and outbox in one operation
+/// take the turn ─▶ check ─▶ decide (IncidentBoard) ─▶ end the turn: board, log and outbox in one operation
 /// ```
-/// *A crash* before the end leaves the board as it was: the turn passes after ``IncidentPace/turn``, and the
-/// next one sees the same trouble and tells it. After the end it is recorded, and told like any event.
-/// *A process that stood still* with a turn in its hands is refused: its turn has passed.
+/// *A crash* before the end leaves the board unchanged: the turn passes after ``IncidentPace/turn``, and the next
+/// process finds the same problem and reports it. After the end the report is recorded, and delivered like any event.
+/// *A process that stalled* during its turn is rejected, because its turn has passed.
 package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
     private let store: any IncidentStore
     private let looker: any IncidentLooker
@@ -42,15 +41,15 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
     private let clock: C
     private let logger: Logger
 
-    /// Takes part in the looking.
+    /// Creates a service that takes part in the checks.
     ///
     /// - Parameters:
-    ///   - store: where the board is kept.
-    ///   - looker: what looks at the cluster.
+    ///   - store: the store of the board.
+    ///   - looker: checks the cluster.
     ///   - owner: this process.
-    ///   - pace: how often, and how long trouble must last.
-    ///   - clock: what it waits by.
-    ///   - logger: told what begins and what is over.
+    ///   - pace: the interval of checks, and the hold of problems.
+    ///   - clock: the clock of the waits.
+    ///   - logger: receives the beginnings and ends of incidents.
     package init(
         store: any IncidentStore,
         looker: any IncidentLooker,
@@ -67,14 +66,14 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
         self.logger = logger
     }
 
-    /// Looks whenever it is this process's turn, until shut down or cancelled.
+    /// Checks whenever it is this process's turn, until shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do throws(StoreError) {
                     try await look()
                 } catch {
-                    // A store that is away is told of by everything else.
+                    // Every other part reports an unavailable store.
                     let isAway = if case .unavailable = error { true } else { false }
                     logger.log(
                         level: isAway ? .debug : .warning,
@@ -82,13 +81,13 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
                         metadata: ["error": "\(error)"]
                     )
                 }
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await clock.sleep(for: pace.pause)
             }
         }
     }
 
-    /// One turn, if it is due and nobody has it.
+    /// Takes one turn, if it is due and free.
     func look() async throws(StoreError) {
         guard let look = try await store.takeLook(owner, for: pace.turn) else { return }
         let began = clock.now
@@ -126,34 +125,38 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
     }
 }
 
-/// How often a cluster is looked at, and how long trouble must last to be told.
+/// The interval of checks, and the time that a problem must last before its report.
 package struct IncidentPace: Hashable, Sendable {
-    /// How long trouble that may pass by itself lasts before it is told, and how long all must be well
-    /// before it is told that it is over.
+    /// The time that a temporary problem must last before its report, and that the cluster must be healthy before the
+    /// end is reported.
     package let hold: Duration
-    /// The pause between two looks.
+    /// The pause between two checks.
     package let pause: Duration
-    /// How long a look may take; a dead process's turn passes after that.
+    /// The time limit of a check; the turn of a dead process passes after it.
     package let turn: Duration
 
-    /// Checks are a fourth of the hold apart, so that several fall into it, and never more than 5 s.
+    /// The range of the pause.
     ///
-    /// Trouble that does not pass without help is reported at once: a revoked key within 10 s of the poll that detected
+    /// It is a fourth of the hold, so that the hold contains several checks, and at most 5 s.
+    ///
+    /// A problem that does not end on its own is reported at once: a revoked key within 10 s of the poll that detected
     /// it.
     private static let pauses = Duration.milliseconds(500)...(.seconds(5))
-    /// A look at many lanes takes about a twentieth of the store's time, as a dashboard does.
+    /// The factor by which the pause exceeds a check.
+    ///
+    /// A check of many lanes takes about a twentieth of the store's time, like a dashboard.
     private static let pausePerLook = 20
     private static let pauseMax = Duration.seconds(60)
 
-    /// Paces by how long trouble must last.
+    /// Derives the intervals from the hold.
     package init(hold: Duration) {
         self.hold = hold
         pause = min(max(hold / 4, Self.pauses.lowerBound), Self.pauses.upperBound)
-        // A look takes milliseconds, with 10,000 lanes a second; the store's own timeouts are 5 s.
+        // A check takes milliseconds, with 10,000 lanes a second; the store's own timeouts are 5 s.
         turn = .seconds(10)
     }
 
-    /// The pause after a look that took so long.
+    /// Returns the pause after a check of this duration.
     func pause(after took: Duration) -> Duration {
         max(pause, min(took * Self.pausePerLook, Self.pauseMax))
     }

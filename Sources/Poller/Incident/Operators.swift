@@ -1,42 +1,43 @@
 package import PollerIdentity
 
-// Who hears of the cluster itself.
+// Events about the cluster, for operators.
 //
-// Problem: operators are told over the same outbox, log and deliveries as customers; yet no receiver of
-// today may be surprised by what it never asked for, and nobody who is bound to accounts may learn how
-// the cluster stands.
+// Problem: operators receive events through the same outbox, log and deliveries as customers. An existing recipient
+// must not receive events it never subscribed to, and no caller that is bound to accounts may learn the state of the
+// cluster.
 //
-// Approach: what tells operators belongs to an account of its own, whose name no account can have. So no
-// key can be bound to it, no watch, token or parameter can name it, and every check of accounts that there
-// is keeps it from those who do not see all accounts. Those who do hear it only when they name
-// `operator.…` among the types: neither without types, nor by a star.
+// Approach: events for operators belong to a separate account whose name no other account can have. So no key can be
+// bound to it, no watch, token or parameter can name it, and every existing check of accounts excludes callers without
+// access to all accounts. Other callers receive these events only if they name `operator.…` among the types, not
+// without types and not by a star.
 //
-// Rejected: a flag in each event, which every reader would have to look at; a reserved account that could be named, which each of
-// the doors (keys, watches, the configuration file, tokens) would have to refuse.
+// Rejected: a flag in each event, which every reader would have to check; a reserved account that could be named, which
+// every entry point (keys, watches, the configuration file, tokens) would have to reject.
 
 extension AccountID {
-    /// Whose the events about the cluster itself are, and the endpoints that are told of them.
+    /// The account of events about the cluster, and of the endpoints that receive them.
     ///
-    /// No name from outside may have an `@` (``init(_:)``).
+    /// No name from outside may contain an `@` (``init(_:)``).
     package static let operators = AccountID(unchecked: "@operator")
 }
 
 extension SourceKind {
-    /// An incident, as an item of the queue: like an order it has a log and is never due.
+    /// An incident as an item of the queue: like an order it has a log and is never due.
     package static let incident = SourceKind.other("incident")
 
-    /// Whether its items are watches; orders and incidents only stand beside them.
+    /// Whether its items are watches.
+    ///
+    /// Orders and incidents are only stored like watches.
     package var isOfWatches: Bool { self != .order && self != .incident }
 }
 
 extension Event {
-    /// Whether it tells of the cluster itself.
+    /// Whether it is about the cluster.
     package var isForOperators: Bool { key.account == .operators }
 
-    /// Whether somebody who has asked for these types may be told it; nil for all types.
+    /// Whether a subscription with these types may receive the event; `nil` for all types.
     ///
-    /// Only what tells operators has to be asked for by name; that the types match besides is the
-    /// caller's to check.
+    /// Only events for operators must be named; the caller checks whether the types match otherwise.
     package func isAsked(for types: [String]?) -> Bool {
         guard isForOperators else { return true }
         return (types ?? []).contains { pattern in
@@ -47,20 +48,20 @@ extension Event {
 }
 
 extension EventSubject {
-    /// What the types of events about the cluster begin with.
+    /// The prefix of the types of events about the cluster.
     package static let operatorFamily = "operator"
 
-    /// Whether a type, or a pattern of types, means events about the cluster.
+    /// Whether a type, or a pattern of types, selects events about the cluster.
     package static func isOfOperators(_ pattern: String) -> Bool {
         pattern.hasPrefix("\(operatorFamily).")
     }
 }
 
 extension Endpoint {
-    /// The account that an endpoint belongs to which asks for these types.
+    /// Returns the account of an endpoint with these types.
     ///
-    /// `account` is the one that was named; nil for none. Errors: `InvalidInput` when types of the
-    /// cluster stand beside others or an account is named with them.
+    /// `account` is the named one; `nil` for none. Errors: `InvalidInput` when types of the cluster are combined with
+    /// others, or an account is named with them.
     package static func account(
         asking types: [String],
         named account: AccountID?
@@ -75,7 +76,7 @@ extension Endpoint {
         return .operators
     }
 
-    /// Refuses types of the cluster beside others, and an endpoint that would change sides.
+    /// Rejects types of the cluster together with others, and an endpoint that would change between the two.
     func checkSide() throws(InvalidInput) {
         let named = scope.types.count(where: EventSubject.isOfOperators)
         if account == .operators, named == 0 || named < scope.types.count {

@@ -1,32 +1,32 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// Sees to it that money that an order was paid with a second time goes back, where an account wants
-/// that (`refund_duplicates`).
+/// Refunds the second payment of an order, if the account is configured to (`refund_duplicates`).
 ///
 /// ```
-/// order.paid_twice in the outbox ─▶ note: every try that has paid too much is hinted
-/// its watch is looked at         ─▶ the stored order still says so: refunded, with a key of the order
-/// the refund has succeeded       ─▶ payment.refunded, reason duplicate, and remembered in that commit
+/// order.paid_twice in the outbox ─▶ note: every attempt that has overpaid is hinted
+/// its watch is polled            ─▶ the stored order still shows it: refunded, with a key of the order
+/// the refund has succeeded       ─▶ payment.refunded, reason duplicate, and stored in that commit
 /// the refund is pending          ─▶ refund.pending, and payment.refunded once it has succeeded
 /// ```
 ///
-/// *Which goes back*: what came later (``OrderPayment/alsoPaidBy``); the first money stays.
+/// *What is refunded*: the later payments (``OrderPayment/alsoPaidBy``); the first one stays.
 ///
-/// *Exactly once*: whoever dies before the outbox entry is acknowledged leaves it to the next reader, and
-/// a second hint finds the money refunded. Whoever dies between refund and commit leaves the watch open:
-/// the next worker sends the same idempotency key, and once the upstream has forgotten that it refuses a
-/// second refund of one charge by itself. What was refunded so is marked (``ChargeFacts/isDuplicate``) and
-/// never again: where the bank lets the refund fail, a person decides.
+/// *Exactly once*: after a crash before the acknowledgement of the outbox entry, the next reader handles it, and a
+/// second hint finds the payment refunded. After a crash between refund and commit the watch stays open, and the next
+/// worker sends the same idempotency key. Once the upstream has deleted the key, it rejects a second refund of one
+/// charge on its own. A refunded duplicate is marked (``ChargeFacts/isDuplicate``) and never refunded again: if the
+/// bank lets the refund fail, an operator decides.
 ///
-/// *What stays*: a watch that was cancelled or is dead is not opened again, so its money stays where
-/// it is; `order.paid_twice` has told of it.
+/// *What is not refunded*: a cancelled or dead watch is not reopened, so its money stays; `order.paid_twice` has
+/// reported it.
 package struct DuplicateRefunds: Sendable {
     private let accounts: @Sendable () -> Set<AccountID>
     private let orders: OrderBook
     private let watches: any WatchStore
 
-    /// Hints in `watches` of what `orders` say, for the accounts that want it now.
+    /// Creates a value that hints the duplicates of `orders` in `watches`, for the accounts that are configured to
+    /// refund.
     package init(
         accounts: @escaping @Sendable () -> Set<AccountID>,
         orders: OrderBook,
@@ -37,13 +37,13 @@ package struct DuplicateRefunds: Sendable {
         self.watches = watches
     }
 
-    /// Whether an event says that an order has duplicates that are to go back.
+    /// Whether an event reports duplicates to be refunded.
     func concerns(_ event: Event) -> Bool {
         event.order != nil && event.key.kind == .order && event.type == "order.paid_twice"
             && accounts().contains(event.key.account)
     }
 
-    /// Has the duplicates of an order looked at, when an event says that it has some.
+    /// Hints the duplicates of an order, when an event reports some.
     package func note(_ event: Event) async throws(StoreError) {
         guard concerns(event), let name = event.order else { return }
         let key = OrderKey(account: event.key.account, order: name)
@@ -53,22 +53,22 @@ package struct DuplicateRefunds: Sendable {
     }
 }
 
-/// What came of asking for the money of a charge to go back.
+/// The result of requesting a refund.
 package enum RefundResult: Hashable, Sendable {
-    /// It went back, by this request or an earlier one.
+    /// Refunded by this request or an earlier one.
     case made
     /// The refund exists and has not succeeded yet.
     case underway(RefundProgress.Status)
-    /// It was made, and the bank has let it fail since; a person must look, and nothing is asked for again.
+    /// The refund was made, but the bank let it fail; an operator must act, and it is not requested again.
     case failed(String)
-    /// Refused for good; a person must look.
+    /// Refused permanently; an operator must act.
     case refused(String)
-    /// Not known to be made; try again later, with the same key.
+    /// Not known to be made; the request is repeated later, with the same key.
     case postponed(String, retryAfter: Duration?)
 }
 
 extension RefundResult {
-    /// Whether there is a refund, so that none is asked for again.
+    /// Whether a refund exists, so that no other is requested.
     var isTried: Bool {
         switch self {
         case .made, .underway, .failed: true
@@ -78,7 +78,7 @@ extension RefundResult {
 }
 
 extension OrderID {
-    /// The idempotency key with which one try to pay the order is given back: always the same.
+    /// Returns the idempotency key for the refund of one attempt to pay the order, which is always the same.
     package func refundKey(of key: WatchKey) -> String {
         let named = ["\(key.account)", "refund", description, key.kind.rawValue, "\(key.source)"]
         return "poller-refund:\(Digest.base64url(of: named, bytes: 18))"
@@ -86,14 +86,14 @@ extension OrderID {
 }
 
 extension OrderBook {
-    /// The tries that have paid an order although it was paid.
+    /// Returns the attempts that paid an order that was already paid.
     package func duplicates(of key: OrderKey) async throws(StoreError) -> [WatchKey] {
         try await order(key)?.truth.alsoPaidBy ?? []
     }
 }
 
 extension PollDecider {
-    /// Decides on a refund that could not be made yet: the same poll again, later.
+    /// Decides on a refund that could not be made yet: the same poll is repeated later.
     func refundPostponed(
         _ context: PollContext,
         _ reason: String,
@@ -109,8 +109,9 @@ extension PollDecider {
 }
 
 extension PaymentFacts {
-    /// The same with its money given back, as what an order was paid with a second time; with the mark that it
-    /// was tried, also where the refund is not finished or has failed.
+    /// Returns the facts with the refund of a duplicate payment.
+    ///
+    /// They have the mark that it was tried, even if the refund is not complete or has failed.
     func refundedAsDuplicate(after earlier: ChargeFacts?, _ result: RefundResult) -> PaymentFacts {
         var facts = following(earlier)
         guard var money = facts.evidence else { return facts }

@@ -5,7 +5,7 @@ package import PollerWire
 import SafeNumbers
 
 extension Order {
-    /// The order on the wire, as it is answered, told and stored.
+    /// The wire form, for responses, events and the store.
     package var wire: PollerWire.Order {
         let truth = truth
         var wire = PollerWire.Order()
@@ -36,16 +36,16 @@ extension Order {
         return wire
     }
 
-    /// The order as a store keeps it: its version, a space, and the order on the wire.
+    /// The stored form: its version, a space, and the wire form.
     package var stored: String { "\(version) \(wire.json)" }
 
-    /// Reads an order back from ``stored``; nil when the text is none.
+    /// Parses ``stored``; `nil` for any other text.
     ///
-    /// What the store counts itself comes beside it.
+    /// The values that the store counts itself are separate parameters.
     package init?(stored text: String, key: OrderKey, createdAt: Timestamp, seq: Int) {
         guard let space = text.firstIndex(of: " "), let version = Int(decimal: text[..<space]),
             let json = RawJSON(String(text[text.index(after: space)...])),
-            // Why a text is none is of no use to a reader: nobody but us writes where orders are kept.
+            // The parse error is of no use to a reader, because only this system writes orders.
             let wire = try? PollerWire.Order(reading: json)
         else { return nil }
         func name(_ source: String, _ kind: String) -> WatchKey {
@@ -77,7 +77,7 @@ extension Order {
         )
     }
 
-    /// The order as an item of the queue, with the word that is true of it as its status.
+    /// The order as an item of the queue, with its payment state as status.
     package var watch: Watch {
         let began = createdAt ?? Timestamp(ms: 0)
         let state = WatchState(status: seq == 0 ? nil : status)
@@ -93,8 +93,8 @@ extension Order {
         )
     }
 
-    /// What is remembered of it as of a payment: how long news of its money may come, which keeps it
-    /// for as long as its tries.
+    /// The memory for retention: how long the money of its members may change, so that the order is kept as long as
+    /// they are.
     package var memory: PaymentMemory? {
         let last = members.compactMap { member -> Timestamp? in
             guard member.payment.state.wasPaid, let paidAt = member.payment.paidAt else {
@@ -107,7 +107,7 @@ extension Order {
 
     private var status: SourceStatus { SourceStatus(unchecked: truth.payment.state.rawValue) }
 
-    /// The events that tell of a change, whose cause was an event of a member; they are counted.
+    /// Returns the events for a change that a member's event caused, and counts them.
     ///
     /// The last of them has the order with all its members as its object.
     mutating func events(

@@ -3,86 +3,83 @@ import PollerQueue
 import SafeNumbers
 
 extension SourceKind {
-    /// An order, as an item of the queue: it has a log and is told like a watch, and is never due.
+    /// An order as an item of the queue: it has a log and events like a watch, and is never due.
     ///
-    /// Nobody can ask for a watch of it. Releases that know no orders carry its events as they carry
-    /// those of any kind they do not know.
+    /// A request cannot watch it. Releases without orders pass its events on like those of any unknown kind.
     package static let order = SourceKind.other("order")
 }
 
-/// What names an order: its account, and what the shop calls it.
+/// The identity of an order: its account and the shop's name for it.
 package struct OrderKey: Hashable, Sendable {
     package let account: AccountID
     package let order: OrderID
 
-    /// Names an order.
+    /// Creates the key of an order.
     package init(account: AccountID, order: OrderID) {
         self.account = account
         self.order = order
     }
 
-    /// The order that a watch pays; nil when it names none.
+    /// Creates the key of a watch's order; `nil` without one.
     package init?(of watch: Watch) {
         guard let order = watch.order else { return nil }
         self.init(account: watch.key.account, order: order)
     }
 
-    /// The item of the queue that it is; all orders of an account share a lane, and so a partition.
+    /// The key of its item in the queue; all orders of an account share a lane, and so a partition.
     package var watch: WatchKey {
         let source = SourceID(unchecked: order.description)
         return WatchKey(account: account, source: source, kind: .order)
     }
 }
 
-/// An order as it is known: the ways in which it was tried to be paid, and which of them may be
-/// charged.
+/// An order: the attempts to pay it, and the right to charge it.
 ///
-/// *Problem*: a customer who has waited too long begins anew, with another card or another bank, and
-/// both tries may bring money. Each has a watch of its own, whose events tell of it alone.
-/// *Approach*: a pure state machine. ``note(_:seq:_:)`` takes over what an event of a member says, once
-/// however often it is told; what is true of the order is found anew each time (``OrderPayment``), and
-/// what has changed by that is to be told. ``take(_:seq:)`` gives the right to charge to one member.
+/// *Problem*: an impatient customer starts again, with another card or another bank, and both attempts may succeed.
+/// Each has its own watch, and its events are only about that watch. *Approach*: a pure state machine.
+/// ``note(_:seq:_:)`` applies an event of a member, once for any number of calls. The state of the order is derived
+/// each time (``OrderPayment``), and its changes are reported. ``take(_:seq:)`` grants the right to charge to one
+/// member.
 ///
-/// *The right* is with the first that asks. It is free again once that member's payment is known to have
-/// ended without money *after* it was taken: what was noted before says nothing of a charge that is
-/// under way. Each time it goes to somebody its number is raised, and the number is part of the charge's
-/// idempotency key: two that hold the same number, because a store has lost its last writes, send the
-/// same key, and the upstream itself refuses the second.
+/// *The right* goes to the first member that requests it. It is free again once that member's payment has ended without
+/// money *after* the grant, because earlier events say nothing about a charge in progress. Each grant raises its
+/// number, which is part of the charge's idempotency key. If a store has lost its last writes, two members may have the
+/// same number. They then send the same key, and the upstream rejects the second charge.
 ///
-/// *Versions*: each change raises ``version``. A store takes a change only over the version it was made
-/// of, so that of two processes one reads again.
+/// *Versions*: each change raises ``version``. A store accepts a change only over the version it was derived from, so
+/// of two processes one reads again.
 package struct Order: Hashable, Sendable {
-    /// Tries that are kept; a shop that makes more has a loop, not a customer.
+    /// The maximum number of attempts, which only a loop in a shop's code exceeds.
     package static let membersMax = 100
 
-    /// One way in which the order was tried to be paid.
+    /// One attempt to pay the order.
     package struct Member: Hashable, Sendable {
         package let key: WatchKey
-        /// The number of the event that has told it last; 0 before the first.
+        /// The number of its last applied event; 0 before the first.
         package let seq: Int
         package let payment: Payment
 
-        /// Describes a member.
+        /// Creates a member.
         package init(key: WatchKey, seq: Int, payment: Payment) {
             self.key = key
             self.seq = seq
             self.payment = payment
         }
 
-        /// Whether it has ended, and nothing was ever taken.
+        /// Whether it has ended without any money.
         var hasFailed: Bool { [.failed, .expired, .cancelled].contains(payment.state) }
     }
 
     /// The right to charge the order.
     package struct Right: Hashable, Sendable {
-        /// Who has it.
+        /// The member that has it.
         package let holder: WatchKey
-        /// The holder's last event when it was taken.
+        /// The number of the holder's last event at the grant.
         package let seq: Int
-        /// How many times it has gone to somebody; from 1.
+        /// The number of grants, from 1.
         package let number: Int
 
-        /// Describes a right.
+        /// Creates a right.
         package init(holder: WatchKey, seq: Int, number: Int) {
             self.holder = holder
             self.seq = seq
@@ -91,18 +88,18 @@ package struct Order: Hashable, Sendable {
     }
 
     package let key: OrderKey
-    /// When it became known; nil before a store has said so.
+    /// The time at which it became known; `nil` before it is stored.
     package private(set) var createdAt: Timestamp?
-    /// Events recorded of it.
+    /// The number of recorded events.
     package private(set) var seq: Int
-    /// Changes so far; 0 before it is stored.
+    /// The number of changes; 0 before it is stored.
     package private(set) var version: Int
-    /// In the order in which they became known.
+    /// The attempts, in the order in which they became known.
     package private(set) var members: [Member]
-    /// Who may charge it; nil before anybody has asked.
+    /// The current right to charge it; `nil` before the first grant.
     package private(set) var right: Right?
 
-    /// Puts an order together, as a store does; by default one that nobody has known.
+    /// Creates an order from the fields of a store; the defaults are those of a new one.
     package init(
         key: OrderKey,
         createdAt: Timestamp? = nil,
@@ -119,15 +116,15 @@ package struct Order: Hashable, Sendable {
         self.right = right
     }
 
-    /// What is true of it.
+    /// The payment state of the order.
     package var truth: OrderPayment {
         OrderPayment(members.map { OrderPayment.Member(key: $0.key, payment: $0.payment) })
     }
 
-    /// Takes over what is true of a member since its event number `seq`.
+    /// Applies the payment of a member as of its event number `seq`.
     ///
-    /// - Returns: what is to be told of the order, which may be nothing; nil when it was known, or
-    ///   when there is no more room (``membersMax``).
+    /// - Returns: the changes of the order to report, possibly none; `nil` when the event was applied before, or when
+    ///   there is no more room (``membersMax``).
     package mutating func note(
         _ member: WatchKey,
         seq: Int,
@@ -145,24 +142,24 @@ package struct Order: Hashable, Sendable {
         return news(since: before)
     }
 
-    /// Takes over a member that has just become known; false when it was known already.
+    /// Adds a new member; false when it was known already.
     package mutating func join(_ member: Member) -> Bool {
         guard !members.contains(where: { $0.key == member.key }), add(member) else { return false }
         version += 1
         return true
     }
 
-    /// What came of asking for the right to charge.
+    /// The result of requesting the right to charge.
     package enum Answer: Hashable, Sendable {
-        /// It may be charged; the number goes into the idempotency key.
+        /// Granted; the number is part of the idempotency key.
         case granted(Int)
         /// Another member has the money, or the right to it.
         case refused(WatchKey)
     }
 
-    /// Asks for the right to charge, for a member whose last event was number `seq`.
+    /// Requests the right to charge, for a member whose last event was number `seq`.
     ///
-    /// Whoever has it gets it again, as it was: a try that was cut off is repeated.
+    /// Its holder gets the same right again, so an interrupted attempt can be repeated.
     package mutating func take(_ member: WatchKey, seq: Int) -> Answer {
         let paid = members.first { other in
             OrderPayment.forbidsCharging(
@@ -180,18 +177,18 @@ package struct Order: Hashable, Sendable {
         return .granted(number)
     }
 
-    /// Counts events that are recorded with a change; the first change says when it became known.
+    /// Counts events that are recorded with a change; the first change sets the time at which it became known.
     mutating func count(_ events: Int, at instant: Timestamp) {
         seq += events
         createdAt = createdAt ?? instant
     }
 
-    /// Whether the holder's payment has ended without money since it took the right.
+    /// Whether the holder's payment has ended without money since the grant.
     private func isFree(_ right: Right) -> Bool {
         members.contains { $0.key == right.holder && $0.seq > right.seq && $0.hasFailed }
     }
 
-    /// Adds a member, in the place of the oldest that has failed when there is no room.
+    /// Adds a member, in place of the oldest failed one when there is no room.
     private mutating func add(_ member: Member) -> Bool {
         if members.count >= Self.membersMax {
             let old = members.firstIndex { $0.hasFailed && $0.key != right?.holder }
@@ -202,10 +199,9 @@ package struct Order: Hashable, Sendable {
         return true
     }
 
-    /// What has changed since something else was true.
+    /// Returns the changes since an earlier state.
     ///
-    /// That the customer is awaited is no news before anything else was told: the shop has just sent
-    /// them on the way.
+    /// `awaiting_customer` is not reported as the first state, because the shop has just started the payment.
     private func news(since before: OrderPayment) -> [EventSubject] {
         let after = truth
         let (was, now) = (before.payment, after.payment)

@@ -1,43 +1,43 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// Where orders are kept: each is an item of the queue of watches that is never due, with a log, and
-/// events in the outbox like those of a watch.
+/// The store of orders: each is an item of the queue of watches that is never due, with a log, and events in the outbox
+/// like those of a watch.
 package protocol OrderStore: Sendable {
-    /// The partition of a lane; asks nobody.
+    /// Returns the partition of a lane, without a request.
     func partition(of lane: LaneID) -> Int
 
-    /// Reads an order; nil when nobody has named it, or it is forgotten.
+    /// Reads an order; `nil` for an unknown or deleted one.
     func order(_ key: OrderKey) async throws(StoreError) -> Order?
 
-    /// Stores an order that was changed from `version` (0: nobody had known it), and records what is
-    /// to be told of that, all or nothing.
+    /// Stores an order that was changed from `version` (0 for a new one) and records its events, completely or not at
+    /// all.
     ///
-    /// Stored again it is kept for as long as a closed watch. False when somebody else has changed it
-    /// meanwhile: read it again.
+    /// Each write extends its retention to that of a closed watch. Returns false after a concurrent change: read it
+    /// again.
     func store(
         _ order: Order,
         over version: Int,
         telling events: [Event]
     ) async throws(StoreError) -> Bool
 
-    /// A page of an account's orders, the newest first.
+    /// Returns a page of an account's orders, the newest first.
     func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order>
 }
 
-/// Which orders to list, and from where.
+/// The filters and the position of a list of orders.
 package struct OrderQuery: Hashable, Sendable {
     package let account: AccountID
-    /// Those of which this is true; nil for all.
+    /// The payment state; `nil` for all.
     package let state: PaymentState?
     /// Only orders that several attempts have paid.
     package let isPaidTwice: Bool
-    /// 1–100: each is read by itself.
+    /// The size of the page, 1–100, because each order is a separate read.
     package let limit: Int
-    /// `next` of the page before; nil for the first page.
+    /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Describes a page.
+    /// Creates a query.
     package init(
         account: AccountID,
         state: PaymentState? = nil,
@@ -60,44 +60,46 @@ package struct OrderQuery: Hashable, Sendable {
     }
 }
 
-/// Keeps orders up to date with what is told of their members.
+/// Updates orders from the events of their members.
 ///
 /// ```
-/// enqueue with an order        ─▶ join: the order is known, with a try that awaits its customer
-/// payment.* in the outbox      ─▶ note: the order's word changes, order.* is recorded
+/// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer
+/// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
 /// a member is about to charge  ─▶ take: one of them may
 /// ```
 ///
-/// *Exactly once*: ``note(_:)`` is called at least once for each event, by whoever reads the outbox. The
-/// member's number and what is told are stored together, so a second call finds it known. A crash
-/// before it leaves the entry unacknowledged, and another reader notes it.
+/// *Exactly once*: the reader of the outbox calls ``note(_:)`` at least once for each event. The member's event number
+/// and the order's events are stored together, so a second call has no effect. A crash before leaves the entry
+/// unacknowledged, and another reader applies it.
 ///
-/// *Two at once* read the same version, and one of them is refused and reads again.
+/// *Concurrent changes* read the same version, and one of them is rejected and reads again.
 package struct OrderBook: Sendable {
-    /// Each round somebody else's change was stored; so many in a row are a fault.
+    /// The maximum number of rounds.
+    ///
+    /// In each one a concurrent change was stored; this many in a row are a fault.
     private static let roundsMax = 32
 
     private let store: any OrderStore
 
-    /// A book over a store.
+    /// Creates a book over a store.
     package init(_ store: any OrderStore) {
         self.store = store
     }
 
-    /// The partition in which the orders of an account lie; asks nobody.
+    /// Returns the partition of an account's orders, without a request.
     func partition(of account: AccountID) -> Int {
         store.partition(of: LaneID(account: account, kind: .order))
     }
 
-    /// Whether an event says something of a payment of an order, so that the store is asked for it.
+    /// Whether an event is about a payment of an order, so that the store must be read.
     func concerns(_ event: Event) -> Bool {
         event.order != nil && event.key.kind != .order && event.type.hasPrefix("payment.")
             && event.payment != nil
     }
 
-    /// Notes what an event says of a payment, when it is one of an order.
+    /// Applies an event to the order of its payment, if there is one.
     ///
-    /// - Returns: the events that were recorded of the order by this call.
+    /// - Returns: the order's events that this call recorded.
     @discardableResult
     package func note(_ event: Event) async throws(StoreError) -> [Event] {
         guard concerns(event), let order = event.order, let payment = event.payment else {
@@ -127,9 +129,9 @@ package struct OrderBook: Sendable {
         }
     }
 
-    /// Asks for the right to charge the order of a watch; granted when the store has it.
+    /// Requests the right to charge the order of a watch; it is granted once it is stored.
     ///
-    /// Nil when the watch names no order.
+    /// `nil` when the watch names no order.
     package func take(_ watch: Watch) async throws(StoreError) -> Order.Answer? {
         guard let key = OrderKey(of: watch) else { return nil }
         var answer = Order.Answer.refused(watch.key)
@@ -142,12 +144,12 @@ package struct OrderBook: Sendable {
         return answer
     }
 
-    /// Reads an order; nil when nobody has named it.
+    /// Reads an order; `nil` for an unknown one.
     func order(_ key: OrderKey) async throws(StoreError) -> Order? { try await store.order(key) }
 
-    /// Reads, changes and stores an order, again when somebody else was faster.
+    /// Reads, changes and stores an order, and repeats after a concurrent change.
     ///
-    /// `change` returns what is to be told and what to answer, or nil when nothing has changed.
+    /// `change` returns the events and the result, or `nil` when nothing has changed.
     private func changing<Outcome>(
         _ key: OrderKey,
         isMostlyNew: Bool = false,

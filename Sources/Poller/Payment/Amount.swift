@@ -7,7 +7,7 @@ import SafeNumbers
 /// A number from outside becomes an amount through a failable initialiser, so a larger one is "not known"
 /// instead of a wrong sum. Arithmetic stops at the limits and cannot overflow.
 package struct Amount: Hashable, Comparable, Sendable {
-    /// No money.
+    /// The amount of no money.
     package static let zero = Amount(clamping: 0)
     /// The largest amount.
     package static let max = Amount(clamping: SafeInteger.max)
@@ -15,54 +15,54 @@ package struct Amount: Hashable, Comparable, Sendable {
     /// The number of smallest units.
     package let minorUnits: Int
 
-    /// An amount from outside; `nil` beyond the limits.
+    /// Creates an amount from outside; `nil` beyond the limits.
     package init?(_ minorUnits: some BinaryInteger) {
         guard let number = Int(safe: minorUnits) else { return nil }
         self.minorUnits = number
     }
 
-    /// An amount from outside that is at least zero; `nil` for any other number.
+    /// Creates an amount from outside that is at least zero; `nil` for any other number.
     package init?(nonNegative minorUnits: some BinaryInteger) {
         guard let number = Int(safe: minorUnits), number >= 0 else { return nil }
         self.minorUnits = number
     }
 
-    /// An amount from outside that is at least one unit; `nil` for any other number.
+    /// Creates an amount from outside that is at least one unit; `nil` for any other number.
     package init?(positive minorUnits: some BinaryInteger) {
         guard let number = Int(safe: minorUnits), number > 0 else { return nil }
         self.minorUnits = number
     }
 
-    /// An amount that decimal digits with an optional sign spell; `nil` for another text or beyond the limits.
+    /// Parses decimal digits with an optional sign; `nil` for another text or beyond the limits.
     package init?(decimal digits: some StringProtocol) {
         guard let number = Int(safe: digits) else { return nil }
         minorUnits = number
     }
 
-    /// The nearest amount within the limits.
+    /// Creates the nearest amount within the limits.
     package init(clamping minorUnits: some BinaryInteger) {
         self.minorUnits = Int(clampingSafe: minorUnits)
     }
 
     package static func < (lhs: Amount, rhs: Amount) -> Bool { lhs.minorUnits < rhs.minorUnits }
 
-    /// The sum, at most the limits.
+    /// Returns the sum, clamped to the limits.
     package static func + (lhs: Amount, rhs: Amount) -> Amount {
-        // Two numbers of 53 bits: the sum fits.
+        // The operands have 53 bits, so the sum does not overflow.
         Amount(clamping: lhs.minorUnits + rhs.minorUnits)
     }
 
-    /// The difference, at most the limits.
+    /// Returns the difference, clamped to the limits.
     package static func - (lhs: Amount, rhs: Amount) -> Amount {
         Amount(clamping: lhs.minorUnits - rhs.minorUnits)
     }
 
-    /// Adds an amount, at most up to the limits.
+    /// Adds an amount, clamped to the limits.
     package static func += (lhs: inout Amount, rhs: Amount) { lhs = lhs + rhs }
 }
 
 extension Amount: ExpressibleByIntegerLiteral {
-    /// A constant of the program.
+    /// Creates an amount from a literal.
     package init(integerLiteral value: Int) { self.init(clamping: value) }
 }
 

@@ -1,39 +1,39 @@
 import JSONText
 package import PollerIdentity
 
-/// What tells phones that links to this server belong to an app: the two files that Apple and Google fetch.
+/// The two files with which Apple and Google verify that links to this server belong to an app.
 ///
-/// *Shape*: each is JSON as the app's own project has it, served byte for byte.
+/// *Shape*: each is JSON from the app's project, served byte for byte.
 /// ```
 /// {"applinks": {"details": [{"appIDs": ["ABCDE12345.com.example.shop"], "components": [{"/": "/r/*"}]}]}}
 /// [{"relation": ["delegate_permission/common.handle_all_urls"],
 ///   "target": {"namespace": "android_app", "package_name": "com.example.shop",
 ///              "sha256_cert_fingerprints": ["14:6D:…"]}}]
 /// ```
-/// They are checked for the members without which a phone ignores them silently.
-/// *Source*: <https://developer.apple.com/documentation/xcode/supporting-associated-domains>,
+/// They are checked for the members without which a phone ignores them silently. *Source*:
+/// <https://developer.apple.com/documentation/xcode/supporting-associated-domains>,
 /// <https://developer.android.com/training/app-links/verify-android-applinks>.
 package struct AppLinks: Hashable, Sendable {
-    /// What Apple accepts of its file, in bytes; far more than anybody needs of the other.
+    /// The size limit in bytes, which is Apple's limit and far more than the other file needs.
     private static let bytesMax = 131_072
     private static let services = [
         "applinks", "webcredentials", "appclips", "activitycontinuation",
     ]
 
-    /// `/.well-known/apple-app-site-association`; nil where there is none.
+    /// The content of `/.well-known/apple-app-site-association`; `nil` without one.
     package let apple: String?
-    /// `/.well-known/assetlinks.json`; nil where there is none.
+    /// The content of `/.well-known/assetlinks.json`; `nil` without one.
     package let android: String?
 
-    /// Both files, each of which may be missing.
+    /// Creates a value from the files, each of which may be missing.
     package init(apple: String? = nil, android: String? = nil) {
         self.apple = apple
         self.android = android
     }
 
-    /// The file for Apple.
+    /// Checks the file for Apple.
     ///
-    /// Errors: `InvalidInput` that says what is missing.
+    /// Errors: `InvalidInput` that names the missing member.
     package static func apple(_ text: String) throws(InvalidInput) -> String {
         let json = try json(text)
         guard json.members != nil, services.contains(where: { json.member($0) != nil }) else {
@@ -55,9 +55,9 @@ package struct AppLinks: Hashable, Sendable {
         return text
     }
 
-    /// The file for Android.
+    /// Checks the file for Android.
     ///
-    /// Errors: `InvalidInput` that says what is missing.
+    /// Errors: `InvalidInput` that names the missing member.
     package static func android(_ text: String) throws(InvalidInput) -> String {
         guard let statements = try json(text).elements, !statements.isEmpty else {
             throw wrong("must be a list of statements")
@@ -91,7 +91,7 @@ package struct AppLinks: Hashable, Sendable {
         InvalidInput(field: "app_links", message: message)
     }
 
-    /// Ten letters and digits of the team, and the bundle.
+    /// Whether a text is a team of ten letters and digits, a dot, and a bundle.
     private static func isAppID(_ text: String) -> Bool {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let team = parts.first, let bundle = parts.dropFirst().first else { return false }
@@ -100,7 +100,7 @@ package struct AppLinks: Hashable, Sendable {
             && !bundle.isEmpty && !bundle.contains(" ")
     }
 
-    /// Thirty-two bytes in hexadecimal, separated by colons.
+    /// Whether a text is thirty-two hexadecimal bytes, separated by colons.
     private static func isFingerprint(_ text: String) -> Bool {
         let bytes = text.split(separator: ":", omittingEmptySubsequences: false)
         return bytes.count == 32

@@ -1,7 +1,7 @@
 import Foundation
 package import PollerIdentity
 
-/// Whose payments these are, as customers see it: on the return page and in mails.
+/// The shop's identity for customers, on the return page and in emails.
 ///
 /// *Shape* (`branding:` of an account in the configuration file):
 /// ```
@@ -16,34 +16,34 @@ package import PollerIdentity
 ///   mail_from: Shop <payments@shop.example>
 ///   account_holder: Shop GmbH
 /// ```
-/// Each value is checked for where it ends: in a mail's header, in an attribute of a tag, in a
-/// style. So none can leave its place, whoever writes the file.
+/// Each value is checked for the place where it is used: an email header, an HTML attribute, a style. So no value of
+/// the file can inject anything.
 package struct Branding: Hashable, Sendable {
     /// The shop's name.
     package let name: String
-    /// Where "back to the shop" leads.
+    /// The target of "back to the shop".
     package let homeURL: String?
-    /// Who answers a customer's questions; replies to a mail go there.
+    /// The address for a customer's questions; replies to an email go there.
     package let support: MailAddress?
-    /// `#rrggbb`, of headings and buttons.
+    /// The colour of headings and buttons, `#rrggbb`.
     package let colour: String?
-    /// A picture that mail programs load from the shop.
+    /// An image that email programs load from the shop.
     package let logoURL: String?
-    /// What its customers are spoken to in when nobody says otherwise: a tag such as `de`.
+    /// The default language of its customers: a tag such as `de`.
     package let languageTag: String?
-    /// The sender of its mails; nil for the sender of all accounts.
+    /// The sender of its emails; `nil` for the sender of all accounts.
     ///
     /// An address or `Name <address>`, which the relay must accept.
     package let mailFrom: String?
     /// The default time zone of its customers: a name of the time zone database, `Europe/Berlin`.
     package let timeZone: String?
-    /// The holder of the accounts to which its customers transfer, where the upstream gives none; nil for the shop's
+    /// The holder of the accounts to which its customers transfer, if the upstream returns none; `nil` for the shop's
     /// name.
     package let accountHolder: String?
 
-    /// Checks a shop.
+    /// Checks the values.
     ///
-    /// Errors: `InvalidInput` that names the key and says what it must be.
+    /// Errors: `InvalidInput` that names the key and the expected form.
     package init(
         name: String,
         homeURL: String? = nil,
@@ -116,7 +116,7 @@ package struct Branding: Hashable, Sendable {
         self.accountHolder = accountHolder
     }
 
-    /// An https address, or an http one of this machine.
+    /// Checks for an https URL, or an http URL of this machine.
     private static func check(_ url: String?, field: String) throws(InvalidInput) {
         guard let url else { return }
         let forbidden = Set("\"'<>\\`{}|^".utf8)
@@ -134,7 +134,7 @@ package struct Branding: Hashable, Sendable {
         }
     }
 
-    /// No line break, of any script, and nothing that turns the direction of what follows.
+    /// Whether a scalar is neither a line break of any script nor a bidirectional control.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: false

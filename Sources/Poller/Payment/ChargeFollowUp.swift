@@ -3,13 +3,13 @@ import Metrics
 import PollerIdentity
 package import PollerQueue
 
-/// Charges a source that a poll has just seen chargeable, or searches for the charge that consumed it.
+/// Charges a source that a poll has just observed as chargeable, or searches for the charge that consumed it.
 ///
-/// A source is charged in the poll after the one that recorded it as chargeable (``ChargeStep``). The idempotency key
-/// gives whoever repeats the charge the same answer.
+/// A source is charged in the poll after the one that recorded it as chargeable (``ChargeStep``). Because of the
+/// idempotency key, a repeated charge gets the same response.
 package struct ChargeFollowUp: FollowUp {
-    /// How often a poll searches for the charge of a consumed source before it reports the status without it: some
-    /// seven seconds with the waits between.
+    /// The number of searches for the charge of a consumed source before the status is reported without it: about seven
+    /// seconds with the waits in between.
     private static let searchesMax = 3
 
     private let charger: any Charger
@@ -21,10 +21,10 @@ package struct ChargeFollowUp: FollowUp {
         }
     )
 
-    /// Charges by `charger`.
+    /// Creates a follow-up that charges through `charger`.
     ///
-    /// Without a book each source is charged, whatever order it pays. Without `secureTries` a source of 3-D
-    /// Secure is made and not watched.
+    /// Without a book each source is charged, even if its order is paid. Without `secureTries` a 3-D Secure source is
+    /// created but not watched.
     package init(
         _ charger: any Charger,
         orders: OrderBook? = nil,
@@ -75,10 +75,10 @@ package struct ChargeFollowUp: FollowUp {
         charges[result.name]?.increment()
     }
 
-    /// A search for the charge that has just used up a source, where nobody knows it; or for one of a source that
-    /// stays chargeable, at the last poll.
+    /// Returns a search for the unknown charge that has just consumed a source, or for a charge of a source that stays
+    /// chargeable, at the last poll.
     ///
-    /// It may be a hold, or not answered yet. The method is believed where nobody here may see charges.
+    /// The charge may be a hold, or not answered yet. Without permission to read charges, the method decides.
     private func proof(
         of watch: Watch,
         _ seen: Observation,
@@ -91,7 +91,7 @@ package struct ChargeFollowUp: FollowUp {
         return seen.isSteadySource && now >= watch.end ? .find : nil
     }
 
-    /// The result of a search that the poll ends with; `nil` when it ends with the status of the source.
+    /// Returns the search result with which the poll ends; `nil` when it ends with the status of the source.
     private func decisive(
         _ found: ChargeResult,
         of watch: Watch,
@@ -103,21 +103,21 @@ package struct ChargeFollowUp: FollowUp {
         where seen.status == .consumed && watch.charge == nil
             && watch.state.failures < Self.searchesMax:
             return .postponed("the charge of the source is not listed", retryAfter: nil)
-        // The source was consumed, but by no charge that can be found: the truth is its status.
+        // No charge that consumed the source can be found, so its status is reported.
         case .declined: return nil
-        // What was refused is known.
+        // The failed charge was reported before.
         case .made(let charge) where watch.state.charge == .failed && charge.status == .failed:
             return nil
         case .made: return found
-        // The status is not held back for a charge of somebody else's, which a key may not see at all: it is reported,
-        // and another poll is for the money.
+        // The status is not held back for a charge by another party, which the key may not be able to read. It is
+        // reported, and another poll reads the money.
         default:
             let isOrdered = watch.charge != nil && watch.state.charge != .failed
             return isOrdered || watch.isReview ? found : nil
         }
     }
 
-    /// Charges the source, if the order it pays may be charged by it.
+    /// Charges the source if its order may be charged.
     private func charge(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -139,7 +139,7 @@ package struct ChargeFollowUp: FollowUp {
                 return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
             }
         }
-        // The store may have taken its time.
+        // The store may have been slow.
         guard let limit = leased.limit(timeout) else {
             return .postponed("the lease was about to end", retryAfter: nil)
         }

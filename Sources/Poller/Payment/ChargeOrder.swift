@@ -1,34 +1,34 @@
 import Foundation
 package import PollerIdentity
 
-/// What to charge when a watched source becomes chargeable.
+/// The instruction to charge a watched source when it becomes chargeable.
 ///
-/// *Shape* (JSON, as the API takes it and the store keeps it): `true`, `false` for nothing, whatever
-/// the account charges otherwise, or an object with any of
-/// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`,
-/// and of what a ``ChargeSharing`` has.
+/// *Shape* (JSON, in the API and in the store): `true`; `false` for no charge, even if the account has a default; or an
+/// object with any of
+/// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}` and the
+/// fields of a ``ChargeSharing``.
 package struct ChargeOrder: Hashable, Sendable {
-    /// In the currency's smallest unit; the source's own amount when nil.
+    /// The amount in the currency's smallest unit; `nil` for the source's own amount.
     package let amount: Amount?
-    /// Three letters, lower case; the source's own when nil.
+    /// The currency, three lower-case letters; `nil` for the source's own.
     package let currency: String?
-    /// The API's `description`: for people.
+    /// The API's `description`, for people.
     package let note: String?
     /// The text on the customer's statement.
     package let statementDescriptor: String?
-    /// Kept with the charge.
+    /// The metadata of the charge.
     package let metadata: [String: String]
-    /// What of it goes to whom; nil: all of it is the account's.
+    /// The distribution of the amount; `nil` if the account receives all of it.
     package let sharing: ChargeSharing?
-    /// Nothing is to be charged, not even by what the account says.
+    /// Whether nothing is charged, even if the account has a default.
     package let isNothing: Bool
 
-    /// Not to be charged, whatever the account says.
+    /// The instruction to charge nothing, even if the account has a default.
     package static let nothing = ChargeOrder(isNothing: true)
-    /// The whole amount of the source, with nothing to say about it.
+    /// The instruction to charge the whole amount of the source.
     package static let whole = ChargeOrder()
 
-    /// Checks an order.
+    /// Checks an order to charge.
     package init(
         amount: Amount? = nil,
         currency: String? = nil,
@@ -50,7 +50,7 @@ package struct ChargeOrder: Hashable, Sendable {
                 message: "must be three lower-case letters such as eur"
             )
         }
-        // Stripe's own limits; 50 of the metadata's entries less one that is ours.
+        // Stripe's limits; 50 metadata entries, less one that this system adds.
         for (field, text, most) in [
             ("description", note, 500), ("statement_descriptor", statementDescriptor, 35),
         ] where (text?.utf8.count ?? 0) > most {
@@ -78,18 +78,15 @@ package struct ChargeOrder: Hashable, Sendable {
         sharing = nil
     }
 
-    /// The idempotency key of this order's one charge of a source, which comes to `amount`.
+    /// Returns the idempotency key of the only charge of a source by this instruction, over `amount`.
     ///
-    /// Of account, source and what the order says that makes it this one: the sum, the metadata, and who
-    /// gets what of it, where it is shared.
-    /// Whoever charges it, in whichever run or process, after whatever crash, sends the same key;
-    /// another order on a reusable source has another. What is only for people (``note``,
-    /// ``statementDescriptor``) may change between two tries. To charge a saved source the same sum
-    /// once more, say in the metadata what for. 38 characters of the 255 allowed.
+    /// It is derived from the account, the source, the sum, the metadata and the sharing. Every process and run that
+    /// repeats the charge after a crash sends the same key. Another instruction for a reusable source has another key.
+    /// Fields for people (``note``, ``statementDescriptor``) may change between two attempts. To charge a saved source
+    /// the same sum again, set different metadata. The key has 38 of 255 allowed characters.
     ///
-    /// Where the watch names what it pays (`OrderID`), the key is that order's: of the account, its
-    /// name and the number of the right to charge it. Then the upstream itself refuses to charge
-    /// another source for it, or another sum.
+    /// If the watch names an order (`OrderID`), the key is derived from the account, the order and the number of the
+    /// right to charge it. Then the upstream rejects a charge of another source or another sum for the order.
     package func idempotencyKey(
         of key: WatchKey,
         amount: Amount,
@@ -114,7 +111,7 @@ extension ChargeOrder: Codable {
         case statementDescriptor = "statement_descriptor"
     }
 
-    /// Reads an order that was checked when it was stored.
+    /// Decodes an instruction that was checked when it was stored.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         amount = try fields.decodeIfPresent(Amount.self, forKey: .amount)
@@ -129,7 +126,7 @@ extension ChargeOrder: Codable {
         isNothing = false
     }
 
-    /// Writes what is set; the same order always makes the same bytes.
+    /// Encodes the fields that are set; equal instructions have equal bytes.
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encodeIfPresent(amount, forKey: .amount)
@@ -140,17 +137,17 @@ extension ChargeOrder: Codable {
         try sharing?.encode(to: encoder)
     }
 
-    /// The order as a store keeps it, one line.
+    /// The stored form, on one line.
     package var json: String {
         if isNothing { return "false" }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Numbers and text always encode.
+        // Numbers and text can always be encoded.
         let data = (try? encoder.encode(self)) ?? Data("{}".utf8)
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Reads an order back from a store; nil when the text is none.
+    /// Parses ``json``; `nil` for any other text.
     package init?(json: String) {
         if json == "false" {
             self = .nothing
@@ -163,25 +160,29 @@ extension ChargeOrder: Codable {
     }
 }
 
-/// How far the charge of a watched source has come.
+/// The progress of the charge of a watched source.
 ///
 /// ```
 /// none ─▶ made(pending) ─▶ succeeded | failed
-///   └──▶ doubtful ─▶ the same, by repeating with the same key or by looking
+///   └──▶ doubtful ─▶ the same, by repeating with the same key or by a search
 /// ```
 package enum ChargeProgress: Hashable, Sendable {
     /// No attempt was made.
     case none
-    /// Stripe was asked, and what became of it is not known: only the same key may be tried again.
+    /// Stripe received a request with an unknown result.
+    ///
+    /// Only the same key may be used again.
     case doubtful
-    /// There is a charge, `ch_…`, which the bank has not answered yet.
+    /// The charge, `ch_…`, exists, and the bank has not answered yet.
     case pending(ChargeID)
-    /// The money is there.
+    /// The money was received.
     case succeeded(ChargeID)
-    /// Declined, or impossible: nothing more is tried. The event says why.
+    /// The charge was declined or is impossible; no further attempt is made.
+    ///
+    /// The event contains the reason.
     case failed
 
-    /// Whether nothing more will become of it.
+    /// Whether the result is final.
     package var isSettled: Bool {
         switch self {
         case .none, .doubtful, .pending: false
@@ -189,7 +190,7 @@ package enum ChargeProgress: Hashable, Sendable {
         }
     }
 
-    /// The charge itself.
+    /// The ID of the charge.
     package var charge: ChargeID? {
         switch self {
         case .pending(let id), .succeeded(let id): id
@@ -197,7 +198,7 @@ package enum ChargeProgress: Hashable, Sendable {
         }
     }
 
-    /// Reads a state back from its ``name`` and ``charge``; none when they make none.
+    /// Parses ``name`` and ``charge``; `none` for any other combination.
     package init(name: String, charge: ChargeID?) {
         switch (name, charge) {
         case ("doubtful", _): self = .doubtful
@@ -208,7 +209,7 @@ package enum ChargeProgress: Hashable, Sendable {
         }
     }
 
-    /// The state in one word, for readers.
+    /// The name of the state, for readers.
     package var name: String {
         switch self {
         case .none: "none"
@@ -220,5 +221,5 @@ package enum ChargeProgress: Hashable, Sendable {
     }
 }
 
-/// A charge of ours at the upstream, `ch_…` or `py_…`.
+/// The ID of a charge at the upstream, `ch_…` or `py_…`.
 package typealias ChargeID = SourceID

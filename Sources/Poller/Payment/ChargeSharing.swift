@@ -1,26 +1,26 @@
 package import PollerIdentity
 
-/// What of a charge goes to whom, where a platform collects for others (Connect).
+/// The distribution of a charge when a platform collects for other accounts (Connect).
 ///
 /// *Shape*, within an order to charge:
 /// `"application_fee_amount":99,"on_behalf_of":"acct_1","transfer_data":{"destination":"acct_1","amount":1000}`.
 /// *Units*: the currency's smallest. *Source*: <https://docs.stripe.com/connect/charges>.
 package struct ChargeSharing: Hashable, Sendable, Codable {
-    /// The platform's share of what somebody else gets.
+    /// The platform's fee on a payment for another account.
     package let feeAmount: Amount?
-    /// The connected account that the payment is made for, `acct_…`.
+    /// The connected account for which the payment is made, `acct_…`.
     package let onBehalfOf: String?
-    /// Where the money is sent on to.
+    /// The transfer of the money to another account.
     package let transfer: Transfer?
 
-    /// Where the money is sent on to, and how much of it.
+    /// The destination of a transfer and its amount.
     package struct Transfer: Hashable, Sendable, Codable {
-        /// A connected account, `acct_…`.
+        /// The connected account, `acct_…`.
         package let destination: String
-        /// All of it when nil.
+        /// The amount; `nil` for all of it.
         package let amount: Amount?
 
-        /// Describes a transfer.
+        /// Creates a transfer.
         package init(destination: String, amount: Amount? = nil) {
             self.destination = destination
             self.amount = amount
@@ -33,7 +33,7 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         case transfer = "transfer_data"
     }
 
-    /// Checks how a charge is shared; nil when it is not.
+    /// Checks the distribution; `nil` without any field.
     package init?(
         feeAmount: Amount? = nil,
         onBehalfOf: String? = nil,
@@ -71,7 +71,7 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         self.transfer = transfer
     }
 
-    /// What of it is part of an idempotency key: a charge that is shared otherwise is another one.
+    /// The parts of the idempotency key: a charge with another distribution is a different charge.
     var said: [String] {
         [
             "shared", feeAmount.map { "\($0)" } ?? "", onBehalfOf ?? "",

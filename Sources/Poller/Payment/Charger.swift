@@ -1,16 +1,16 @@
 package import JSONText
 package import PollerIdentity
 
-/// Takes the money of a source that has become chargeable.
+/// Charges a source that has become chargeable.
 package protocol Charger: Sendable {
-    /// What to charge for watches of this account that say nothing; nil: nothing.
+    /// Returns the default charge for watches of this account; `nil` for none.
     func standingOrder(for account: AccountID) -> ChargeOrder?
 
-    /// Charges a source, whose object was seen a moment ago, exactly once for an order however
-    /// often this is called: always with ``ChargeOrder/idempotencyKey(of:amount:currency:by:)``.
+    /// Charges a source, whose object was just read, exactly once per order.
     ///
-    /// `right` is the watch's right to charge the order that it names; nil when it names none. Never
-    /// throws: whatever happens is one of the results.
+    /// Repeated calls are safe, because they use ``ChargeOrder/idempotencyKey(of:amount:currency:by:)``. `right` is the
+    /// watch's right to charge the order that it names; `nil` without an order. It never throws: every failure is a
+    /// result.
     func charge(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -19,18 +19,17 @@ package protocol Charger: Sendable {
         timeout: Duration
     ) async -> ChargeResult
 
-    /// Looks for the charge that consumed a source, or was made of one that stays chargeable.
+    /// Searches for the charge that consumed a source, or was made from one that stays chargeable.
     ///
-    /// Answers `made`, `declined` when there is none (it has seen the end), or why it cannot tell.
+    /// Returns `made`, `declined` when the complete list contains none, or the reason why the result is unknown.
     func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
 
-    /// Whether money that an order was paid with a second time goes back by itself.
+    /// Whether the second payment of an order is refunded automatically.
     func refundsDuplicates(of account: AccountID) -> Bool
 
-    /// Gives back all that is left of a charge which has paid an order that was paid, exactly once however
-    /// often this is called.
+    /// Refunds the rest of a charge that paid an order a second time, exactly once for any number of calls.
     ///
-    /// `charge` is its id, where that is known; `object` what was seen of the watch a moment ago.
+    /// `charge` is its ID, if known; `object` is the object of the watch, just read.
     func refundDuplicate(
         _ watch: Watch,
         charge: ChargeID?,
@@ -40,10 +39,10 @@ package protocol Charger: Sendable {
 }
 
 extension Charger {
-    /// Nothing goes back unless somebody wants it.
+    /// Returns false, as the default of a charger without refunds.
     package func refundsDuplicates(of account: AccountID) -> Bool { false }
 
-    /// Nobody has asked for it.
+    /// Refuses every refund, as the default of a charger without refunds.
     package func refundDuplicate(
         _ watch: Watch,
         charge: ChargeID?,
@@ -64,53 +63,53 @@ extension Charger {
     }
 }
 
-/// The right to charge what an order asks for, as ``OrderBook/take(_:)`` has given it.
+/// The right to charge an order, granted by ``OrderBook/take(_:)``.
 package struct ChargeRight: Hashable, Sendable {
     package let order: OrderID
-    /// How many times it has gone to a source.
+    /// The number of times that the right was granted to a source.
     package let number: Int
 
-    /// Describes a right.
+    /// Creates a right.
     package init(order: OrderID, number: Int) {
         self.order = order
         self.number = number
     }
 }
 
-/// What came of one try to charge a source.
+/// The result of one attempt to charge a source.
 package enum ChargeResult: Hashable, Sendable {
-    /// There is a charge, made now or by an earlier try.
+    /// A charge exists, made now or by an earlier attempt.
     case made(ChargeSeen)
-    /// Refused for good, by the bank or by the upstream: never for want of an answer, nor for one
-    /// that could not be read.
+    /// Refused permanently by the bank or the upstream; never for a missing or unreadable answer.
     ///
-    /// `code` is a stable word such as `card_declined`, `reason` the issuer's such as
-    /// `insufficient_funds`, when there is one.
+    /// `code` is a stable code such as `card_declined`. `reason` is the issuer's, such as `insufficient_funds`, if
+    /// there is one.
     case declined(code: String, reason: String? = nil)
-    /// Not made, because the card's customer must confirm it first; with the source that they confirm, or
-    /// nil when nobody here could make one.
+    /// Not charged, because the cardholder must authenticate first.
+    ///
+    /// The value is the source for that; `nil` if none could be created.
     case unauthenticated(SecureTry?)
-    /// Not enough has arrived at a receiver: charge it when the rest has come.
+    /// A receiver has not received enough; it is charged when the rest has arrived.
     case incomplete(received: Amount, wanted: Amount)
-    /// Whether it was made is not known; the same key must be tried again.
+    /// Whether it was charged is unknown; the same key must be tried again.
     case indeterminate(String)
-    /// Certainly not made; try again later, after `retryAfter` at least.
+    /// Not charged; the attempt is repeated later, after `retryAfter` at least.
     case postponed(String, retryAfter: Duration?)
 }
 
-/// A charge as it was really seen.
+/// A charge that was observed.
 package struct ChargeSeen: Hashable, Sendable {
-    /// What the bank says.
+    /// The bank's answer.
     package enum Status: String, Hashable, Sendable {
         case pending, succeeded, failed
     }
 
     package let id: ChargeID
     package let status: Status
-    /// The upstream's object as it came.
+    /// The upstream's object, unchanged.
     package let object: RawJSON?
 
-    /// Describes what was seen.
+    /// Creates an observed charge.
     package init(id: ChargeID, status: Status, object: RawJSON?) {
         self.id = id
         self.status = status
@@ -119,7 +118,7 @@ package struct ChargeSeen: Hashable, Sendable {
 }
 
 extension ChargeResult {
-    /// Every ``name`` there is.
+    /// All values of ``name``.
     package static let names = [
         "made", "declined", "unauthenticated", "incomplete", "indeterminate", "postponed",
     ]
@@ -137,19 +136,19 @@ extension ChargeResult {
     }
 }
 
-/// What a poll of a watch with an order to charge is there for.
+/// The task of a poll of a watch with an order to charge.
 enum ChargeStep: Hashable, Sendable {
-    /// To look at the source; and then, when it is still chargeable, to charge it, or when it is
-    /// consumed and nobody knows by what, to look for its charge.
+    /// Read the source.
+    ///
+    /// Then charge it if it is still chargeable, or search for its charge if it was consumed by an unknown one.
     case source
-    /// To look at the charge that the bank had not answered.
+    /// Read a charge that the bank had not answered.
     case charge(ChargeID)
 
-    /// What comes next for a watch.
+    /// Chooses the next step of a watch.
     ///
-    /// A charge that is pending is looked at once it has consumed the source; a reusable source,
-    /// which stays chargeable, has then been looked at once more. Any that is known is looked at when a
-    /// hint has opened the watch again: its money may have moved.
+    /// A pending charge is read once it has consumed the source. A reusable source stays chargeable and is read once
+    /// more before. Every known charge is read when a hint has reopened the watch, because its money may have moved.
     init(_ watch: Watch) {
         if watch.isReview, let id = watch.state.charge.charge {
             self = .charge(id)
@@ -162,10 +161,10 @@ enum ChargeStep: Hashable, Sendable {
         }
     }
 
-    /// Whether what is known of a charge may be true no more when it is told again with its source.
+    /// Whether stored facts of a charge may be outdated when they are reported with its source.
     ///
-    /// It is not when the last look, a moment ago, was the one that has seen it: so the look that finds
-    /// the source consumed by its charge is one GET. Of a hold is not remembered whether it was let go.
+    /// They are not if the previous poll, a moment ago, read the charge. The poll that finds the source consumed by its
+    /// charge then needs one GET. For a hold, its release is not stored.
     static func isOld(_ watch: Watch, at now: Timestamp) -> Bool {
         if case .succeeded = watch.state.charge, watch.payment?.money == nil { return true }
         guard let last = watch.state.lastPolledAt, watch.state.step == 0, watch.state.failures == 0
@@ -173,21 +172,20 @@ enum ChargeStep: Hashable, Sendable {
         return !(Duration.zero...wordSpan).contains(now - last)
     }
 
-    /// How old what was seen of a charge may be when it is told again.
+    /// The age up to which stored facts of a charge may be reported again.
     private static let wordSpan = Duration.seconds(2)
 
-    /// What is to be done about the charge after the source was seen; nil: nothing.
+    /// The action on the charge after the source was read.
     enum Action: Hashable, Sendable {
         case charge(ChargeOrder)
         case find
     }
 
-    /// What is to be done now that the source was seen so.
+    /// Returns the action after this observation of the source; `nil` for none.
     ///
-    /// What has used up a source that nobody ordered to charge is looked for when its money may have
-    /// moved; and one whose charge was refused was used up by another, perhaps the shop's own. A source that
-    /// stays chargeable does not show that it was charged: its charge is looked for when there is news of one
-    /// (`mayBeCharged`).
+    /// If no charge was ordered, the charge that consumed the source is searched when its money may have moved. If the
+    /// ordered charge was refused, another one has consumed the source, perhaps the shop's own. A source that stays
+    /// chargeable does not show its charge, which is searched when a hint is about one (`mayBeCharged`).
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
         if watch.state.charge == .failed, seen.status == .consumed { return .find }
         let isKnown = watch.state.charge != .none && watch.state.charge != .failed
@@ -202,7 +200,7 @@ enum ChargeStep: Hashable, Sendable {
             watch.state.charge.charge == nil
         else { return nil }
         switch seen.status {
-        // The change is told first: the charge then has a poll of its own.
+        // The change is reported first, so the charge has a poll of its own.
         case .chargeable:
             let isTold = watch.state.status == .chargeable && watch.state.detail == seen.detail
             return isTold ? .charge(order) : nil
@@ -211,8 +209,10 @@ enum ChargeStep: Hashable, Sendable {
         }
     }
 
-    /// Whether a search for the charge of a source that stays chargeable is worth a request: a bank has answered, money
-    /// has moved, or this is the first poll of a source of an order, which may be charged already.
+    /// Whether a search for the charge of a source that stays chargeable is worth a request.
+    ///
+    /// It is when a bank has answered, when money has moved, or in the first poll of a source with an order, which may
+    /// be charged already.
     private static func mayBeCharged(_ watch: Watch, _ seen: Observation) -> Bool {
         if watch.isReview || watch.news == .outcome || watch.news == .money { return true }
         return watch.state.status == nil && watch.order != nil
@@ -220,6 +220,6 @@ enum ChargeStep: Hashable, Sendable {
 }
 
 extension Observation {
-    /// A reusable source of Stripe's that may be charged again and again.
+    /// Whether it is a reusable Stripe source, which may be charged repeatedly.
     var isSteadySource: Bool { status == .chargeable && rank == .steady }
 }

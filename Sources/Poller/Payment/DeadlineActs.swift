@@ -1,41 +1,41 @@
 package import PollerIdentity
 
-/// What a watch was told to do before a deadline of its payment passes; what is not said is left to the
-/// account, and then left alone.
+/// The actions that a watch takes before a deadline of its payment; unset ones are taken from the account, or not
+/// taken.
 ///
 /// *Shape* within a request: `"authorisation":"capture","abandoned":"cancel"`.
 package struct DeadlineActs: Hashable, Sendable {
-    /// What is done about money that is held for the shop, before the hold ends.
+    /// The action on a held payment before the hold ends.
     package enum Authorisation: String, Hashable, Sendable, CaseIterable {
-        /// It is taken, all that may be.
+        /// Capture the whole capturable amount.
         case capture
-        /// It is let go.
+        /// Release the hold.
         case cancel
-        /// Nothing but the warnings, whatever the account says.
+        /// Only warn, even if the account has a default.
         case leave
     }
 
-    /// What is done about a payment that nobody has finished, at the end of its watch.
+    /// The action on an unfinished payment at the end of its watch.
     package enum Abandoned: String, Hashable, Sendable, CaseIterable {
-        /// It is cancelled, so that nobody pays it any more.
+        /// Cancel it, so that it cannot be paid later.
         case cancel
-        /// Nothing, whatever the account says.
+        /// Take no action, even if the account has a default.
         case leave
     }
 
     package var authorisation: Authorisation?
     package var abandoned: Abandoned?
 
-    /// Nothing is said.
+    /// The value without any action set.
     package static let unsaid = DeadlineActs()
 
-    /// Describes what is to be done.
+    /// Creates a value from the actions.
     package init(authorisation: Authorisation? = nil, abandoned: Abandoned? = nil) {
         self.authorisation = authorisation
         self.abandoned = abandoned
     }
 
-    /// The same; what is not said in it is as `other` says.
+    /// Returns the actions with unset ones taken from `other`.
     package func filled(by other: DeadlineActs) -> DeadlineActs {
         DeadlineActs(
             authorisation: authorisation ?? other.authorisation,
@@ -43,7 +43,7 @@ package struct DeadlineActs: Hashable, Sendable {
         )
     }
 
-    /// What is to be done about a hold; nil for nothing.
+    /// The action on a hold; `nil` for none.
     package var ofHold: DeadlineAct? {
         switch authorisation {
         case .capture: .capture
@@ -52,10 +52,10 @@ package struct DeadlineActs: Hashable, Sendable {
         }
     }
 
-    /// What is to be done about a payment that nobody has finished; nil for nothing.
+    /// The action on an unfinished payment; `nil` for none.
     package var ofAbandoned: DeadlineAct? { abandoned == .cancel ? .abandon : nil }
 
-    /// Whether objects of a kind can be treated so.
+    /// Checks that the actions apply to objects of a kind.
     package func check(_ kind: SourceKind) throws(InvalidInput) {
         guard ofHold == nil || kind == .paymentIntent else {
             throw InvalidInput(
@@ -74,7 +74,7 @@ package struct DeadlineActs: Hashable, Sendable {
 }
 
 extension DeadlineActs {
-    /// Reads `authorisation` and `abandoned` as somebody has written them.
+    /// Parses `authorisation` and `abandoned`.
     package init(authorisation: String?, abandoned: String?) throws(InvalidInput) {
         self.init(
             authorisation: try Self.choice(authorisation, "authorisation"),
@@ -96,20 +96,20 @@ extension DeadlineActs {
 }
 
 extension SourceKind {
-    /// Whether it is one that a shop may capture or cancel.
+    /// Whether a shop can capture or cancel it.
     package var isIntent: Bool { self == .paymentIntent || self == .setupIntent }
 }
 
-/// One thing that is done before a deadline passes.
+/// An action before a deadline.
 package enum DeadlineAct: String, Hashable, Sendable, CaseIterable {
-    /// The money that is held is taken.
+    /// Capture the held money.
     case capture
-    /// The hold is let go.
+    /// Release the hold.
     case release
-    /// A payment that nobody has finished is cancelled.
+    /// Cancel an unfinished payment.
     case abandon
 
-    /// What it does, for an operator to read: "it was …".
+    /// The participle of the action, for sentences such as "it was captured".
     var participle: String {
         switch self {
         case .capture: "captured"
@@ -118,12 +118,12 @@ package enum DeadlineAct: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The idempotency key of this act: of the watch, its run, and how many looks had been recorded.
+    /// Returns the idempotency key of this action: from the watch, its run, and the number of recorded polls.
     ///
-    /// Whoever takes over after a crash has seen no more of them, and sends the same key. After an answer
-    /// that was recorded the next try has another one: an upstream that stores its failures would repeat
-    /// them. That an act happens once is sure without a key: what was captured or cancelled is not in a
-    /// status any more in which it could be. 40 characters of the 255 allowed.
+    /// A process that takes over after a crash has the same number, and sends the same key. After a recorded answer the
+    /// next attempt has another key, because the upstream would repeat a stored failure. The action happens once even
+    /// without a key: a captured or cancelled payment is in a status that does not allow it again. The key has 40 of
+    /// 255 allowed characters.
     package func idempotencyKey(of watch: Watch) -> String {
         let named = [
             "\(watch.key.account)", watch.key.kind.rawValue, "\(watch.key.source)",
@@ -133,29 +133,28 @@ package enum DeadlineAct: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Captures and cancels payments before their deadlines pass, where a watch was told to.
+/// Captures and cancels payments before their deadlines, if configured.
 package protocol Settler: Sendable {
-    /// What is done for watches of this account that say nothing.
+    /// Returns the default actions for watches of this account.
     func standing(for account: AccountID) -> DeadlineActs
 
-    /// Does it, with ``DeadlineAct/idempotencyKey(of:)``, to what was seen a moment ago.
+    /// Performs the action on an object that was just read, with ``DeadlineAct/idempotencyKey(of:)``.
     ///
-    /// Never throws: whatever happens is one of the results. What has become of the payment the next look
-    /// tells.
+    /// It never throws: every failure is a result. The next poll reads the state of the payment.
     func settle(_ watch: Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult
 }
 
-/// What came of one try to capture or cancel a payment.
+/// The result of one attempt to capture or cancel a payment.
 package enum SettleResult: Hashable, Sendable {
-    /// It was done, by this request or an earlier one.
+    /// Done by this request or an earlier one.
     case done
-    /// The payment has gone on by itself, and the act has no sense any more.
+    /// The payment has changed, so that the action no longer applies.
     case outrun(String)
-    /// Refused for good; a person must look.
+    /// Refused permanently; an operator must act.
     case refused(String)
-    /// Certainly not done; try again later, after `retryAfter` at least.
+    /// Not done; the attempt is repeated later, after `retryAfter` at least.
     case postponed(String, retryAfter: Duration?)
-    /// Whether it was done is not known: the next look tells.
+    /// Whether it was done is unknown until the next poll.
     case unknown(String)
 }
 

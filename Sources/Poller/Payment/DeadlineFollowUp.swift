@@ -3,15 +3,15 @@ import Metrics
 import PollerIdentity
 package import PollerQueue
 
-/// Captures or cancels a payment before its deadline, where the watch or its account requests it (``DeadlineActs``).
+/// Captures or cancels a payment before its deadline, if the watch or its account requests it (``DeadlineActs``).
 ///
-/// `PollContext.act(on:)` says when.
+/// `PollContext.act(on:)` decides when.
 package struct DeadlineFollowUp: FollowUp {
     private let settler: any Settler
     private let orders: OrderBook?
     private let logger: Logger
 
-    /// Captures and cancels by `settler`; without a book a hold is captured, whatever order it pays.
+    /// Creates a follow-up that acts through `settler`; without a book a hold is captured even if its order is paid.
     package init(_ settler: any Settler, orders: OrderBook? = nil, logger: Logger) {
         self.settler = settler
         self.orders = orders
@@ -36,7 +36,7 @@ package struct DeadlineFollowUp: FollowUp {
         else { return outcome }
         let key = context.watch.key
         let settled = await settle(context.watch, by: act, leased, timeout)
-        // So rare that it is looked up each time.
+        // The counter is created on each use, because these actions are rare.
         Counter(
             label: "poller_acts_total",
             dimensions: [("act", act.rawValue), ("result", settled.name)]
@@ -60,7 +60,7 @@ package struct DeadlineFollowUp: FollowUp {
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
     ) async -> SettleResult {
-        // Money is taken once for an order, whichever of its tries holds it.
+        // An order is captured once, even if several attempts hold money.
         if act == .capture, let orders, let name = watch.order {
             do throws(StoreError) {
                 if case .refused(let other)? = try await orders.take(watch) {

@@ -1,18 +1,18 @@
 import JSONText
 import PollerIdentity
 
-/// Tells what will be done before the deadlines of a watch, and when: for an operator to read.
+/// Describes the actions before the deadlines of a watch, and their times, for operators.
 package struct DeadlineForecast: Sendable {
     private let settler: any Settler
     private let payments: any PaymentReader
 
-    /// Asks `settler` what accounts want, and `payments` how long money is held.
+    /// Creates a forecast; `settler` returns the defaults of accounts, `payments` the end of holds.
     package init(settler: any Settler, payments: any PaymentReader) {
         self.settler = settler
         self.payments = payments
     }
 
-    /// One sentence for each thing that is to be done; none for a closed watch.
+    /// Returns one sentence per planned action; none for a closed watch.
     package func sentences(of snapshot: WatchSnapshot) -> [String] {
         var watch = snapshot.watch
         guard snapshot.closed == nil, watch.key.kind.isIntent else { return [] }

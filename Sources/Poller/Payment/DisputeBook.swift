@@ -8,7 +8,7 @@ package protocol DisputeBook: Sendable {
     /// The accounts with disputes that can be read, in order.
     var disputedAccounts: [AccountID] { get }
 
-    /// The newest disputes of an account, at most a hundred.
+    /// Returns the newest disputes of an account, at most a hundred.
     func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute]
 }
 
@@ -28,7 +28,7 @@ package struct CountedDisputes: DisputeBook {
     package func disputes(
         of account: AccountID
     ) async throws(DisputeReadFailure) -> [AccountDispute] {
-        // One a minute: a read that cannot be counted makes no difference.
+        // One read per minute: a failed count makes no difference.
         _ = try? await store.addReads(ReadUsage(reads: 1, transactions: 0), of: account)
         return try await base.disputes(of: account)
     }
@@ -44,9 +44,9 @@ package struct DisputeReadFailure: Error, Hashable {
     }
 }
 
-/// A dispute as the upstream has it now.
+/// A dispute in its current state at the upstream.
 package struct AccountDispute: Hashable, Sendable {
-    /// `dp_…` or `du_…`.
+    /// The ID, `dp_…` or `du_…`.
     package let id: String
     package let account: AccountID
     /// The upstream's name of the status, such as `needs_response`.
@@ -67,7 +67,7 @@ package struct AccountDispute: Hashable, Sendable {
     /// The deadline for an answer; `nil` when it can no longer be answered.
     package let dueAt: Timestamp?
 
-    /// Describes a dispute.
+    /// Creates a dispute.
     package init(
         id: String,
         account: AccountID,

@@ -2,41 +2,40 @@ import JSONText
 package import PollerIdentity
 package import PollerWire
 
-/// That a debit is coming, of which the payer has to be told before.
+/// The announcement of a debit, which the payer must receive beforehand.
 ///
-/// *Problem*: the holder of a mandate may have told the upstream to leave that to it (`manual`). The
-/// upstream says when, in an event of its own; no status and no field of the source shows it, so no poll
-/// can see it. *Approach*: what the upstream's event says is recorded as an event of the source's watch,
-/// by its own id once, also when the watch has ended; the channels tell it like any other. It is taken
-/// from an event that was signed, or that the upstream has listed for us.
-/// *Source*: <https://docs.stripe.com/sources/sepa-debit>, notifying customers;
+/// *Problem*: the holder of a mandate may have configured the upstream to leave the announcement to it (`manual`). The
+/// upstream sends an event when one is due, but no status or field of the source shows it, so polls cannot find it.
+/// *Approach*: the upstream's event is recorded once per ID as an event of the source's watch, even if the watch has
+/// closed. The channels deliver it like any other. It is accepted only from a signed event, or from the upstream's
+/// event list. *Source*: <https://docs.stripe.com/sources/sepa-debit>, notifying customers;
 /// <https://docs.stripe.com/api/events/types>, `source.mandate_notification`.
 package struct MandateNotice: Hashable, Sendable {
-    /// The upstream's id of it.
+    /// The upstream's ID of the notice.
     package let id: String
     /// `debit_initiated` or `mandate_confirmed`.
     package var reason: String?
-    /// What will be debited, in the smallest unit.
+    /// The amount to be debited, in the smallest unit.
     package var amount: Amount?
     package var currency: String?
-    /// The end of the account's number.
+    /// The last digits of the account number.
     package var last4: String?
     /// The mandate's reference.
     package var reference: String?
-    /// Who debits, by the creditor's identifier.
+    /// The creditor identifier of the debiting party.
     package var creditor: String?
-    /// When it was announced.
+    /// The time of the announcement.
     package var createdAt: Timestamp?
 
-    /// Describes one of which nothing else is known yet.
+    /// Creates a notice with only an ID.
     package init(id: String) {
         self.id = id
     }
 
-    /// Whether money will be taken; else somebody has just been allowed to.
+    /// Whether money will be debited; otherwise a mandate was confirmed.
     package var isDebit: Bool { reason != "mandate_confirmed" }
 
-    /// Reads it back from an event.
+    /// Creates a notice from an event.
     package init(_ wire: PollerWire.MandateNotice) {
         id = wire.id
         reason = wire.reason
@@ -48,7 +47,7 @@ package struct MandateNotice: Hashable, Sendable {
         createdAt = wire.createdAt.map { Timestamp(ms: $0.ms) }
     }
 
-    /// The notice on the wire.
+    /// The wire form.
     package var wire: PollerWire.MandateNotice {
         var wire = PollerWire.MandateNotice()
         wire.id = id
@@ -64,10 +63,9 @@ package struct MandateNotice: Hashable, Sendable {
 }
 
 extension Event {
-    /// What is recorded of a notice: nothing else of the watch changes, and the rest of the event says
-    /// what was told of it last.
+    /// Creates the event of a notice, which repeats the last reported state: nothing else of the watch changes.
     ///
-    /// Of a watch that has ended it is a run of its own, which ends as that had ended.
+    /// For a closed watch the event is a run of its own, which ends with the same reason.
     package init(announcing notice: MandateNotice, of snapshot: WatchSnapshot, at now: Timestamp) {
         let last = snapshot.lastEvent
         self.init(
@@ -87,7 +85,7 @@ extension Event {
 }
 
 extension Watch {
-    /// The same watch in its next run, in which nothing is polled.
+    /// The watch in its next run, in which nothing is polled.
     fileprivate var inNextRun: Watch {
         Watch(
             key: key,
@@ -103,21 +101,21 @@ extension Watch {
     }
 }
 
-/// What allows somebody to debit the account of a source.
+/// The mandate to debit the account of a source.
 package struct Mandate: Hashable, Sendable {
-    /// Its reference, which the bank's statement names.
+    /// The reference, which the bank statement contains.
     package let reference: String?
-    /// A page that shows it; it carries the payment's own secret.
+    /// The URL of a page that shows the mandate; it contains the payment's secret.
     package let url: String?
 
-    /// The mandate of a watch, as far as its last object says; nil for one that has none.
+    /// Reads the mandate from the last object of a watch; `nil` without one.
     ///
-    /// The page's address was recorded without the secret, which is put back where it is known.
+    /// The URL was recorded without the secret, which is inserted again if it is known.
     package init?(_ snapshot: WatchSnapshot) {
         guard snapshot.watch.key.kind == .source, let event = snapshot.lastEvent,
             let object = RawJSON(unchecked: event.json).member("object")
         else { return nil }
-        // A charge shows its source.
+        // A charge contains its source.
         let source = object.member("source").flatMap { $0.kind == .object ? $0 : nil } ?? object
         guard let type = source.member("type")?.string, let details = source.member(type) else {
             return nil

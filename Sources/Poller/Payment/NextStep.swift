@@ -1,26 +1,25 @@
 package import PollerIdentity
 
-/// What the customer must do next: the same on the page, in mails, events and on the command line.
+/// The customer's next action, the same on the page, in emails, in events and on the command line.
 ///
-/// | step | what is told |
+/// | step | content |
 /// |---|---|
-/// | `follow_link` | a page or an app to go to, and until when |
-/// | `transfer` | accounts to send money to, a reference, and the sum that is missing |
-/// | `pay_voucher` | what to say at a cash desk or a machine: entity, reference, number, codes of shops |
+/// | `follow_link` | a page or an app to open, and its expiry |
+/// | `transfer` | accounts to send money to, a reference, and the missing sum |
+/// | `pay_voucher` | data for a cash desk or a machine: entity, reference, number, codes of shops |
 /// | `scan_code` | a code to scan or to paste, or the app that knows it |
 /// | `approve_in_app` | the customer confirms in the bank's app |
-/// | `enter_code` | a code the customer was sent, and how many tries are left |
+/// | `enter_code` | a code that the customer received, and the attempts left |
 /// | `verify_microdeposits` | small deposits to look up at the bank |
-/// | `await_debit` | when the bank debits, and whether the customer must agree to it before |
-/// | `give_refund_account` | money waits to go back: the payer says to which account, on our page or to the shop |
-/// | `return_to_shop` | only the shop's own page can go on |
-/// | `choose_method` | nothing is chosen yet, or the last try has failed |
+/// | `await_debit` | the time of the debit, and whether the customer must approve it before |
+/// | `give_refund_account` | a refund waits for the payer's account, entered on the payment page or at the shop |
+/// | `return_to_shop` | only the shop's own page can continue |
+/// | `choose_method` | no method is chosen yet, or the last attempt failed |
 /// | `none` | nothing |
 ///
-/// Links may carry the payment's own client secret, as the upstream makes them: they are for the payer
-/// and for who may see the payment. So a step describes itself by its name alone.
-/// *Source*: <https://docs.stripe.com/api/payment_intents/object>, `next_action`;
-/// <https://docs.stripe.com/sources>.
+/// Links may contain the payment's client secret, as the upstream creates them. They are for the payer and for callers
+/// that may read the payment. The description of a step is therefore only its name. *Source*:
+/// <https://docs.stripe.com/api/payment_intents/object>, `next_action`; <https://docs.stripe.com/sources>.
 package enum NextStep: Hashable, Sendable {
     case none
     case followLink(Link)
@@ -31,20 +30,20 @@ package enum NextStep: Hashable, Sendable {
     case enterCode(attemptsLeft: Int?)
     case verifyMicrodeposits(Microdeposits)
     case awaitDebit(at: Timestamp?, needsApproval: Bool)
-    /// `url` is a page of ours on which it can be said; nil where there is none.
+    /// `url` is the page on which the account can be entered; `nil` without one.
     case giveRefundAccount(url: String?)
     case returnToShop
     case chooseMethod
 
-    /// Where to go.
+    /// A link to open.
     package struct Link: Hashable, Sendable {
-        /// A page; nil when there is only an app.
+        /// The URL of a page; `nil` when there is only an app.
         package var url: String?
-        /// What opens the payment's app on the customer's own device.
+        /// The URL that opens the payment app on the customer's device.
         package var appURL: String?
         package var until: Timestamp?
 
-        /// A link that leads nowhere yet.
+        /// Creates a link, empty by default.
         package init(url: String? = nil, appURL: String? = nil, until: Timestamp? = nil) {
             self.url = url
             self.appURL = appURL
@@ -52,62 +51,62 @@ package enum NextStep: Hashable, Sendable {
         }
     }
 
-    /// Where to send money.
+    /// The data of a bank transfer.
     package struct Transfer: Hashable, Sendable {
-        /// Any of them will do.
+        /// The possible destination accounts.
         package var accounts: [BankAccount] = []
-        /// What the customer must write beside it.
+        /// The reference that the customer must enter.
         package var reference: String?
-        /// In the currency's smallest unit; nil when any sum is taken.
+        /// The missing sum in the currency's smallest unit; `nil` when any sum is accepted.
         package var amountMissing: Amount?
         package var currency: String?
-        /// A page that says all of it.
+        /// The URL of a page with all of the data.
         package var url: String?
 
-        /// A transfer of which nothing is known yet.
+        /// Creates an empty transfer.
         package init() {}
     }
 
-    /// An account that takes transfers.
+    /// A bank account that receives transfers.
     package struct BankAccount: Hashable, Sendable {
-        /// `iban`, `aba`, `sort_code`, `spei`, `swift`, `zengin`, or another word of the upstream's.
+        /// The scheme: `iban`, `aba`, `sort_code`, `spei`, `swift`, `zengin`, or another name of the upstream.
         package let scheme: String
         package var holder: String?
         package var bank: String?
         package var iban: String?
         package var bic: String?
-        /// The account's number, where it is no IBAN.
+        /// The account number, if it is not an IBAN.
         package var number: String?
-        /// The bank's code: routing number, sort code, CLABE's bank, by the scheme.
+        /// The bank's code, by the scheme: routing number, sort code, bank part of the CLABE.
         package var bankCode: String?
-        /// Of Japanese accounts.
+        /// The branch code of Japanese accounts.
         package var branchCode: String?
 
-        /// An account of which only the scheme is known.
+        /// Creates an account with only a scheme.
         package init(scheme: String) {
             self.scheme = scheme
         }
     }
 
-    /// What to pay in cash, or at a machine.
+    /// The data for a payment in cash or at a machine.
     package struct Voucher: Hashable, Sendable {
         package var entity: String?
         package var reference: String?
         package var number: String?
-        /// By the name of the shop, in order.
+        /// The codes of shops, sorted by name.
         package var stores: [Store] = []
-        /// A page with the voucher.
+        /// The URL of a page with the voucher.
         package var url: String?
         package var pdf: String?
         package var until: Timestamp?
 
-        /// What one chain of shops wants to be told.
+        /// The codes that one chain of shops needs.
         package struct Store: Hashable, Sendable {
             package let name: String
             package let paymentCode: String
             package let confirmationNumber: String?
 
-            /// Describes what a shop wants.
+            /// Creates the codes of a shop.
             package init(name: String, paymentCode: String, confirmationNumber: String?) {
                 self.name = name
                 self.paymentCode = paymentCode
@@ -115,45 +114,45 @@ package enum NextStep: Hashable, Sendable {
             }
         }
 
-        /// A voucher of which nothing is known yet.
+        /// Creates an empty voucher.
         package init() {}
     }
 
-    /// A code to scan, or to paste.
+    /// A code to scan or to paste.
     package struct Code: Hashable, Sendable {
-        /// What the code says; from it the picture can be drawn.
+        /// The content of the code, from which the image can be drawn.
         package var data: String?
         package var imageURL: String?
-        /// A page that shows it.
+        /// The URL of a page that shows the code.
         package var url: String?
         package var appURL: String?
         package var until: Timestamp?
 
-        /// A code of which nothing is known yet.
+        /// Creates an empty code.
         package init() {}
     }
 
-    /// Two small deposits, or one with a code, which the customer tells.
+    /// Two small deposits, or one with a code, which the customer must enter.
     package struct Microdeposits: Hashable, Sendable {
-        /// `amounts` or `descriptor_code`.
+        /// The kind: `amounts` or `descriptor_code`.
         package var sort: String?
         package var arrivesAt: Timestamp?
         package var url: String?
-        /// Tries that are left to tell them, where the upstream says so.
+        /// The attempts left to enter them, if the upstream returns the number.
         package var attemptsLeft: Int?
 
-        /// Deposits of which nothing is known yet.
+        /// Creates empty deposits.
         package init() {}
     }
 }
 
 extension NextStep {
-    /// What is to be told of a payment: what its object asks for, as long as the customer is waited for.
+    /// Creates the step of a payment: the step of its object, while an action of the customer is pending.
     ///
-    /// An intent whose last try failed, or ran out, asks for another method; a source does not come
-    /// back from that, and what follows is the shop's.
+    /// An intent whose last attempt failed or expired requires another method. A source does not recover from that, and
+    /// the shop continues.
     ///
-    /// Where money has to go back, that comes before everything else, whatever has become of the payment.
+    /// A refund that waits for an account has priority in any state of the payment.
     package init(_ facts: PaymentFacts, _ payment: Payment) {
         if facts.awaitsRefundAccount {
             self = .giveRefundAccount(url: nil)
@@ -174,7 +173,7 @@ extension NextStep {
         }
     }
 
-    /// What it is called in events.
+    /// The name in events.
     package var name: String {
         switch self {
         case .none: "none"
@@ -192,8 +191,8 @@ extension NextStep {
         }
     }
 
-    /// The step without addresses that carry the payment's own client secret: what is recorded, and told
-    /// to everybody who may see the event.
+    /// The step without URLs that contain the payment's client secret: the form that is recorded and sent to all
+    /// recipients of the event.
     package var withoutSecrets: NextStep {
         func open(_ url: String?) -> String? {
             url.flatMap { $0.contains("client_secret=") ? nil : $0 }
@@ -218,14 +217,14 @@ extension NextStep {
         case .verifyMicrodeposits(var deposits):
             deposits.url = open(deposits.url)
             return .verifyMicrodeposits(deposits)
-        // Whoever gets there says where money goes.
+        // The page lets its visitor choose the refund account.
         case .giveRefundAccount: return .giveRefundAccount(url: nil)
         case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod:
             return self
         }
     }
 
-    /// Whether the shop's own page has sent the customer on its way, so that nobody needs to be told.
+    /// Whether the shop's own page has started the step, so that no message is needed.
     package var isBegunByShop: Bool {
         switch self {
         case .none, .followLink, .returnToShop, .chooseMethod: true
@@ -235,12 +234,12 @@ extension NextStep {
         }
     }
 
-    /// Whether it asks for the account that money goes back to.
+    /// Whether the step requests the refund account.
     package var asksForAccount: Bool {
         if case .giveRefundAccount = self { true } else { false }
     }
 
-    /// Until when it can be done; nil when nobody says.
+    /// The expiry of the step; `nil` if unknown.
     package var until: Timestamp? {
         switch self {
         case .followLink(let link): link.until
@@ -254,16 +253,16 @@ extension NextStep {
         }
     }
 
-    /// Six characters that change when the customer would have to be told anew; empty for none.
+    /// Six characters that change when the customer needs a new message; empty for `none`.
     ///
-    /// What follows a `?` does not count: such addresses are signed anew for each answer. Of Stripe's own pages only
-    /// the host counts, because the token of an answer is in their path. Nor do pictures, which only show what else is
-    /// said.
+    /// The part of a URL after `?` is ignored, because such URLs are signed again for each answer. For Stripe's own
+    /// pages only the host counts, because their path contains a token. Images are ignored, because they only repeat
+    /// other fields.
     package var fingerprint: String {
         self == .none ? "" : PaymentMemory.fingerprint(of: said)
     }
 
-    /// What of an address is the same in every answer.
+    /// Returns the part of a URL that is the same in every answer.
     private static func lasting(_ url: String) -> String {
         let bare = url.prefix { $0 != "?" && $0 != "#" }
         guard let scheme = bare.firstRange(of: "://") else { return String(bare) }
@@ -272,7 +271,7 @@ extension NextStep {
         return isOfStripe ? String(host) : String(bare)
     }
 
-    /// All that counts, in order.
+    /// The parts of the fingerprint, in order.
     private var said: [String] {
         func path(_ url: String?) -> String { Self.lasting(url ?? "") }
         func time(_ at: Timestamp?) -> String { at.map { "\($0.ms)" } ?? "" }
@@ -298,13 +297,13 @@ extension NextStep {
                 path(voucher.url), time(voucher.until),
             ] + stores
         case .scanCode(let code):
-            // Without its text a code is known by its page or its app alone.
+            // A code without content is identified only by its page or its app.
             let place = code.data ?? path(code.url ?? code.appURL)
             return [name, place, time(code.until)]
         case .approveInApp(let until): return [name, time(until)]
         case .enterCode(let left): return [name, left.map { "\($0)" } ?? ""]
         case .verifyMicrodeposits(let deposits):
-            // Deposits of which no tries are told are as they were told before there were any.
+            // Without attempts the parts are the same as before the field existed.
             return [name, deposits.sort ?? "", path(deposits.url), time(deposits.arrivesAt)]
                 + (deposits.attemptsLeft.map { ["\($0)"] } ?? [])
         case .awaitDebit(let at, let needsApproval):
@@ -314,9 +313,9 @@ extension NextStep {
 }
 
 extension NextStep: CustomStringConvertible, CustomReflectable {
-    /// The name alone: what it leads to is for the payer.
+    /// The name only: the content is for the payer.
     package var description: String { name }
 
-    /// Shows the name instead of what it leads to.
+    /// Shows the name instead of the content.
     package var customMirror: Mirror { Mirror(self, children: ["step": name]) }
 }

@@ -1,46 +1,48 @@
 package import PollerIdentity
 import PollerQueue
 
-/// What is true of an order, which a customer may try to pay in several ways: one word, as for one
-/// payment, and whether it was paid more than once.
+/// The payment state of an order, which a customer may try to pay in several ways, and whether it was paid more than
+/// once.
 ///
-/// | of the members | the order is |
+/// | members | the order is |
 /// |---|---|
-/// | one has paid, and the money is there | `paid`, or `partially_refunded` as that one |
-/// | several have, and the money is there | the same, and paid twice |
-/// | none, and money is asked back | `disputed` |
-/// | none, and some try is not over | what the farthest of them is: `authorised`, `processing`, `partially_paid`, `awaiting_customer` |
-/// | money was there and is gone | `reversed`, else `refunded` |
-/// | none was ever paid, and all are over | `failed`, else `expired`, else `cancelled` |
-/// | nothing is known of any | `unknown` |
+/// | one has paid, and the money was not returned | `paid`, or `partially_refunded` like that one |
+/// | several have paid, and the money was not returned | the same, and paid twice |
+/// | none has, and money is disputed | `disputed` |
+/// | none has, and an attempt is open | the state of the most advanced one |
+/// | money was received and returned | `reversed`, else `refunded` |
+/// | none was ever paid, and all are closed | `failed`, else `expired`, else `cancelled` |
+/// | no state is known | `unknown` |
 ///
-/// Who pays first is the one whose money counts; of two at the same instant the one with the smaller
-/// key, so that everybody finds the same. The order in which members became known does not matter. An
-/// instant that is known to the second alone, as those of charges are, stands for the end of its second:
-/// what was seen to be paid in the middle of it was paid before.
+/// The states of open attempts, the most advanced first, are `authorised`, `processing`, `partially_paid` and
+/// `awaiting_customer`.
+///
+/// The first payment counts. Of two at the same instant, the one with the smaller key counts, so that every process
+/// gets the same result. The order in which members became known does not matter. A time with a precision of a second,
+/// such as that of a charge, counts as the end of its second: a payment observed in the middle of it was earlier.
 package struct OrderPayment: Hashable, Sendable {
-    /// One way in which the order was tried to be paid.
+    /// One attempt to pay the order.
     package struct Member: Hashable, Sendable {
         package let key: WatchKey
         package let payment: Payment
 
-        /// Describes a member.
+        /// Creates a member.
         package init(key: WatchKey, payment: Payment) {
             self.key = key
             self.payment = payment
         }
     }
 
-    /// The order's word and sums; sums are those of all members in its currency together.
+    /// The order's state and sums; the sums are over all members in its currency.
     package let payment: Payment
-    /// The member whose money counts.
+    /// The member whose payment counts.
     package let paidBy: WatchKey?
-    /// Members that have paid as well, and whose money is there: it was paid twice.
+    /// Other members with money that was not returned: the order was paid twice.
     package let alsoPaidBy: [WatchKey]
 
-    /// What is true of an order with these members.
+    /// Derives the state of an order from its members.
     ///
-    /// `amount` and `currency` are the order's own, where somebody has said them.
+    /// `amount` and `currency` are those of the order, if given.
     package init(_ members: [Member], amount: Amount? = nil, currency: String? = nil) {
         let sorted = members.sorted(by: Self.isBefore)
         let paid = sorted.filter(\.payment.state.isPaid)
@@ -48,7 +50,7 @@ package struct OrderPayment: Hashable, Sendable {
         paidBy = paid.first?.key
         alsoPaidBy = paid.dropFirst().map(\.key)
         let unit = currency ?? first?.payment.currency
-        // Sums of two currencies are no sum: those of another one than the order's are left out.
+        // Sums in other currencies than the order's are left out.
         let alike = members.map(\.payment).filter {
             unit == nil || [nil, unit].contains($0.currency)
         }
@@ -66,17 +68,16 @@ package struct OrderPayment: Hashable, Sendable {
         )
     }
 
-    /// Whether a further charge for the order must not be made: its money is there, or on its way.
+    /// Whether another charge for the order is forbidden: its money was received or is in transit.
     ///
-    /// A member may always go on with its own charge; `key` is the one that asks. Two that are both
-    /// authorised do not forbid each other, or neither would ever be charged: which of them may is for
-    /// the store to say, to the first that asks.
+    /// A member may always continue its own charge; `key` is the member that requests. Two authorised members do not
+    /// forbid each other, or neither would ever be charged. The store grants the right to the first one.
     package static func forbidsCharging(_ key: WatchKey, _ members: [Member]) -> Bool {
         members.contains { member in
             guard member.key != key else { return false }
             switch member.payment.state {
             case .paid, .partiallyRefunded, .disputed, .processing: return true
-            // The rest of a hold that was captured in part is the same shop's to capture.
+            // The same shop may capture the rest of a partly captured hold.
             case .partiallyPaid: return member.payment.isPartlyCaptured
             case .awaitingCustomer, .authorised, .failed, .expired, .cancelled, .refunded,
                 .reversed,
@@ -86,20 +87,20 @@ package struct OrderPayment: Hashable, Sendable {
         }
     }
 
-    /// Earlier money first, then by the key.
+    /// Whether a member was paid earlier, or has the smaller key.
     private static func isBefore(_ lhs: Member, _ rhs: Member) -> Bool {
         let (left, right) = (latest(lhs.payment.paidAt), latest(rhs.payment.paidAt))
         if left != right { return left < right }
         return lhs.key.id.description < rhs.key.id.description
     }
 
-    /// When it was paid at the latest, ms; the end of time where nobody knows.
+    /// Returns the latest possible time of the payment in ms; the maximum if it is unknown.
     private static func latest(_ paidAt: Timestamp?) -> Int64 {
         guard let ms = paidAt?.ms else { return .max }
         return ms % 1000 == 0 ? ms + 999 : ms
     }
 
-    /// How far from the truth of the order a member is when none is paid.
+    /// Returns the rank of a member when none is paid; the lowest rank determines the state.
     private static func rank(_ member: Member) -> Int {
         let order: [PaymentState] = [
             .paid, .partiallyRefunded, .disputed, .authorised, .processing, .partiallyPaid,

@@ -1,23 +1,22 @@
 package import PollerIdentity
 
-/// What a payer tells the upstream through us, on a page of ours or by a service that has asked them.
+/// Submits a payer's input to the upstream, from the payment page or from a service that collected it.
 ///
-/// Never throws: whatever happens is one of the answers. No answer of the upstream is never taken for a
-/// wrong code, nor for a right one.
+/// It never throws: every failure is a result. A missing answer counts neither as a wrong code nor as a right one.
 package protocol PayerUpstream: Sendable {
-    /// Hands in what a payer has read off their account or was sent.
+    /// Submits values that the payer read from their account or received.
     ///
-    /// The same values handed in again are the same try: they use up none. Only for payments that ask for
-    /// a code.
+    /// The same values submitted again are the same attempt and do not reduce the attempts left. It applies only to
+    /// payments that require a code.
     func verify(
         _ watch: Watch,
         with values: VerificationValues,
         timeout: Duration
     ) async -> VerificationResult
 
-    /// Says where money that came by a transfer goes back to.
+    /// Submits the account for the refund of a bank transfer.
     ///
-    /// The same account handed in again changes nothing. `method` is how the payment is paid.
+    /// The same account submitted again changes nothing. `method` is the method of the payment.
     func give(
         _ account: RefundAccount,
         for watch: Watch,
@@ -26,18 +25,20 @@ package protocol PayerUpstream: Sendable {
     ) async -> RefundAccountResult
 }
 
-/// A code that a payer was sent, or the amounts of two small deposits in the smallest unit.
+/// A code that a payer received, or the amounts of two small deposits in the smallest unit.
 package struct VerificationValues: Hashable, Sendable {
-    /// What is told at once: a code, or two amounts.
+    /// The maximum number of values: a code, or two amounts.
     package static let countMax = 2
-    /// Codes of banks have some six characters.
+    /// The maximum length.
+    ///
+    /// Codes of banks have about six characters.
     package static let lengthMax = 32
 
     package let texts: [String]
 
     /// Checks values: one or two, of letters and digits.
     ///
-    /// Errors: `InvalidInput` with what would be right.
+    /// Errors: `InvalidInput` with the expected form.
     package init(_ texts: [String]) throws(InvalidInput) {
         guard (1...Self.countMax).contains(texts.count) else {
             throw InvalidInput(field: "values", message: "must be a code, or two amounts")
@@ -59,16 +60,18 @@ package struct VerificationValues: Hashable, Sendable {
     }
 }
 
-/// What came of a code that was handed in.
+/// The result of a submitted code.
 package enum VerificationResult: Hashable, Sendable {
-    /// It is right, or was so before.
+    /// It is right, now or in an earlier attempt.
     case accepted
-    /// It is wrong; how many tries are left, where the upstream says so.
+    /// It is wrong; the value is the number of attempts left, if the upstream returns it.
     case refused(attemptsLeft: Int?)
-    /// It is wrong, or another was, and no tries are left.
+    /// It or an earlier one is wrong, and no attempts are left.
     case exhausted
-    /// The upstream asks this payment for no code.
+    /// The payment does not require a code.
     case notAsked
-    /// Nobody knows: the upstream gave no answer. The same values may be handed in again.
+    /// Unknown: the upstream did not answer.
+    ///
+    /// The same values may be submitted again.
     case unknown(String)
 }

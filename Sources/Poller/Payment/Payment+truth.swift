@@ -1,36 +1,36 @@
 import PollerIdentity
 
-// How a word is found. The first row that fits is the truth:
+// The rules for the payment state. The first matching row applies:
 //
-// | seen | word | why |
+// | observed | state | reason |
 // |---|---|---|
 // | money, a dispute lost | reversed | dispute_lost |
 // | money, and the charge has failed since | reversed | bank_returned |
-// | money, a dispute that is open, whatever was given back | disputed | |
+// | money, an open dispute, whatever was refunded | disputed | |
 // | money captured from a hold, and the rest is still held | partially_paid | held |
-// | money, all of it given back | refunded | duplicate, if its order was paid twice |
-// | money, a dispute of which no more is known | disputed | |
-// | money, part of it given back | partially_refunded | |
-// | money | paid | inquiry, if the bank only asks |
+// | money, all of it refunded | refunded | duplicate, if its order was paid twice |
+// | money, a dispute without details | disputed | |
+// | money, part of it refunded | partially_refunded | |
+// | money | paid | inquiry, if the bank only inquires |
 // | an intent that is canceled | expired, cancelled | by its reason |
 // | a charge that was authorised and released | expired, cancelled | authorisation_expired, released |
 // | a charge that is authorised | authorised | |
 // | a charge that is pending | processing | |
-// | a charge that has failed or was refused, and no new try | failed | by its code |
-// | nothing of a charge | by the object's status | |
+// | a charge that has failed or was refused, and no new attempt | failed | by its code |
+// | no charge | by the object's status | |
 //
-// An upstream that is described by configuration says the word itself (``PaymentFacts/claim``): of its
-// money that word tells. One without money takes back none that was seen; the rows above then hold.
+// An upstream that is described by configuration states the payment state itself (``PaymentFacts/claim``), which also
+// applies to its money. A state without money does not take back money that was observed; the rows above then apply.
 //
-// Money is a charge that has succeeded and was captured; an intent that has succeeded; or a source that
-// a method settling at once has used up (``PaymentFacts/evidence``). No clock decides about a word: what
-// ends by time was seen to have ended. The one exception is a hold without an intent: Stripe shows on its
-// charge when it ends (`capture_before`), and not that it has ended.
+// Money is a succeeded and captured charge, a succeeded intent, or a source that a method with immediate settlement has
+// consumed (``PaymentFacts/evidence``). The clock never decides: an expiry must have been observed. The only exception
+// is a hold without an intent, because Stripe's charge shows when it ends (`capture_before`), but not that it has
+// ended.
 
 extension Payment {
-    /// What is true, by what was seen.
+    /// Derives the payment from the observed facts.
     ///
-    /// Total: whatever the facts are, they have a word.
+    /// The function is total: any facts have a state.
     package init(_ facts: PaymentFacts) {
         let money = facts.evidence
         if let claim = facts.claim, claim.wasPaid || money == nil {
@@ -42,7 +42,7 @@ extension Payment {
             return
         }
         let word = Self.wordOfCharge(facts) ?? Self.wordOfObject(facts)
-        // What an intent says it has received counts once its charge agrees.
+        // The amount that an intent has received counts only if its charge agrees.
         let isDenied = facts.kind == .paymentIntent && facts.charge?.status == .pending
         self.init(
             state: word.state,
@@ -56,7 +56,7 @@ extension Payment {
         )
     }
 
-    /// What the upstream itself says, with the money that was seen.
+    /// Creates the payment from the upstream's own state, with the observed money.
     private init(_ facts: PaymentFacts, claimed state: PaymentState, _ money: ChargeFacts?) {
         let captured = state.wasPaid ? money?.captured ?? .zero : .zero
         let isGone = state == .refunded || state == .reversed
@@ -71,19 +71,19 @@ extension Payment {
         )
     }
 
-    /// A word and why.
+    /// A state and its reason.
     private typealias Word = (state: PaymentState, reason: PaymentReason?)
 
-    /// What became of money that has arrived.
+    /// Derives the payment from received money.
     private init(_ facts: PaymentFacts, _ charge: ChargeFacts) {
         let captured = charge.captured
-        // Of an unknown sum, what went back of it is all that is known.
+        // If the sum is unknown, only the refunded part is known.
         let refunded =
             charge.hasUnknownSum ? charge.refunded : min(max(charge.refunded, .zero), captured)
         var returned = refunded
         let word: Word
         if charge.dispute == .lost {
-            // Never more than what was there.
+            // Not more than was received.
             returned = min(captured, refunded + max(charge.disputed ?? captured, .zero))
             word = (.reversed, .disputeLost)
         } else if charge.isReturned {
@@ -111,13 +111,13 @@ extension Payment {
             method: facts.paidBy,
             paidAt: charge.paidAt,
             reason: word.reason,
-            // Of money that is gone no refund is waited for.
+            // No refund is pending for money that was returned.
             refund: word.state.isPaid || word.state == .disputed ? charge.refund : nil,
             presentment: facts.presentedSums
         )
     }
 
-    /// What a charge without money says; nil when the object decides.
+    /// Returns the state from a charge without money; `nil` when the object decides.
     private static func wordOfCharge(_ facts: PaymentFacts) -> Word? {
         let isIntent = facts.kind == .paymentIntent || facts.kind == .setupIntent
         if isIntent, facts.status?.description == "canceled" { return nil }
@@ -132,7 +132,7 @@ extension Payment {
             return (.authorised, nil)
         case .pending: return (.processing, nil)
         case .failed:
-            // An intent that goes on has a new try, which the old charge says nothing about.
+            // An intent that continues has a new attempt, which the old charge does not describe.
             if isIntent, facts.status?.description != "requires_payment_method" { return nil }
             let failure = facts.charge?.failure ?? facts.failure
             return failed(failure)
@@ -140,13 +140,13 @@ extension Payment {
         }
     }
 
-    /// Whether the end of a hold has passed, of which its charge shows no more than when it is.
+    /// Whether the end of a hold has passed, for a charge that only shows when it ends.
     private static func hasLapsed(_ facts: PaymentFacts) -> Bool {
         guard let end = facts.charge?.captureBefore, let seenAt = facts.seenAt else { return false }
         return seenAt + holdTolerance >= end
     }
 
-    /// How far the upstream's clock may be ahead of ours: the event that a hold has ended comes at its end.
+    /// The tolerance for the upstream's clock being ahead: the event for the end of a hold is sent at its end.
     private static let holdTolerance = Duration.seconds(60)
 
     private static func failed(_ failure: PaymentFacts.Failure?) -> Word {
@@ -169,14 +169,14 @@ extension Payment {
         switch status {
         case "pending":
             if isShort { return (.partiallyPaid, nil) }
-            // All of it is there, or the customer has answered: the bank's word is on its way.
+            // The sum has arrived or the customer has answered, so the bank's answer is pending.
             let isDone = kept > 0 || facts.isAnswered || facts.failure != nil
             return (isDone ? .processing : .awaitingCustomer, nil)
         case "chargeable":
             if isShort { return (.partiallyPaid, nil) }
             return (.authorised, facts.usage == .reusable && kept == 0 ? .saved : nil)
         case "consumed":
-            // By a charge that nobody has seen yet; one of a customer also by being taken from them.
+            // By a charge that was not observed yet. A customer's source is also consumed when it is detached.
             return facts.isAttached && facts.usage != .singleUse
                 ? (.unknown, .detached) : (.processing, nil)
         case "failed": return failed(facts.failure)
@@ -196,7 +196,7 @@ extension Payment {
             return ((facts.received ?? .zero) > 0 ? .partiallyPaid : .awaitingCustomer, nil)
         case "processing": return (.processing, nil)
         case "requires_capture": return (.authorised, nil)
-        // A payment without a sum is none; a way to pay that was set up is one to come.
+        // A payment without a sum is unknown. A saved payment method is for a later payment.
         case "succeeded":
             return facts.kind == .setupIntent ? (.authorised, .saved) : (.unknown, nil)
         case "canceled": return cancelled(facts)
@@ -204,12 +204,12 @@ extension Payment {
         }
     }
 
-    /// What an intent's cancellation means.
+    /// Returns the state of a cancelled intent.
     ///
     /// *Source*: <https://docs.stripe.com/api/payment_intents/object>, `cancellation_reason`.
     private static func cancelled(_ facts: PaymentFacts) -> Word {
-        // Stripe ends intents by itself when a hold is over, and after too many tries. `expired` is said of holds
-        // alone, since 2025-03-31.basil (<doc:StripeVersions>); a try that has failed was none.
+        // Stripe cancels intents automatically when a hold ends, and after too many attempts. Since 2025-03-31.basil
+        // `expired` is used only for holds (<doc:StripeVersions>). A failed attempt is not a hold.
         let wasHeld = facts.charge?.status == .succeeded
         let hasFailed =
             facts.charge?.status == .failed || facts.charge == nil && facts.failure != nil

@@ -2,7 +2,7 @@ import PollerIdentity
 package import PollerWire
 
 extension Payment {
-    /// The payment on the wire.
+    /// The wire form.
     package var wire: PollerWire.Payment {
         var wire = PollerWire.Payment()
         wire.state = Open(rawValue: state.rawValue)
@@ -18,8 +18,9 @@ extension Payment {
         return wire
     }
 
-    /// Reads a payment back from what was recorded; a word of another release is unknown here, and so is a
-    /// sum that is negative or beyond ``Amount/max``.
+    /// Creates a payment from a recorded one.
+    ///
+    /// An unknown state becomes `unknown`, and a sum that is negative or beyond ``Amount/max`` becomes unknown.
     package init(_ wire: PollerWire.Payment) {
         self.init(
             state: PaymentState(rawValue: wire.state.rawValue) ?? .unknown,
@@ -37,7 +38,7 @@ extension Payment {
 }
 
 extension RefundProgress {
-    /// The refund on the wire.
+    /// The wire form.
     fileprivate var wire: PollerWire.Payment.Refund {
         var wire = PollerWire.Payment.Refund()
         wire.status = Open(rawValue: status.rawValue)
@@ -45,7 +46,7 @@ extension RefundProgress {
         return wire
     }
 
-    /// Reads a refund back; `nil` for a status of another release and for a sum that is no amount.
+    /// Creates a refund from a recorded one; `nil` for an unknown status or an invalid sum.
     fileprivate init?(_ wire: PollerWire.Payment.Refund) {
         guard let status = Status(rawValue: wire.status.rawValue),
             let amount = Amount(nonNegative: wire.amount)
@@ -55,7 +56,7 @@ extension RefundProgress {
 }
 
 extension Presentment {
-    /// What was shown, on the wire.
+    /// The wire form.
     fileprivate var wire: PollerWire.Payment.Presentment {
         var wire = PollerWire.Payment.Presentment()
         wire.amount = amount.minorUnits
@@ -64,7 +65,7 @@ extension Presentment {
         return wire
     }
 
-    /// Reads back what was shown; `nil` for a sum that is no amount.
+    /// Creates a presentment from a recorded one; `nil` for an invalid sum.
     fileprivate init?(_ wire: PollerWire.Payment.Presentment) {
         guard let amount = Amount(nonNegative: wire.amount), !wire.currency.isEmpty else {
             return nil
@@ -91,7 +92,7 @@ extension PollerWire.Payment {
 }
 
 extension NextStep {
-    /// The step on the wire.
+    /// The wire form.
     package var wire: PollerWire.NextStep {
         var wire = PollerWire.NextStep()
         wire.type = Open(rawValue: name)
@@ -127,7 +128,7 @@ extension NextStep {
             wire.url = deposits.url
             wire.attemptsLeft = deposits.attemptsLeft
         case .awaitDebit(let at, let needsApproval):
-            // The instant is not the end of a span, but what happens then.
+            // The instant is the time of the debit, not an expiry.
             wire.until = nil
             wire.at = at.map { Time(ms: $0.ms) }
             wire.needsApproval = needsApproval
@@ -135,7 +136,9 @@ extension NextStep {
         return wire
     }
 
-    /// Reads a step back from what was recorded; one of another release leads back to the shop.
+    /// Creates a step from a recorded one.
+    ///
+    /// An unknown step leads back to the shop.
     package init(_ wire: PollerWire.NextStep) {
         let until = wire.until.map { Timestamp(ms: $0.ms) }
         let at = wire.at.map { Timestamp(ms: $0.ms) }
@@ -188,7 +191,7 @@ extension NextStep {
 }
 
 extension NextStep.BankAccount {
-    /// The account on the wire.
+    /// The wire form.
     fileprivate var wire: PollerWire.NextStep.Account {
         var wire = PollerWire.NextStep.Account()
         wire.scheme = scheme
@@ -215,7 +218,7 @@ extension NextStep.BankAccount {
 }
 
 extension NextStep.Voucher.Store {
-    /// What a shop wants, on the wire.
+    /// The wire form.
     fileprivate var wire: PollerWire.NextStep.Store {
         var wire = PollerWire.NextStep.Store()
         wire.name = name

@@ -1,45 +1,44 @@
 package import PollerIdentity
 
-/// What is true of a payment: one word for the payer, and the sums behind it.
+/// The state of a payment for the payer, and its sums.
 ///
-/// *Problem*: the status of an upstream's object follows the object. A source is `consumed` while its
-/// bank may still refuse, an intent stays `succeeded` when all of it was refunded, and a customer who
-/// has done everything sees `pending`. Whoever speaks from the status says what is not so.
-/// *Approach*: the word is a pure, total function of what was seen (``PaymentFacts``), and each channel
-/// speaks from it alone. Money comes first: a charge that was seen decides, now or once before; the
-/// object's status decides while there is none (``init(_:)``). What is remembered between two looks is
-/// that evidence and not the word (``PaymentMemory``), so the word can always be found anew.
-/// *What takes back `paid`*: a refund, a dispute, or the bank; nothing else, however the object goes on.
+/// *Problem*: the status of an upstream's object describes the object, not the payment. A source is `consumed` while
+/// its bank may still refuse, an intent stays `succeeded` when all of it was refunded, and a customer who is done sees
+/// `pending`. Messages based on the status would be wrong. *Approach*: the state is a pure, total function of the
+/// observed facts (``PaymentFacts``), and every channel uses only the state. Money has priority: an observed charge,
+/// current or earlier, decides. Without one the object's status decides (``init(_:)``). Between two polls the evidence
+/// is stored and not the state (``PaymentMemory``), so the state can always be derived again. *`paid` is taken back*
+/// only by a refund, a dispute, or the bank, whatever the object's status.
 ///
-/// *Shape* (what is not known is left out):
+/// *Shape* (unknown fields are left out):
 /// ```
 /// {"state":"paid","amount":1099,"amount_received":1099,"currency":"eur","method":"ideal",
 ///  "paid_at":"2026-11-20T09:30:00.125Z"}
 /// ```
 /// *Units*: amounts in the currency's smallest unit.
 package struct Payment: Hashable, Sendable {
-    /// The word.
+    /// The payment state.
     package let state: PaymentState
-    /// What was to be paid; nil when the object names no sum.
+    /// The amount to be paid; `nil` when the object names none.
     package let amount: Amount?
-    /// What has arrived, also when it has gone back since.
+    /// The amount that has arrived, even if it was returned since.
     package let amountReceived: Amount
-    /// What has gone back of it.
+    /// The part of the received amount that was returned.
     package let amountReturned: Amount
-    /// Three letters, lower case.
+    /// The currency, three lower-case letters.
     package let currency: String?
-    /// How it is paid; nil while nobody has chosen.
+    /// The payment method; `nil` while none is chosen.
     package let method: PaymentMethod?
-    /// When it was paid, as far as that was seen; only once money has arrived.
+    /// The time of the payment, if known; only once money has arrived.
     package let paidAt: Timestamp?
-    /// Why it is so, where the word alone leaves that open.
+    /// The reason, if the state alone does not explain it.
     package let reason: PaymentReason?
     /// A refund that has not succeeded; not part of ``amountReturned``.
     package let refund: RefundProgress?
-    /// What the customer was shown, where that was another currency.
+    /// The amount and currency shown to the customer, if the currency differs.
     package let presentment: Presentment?
 
-    /// Puts a payment together.
+    /// Creates a payment.
     package init(
         state: PaymentState,
         amount: Amount? = nil,
@@ -64,7 +63,7 @@ package struct Payment: Hashable, Sendable {
         self.presentment = presentment
     }
 
-    /// The same, with the word that the shop must hurry.
+    /// The payment with the reason that its capture window is closing.
     var closing: Payment {
         Payment(
             state: state,
@@ -80,7 +79,7 @@ package struct Payment: Hashable, Sendable {
         )
     }
 
-    /// The same without the refund that has not succeeded.
+    /// The payment without its pending or failed refund.
     package var withoutRefund: Payment {
         Payment(
             state: state,
@@ -95,23 +94,23 @@ package struct Payment: Hashable, Sendable {
         )
     }
 
-    /// Whether less was captured than was authorised, once and for all: the rest is not charged any more.
+    /// Whether less was captured than authorised, with no further capture.
     package var isPartOfHold: Bool {
         state == .paid && amountReceived > 0 && amount.map { amountReceived < $0 } ?? false
     }
 
     /// Whether a part of a hold was captured, and the rest is still held.
     ///
-    /// A warning that its window closes stands in the place of the reason.
+    /// A warning that its window closes replaces the reason.
     package var isPartlyCaptured: Bool {
         state == .partiallyPaid && (reason == .held || reason == .windowClosing)
     }
 
-    /// Six characters that change when there is news of the payment: another word, sum or reason.
+    /// Six characters that change when the payment changes: its state, a sum, or the reason.
     ///
-    /// How and when it is paid is told with these, and is no news by itself: it may become known later
-    /// than the money, from another object. A refund that has not succeeded is reported by an event of its
-    /// own (``PaymentLook/isRefundNews``).
+    /// The method and time of the payment are reported with these, and are not a change of their own: they may become
+    /// known later, from another object. A refund that has not succeeded has an event of its own
+    /// (``PaymentLook/isRefundNews``).
     package var fingerprint: String {
         PaymentMemory.fingerprint(of: [
             state.rawValue, amount.map { "\($0)" } ?? "", "\(amountReceived)", "\(amountReturned)",
@@ -120,22 +119,22 @@ package struct Payment: Hashable, Sendable {
     }
 }
 
-/// The one word for a payment.
+/// The state of a payment.
 ///
-/// | word | it means |
+/// | state | meaning |
 /// |---|---|
-/// | `awaiting_customer` | the customer still has to do something (``NextStep``) |
-/// | `processing` | a bank is at work, and may still refuse |
+/// | `awaiting_customer` | the customer still has to act (``NextStep``) |
+/// | `processing` | a bank is working on it, and may still refuse |
 /// | `authorised` | the customer has agreed; the shop has not taken the money yet |
-/// | `paid` | the money is there |
-/// | `partially_paid` | part of it has arrived, and the rest is waited for, or still held for the shop |
-/// | `failed` | this try has failed; nothing was taken |
-/// | `expired` | time ran out before it was paid or taken |
-/// | `cancelled` | somebody has called it off |
-/// | `refunded`, `partially_refunded` | it was paid, and all or part was given back |
-/// | `disputed` | it was paid, and the payer's bank has asked for it back |
+/// | `paid` | the money was received |
+/// | `partially_paid` | a part has arrived, and the rest is pending, or still held for the shop |
+/// | `failed` | this attempt has failed; nothing was taken |
+/// | `expired` | the time limit passed before it was paid or taken |
+/// | `cancelled` | it was cancelled |
+/// | `refunded`, `partially_refunded` | it was paid, and all or part was refunded |
+/// | `disputed` | it was paid, and the payer's bank has reclaimed it |
 /// | `reversed` | it was paid, and the bank has taken it back |
-/// | `unknown` | nothing was seen, or nothing that says any of this |
+/// | `unknown` | nothing was observed, or nothing that determines a state |
 package enum PaymentState: String, Hashable, Sendable, CaseIterable {
     case awaitingCustomer = "awaiting_customer"
     case processing
@@ -151,7 +150,7 @@ package enum PaymentState: String, Hashable, Sendable, CaseIterable {
     case reversed
     case unknown
 
-    /// Whether the whole sum had arrived, whatever became of it since.
+    /// Whether the whole sum had arrived, even if it was returned since.
     package var wasPaid: Bool {
         switch self {
         case .paid, .refunded, .partiallyRefunded, .disputed, .reversed: true
@@ -161,66 +160,66 @@ package enum PaymentState: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the money, or part of it, is with the shop as far as was seen.
+    /// Whether the shop has the money, or a part of it, as far as observed.
     package var isPaid: Bool { self == .paid || self == .partiallyRefunded }
 
-    /// The type of the event that tells it: `payment.paid`.
+    /// The type of the event for this state: `payment.paid`.
     package var eventType: String { "payment.\(rawValue)" }
 }
 
-/// Why a payment is what it is, in words that may be told to the payer.
+/// The reason for a payment state, in terms that may be shown to the payer.
 ///
-/// They are ours: what an issuer says of a card, such as that it was stolen, is for the shop alone
-/// and stays in the object. *Source*: <https://docs.stripe.com/declines/codes>.
+/// The codes are this system's. An issuer's reason, such as a stolen card, is only for the shop and stays in the
+/// object. *Source*: <https://docs.stripe.com/declines/codes>.
 package enum PaymentReason: String, Hashable, Sendable, CaseIterable {
-    /// Refused, and no more is to be said.
+    /// Refused, without a more precise reason.
     case declined
     case insufficientFunds = "insufficient_funds"
     case expiredCard = "expired_card"
-    /// The bank wants the customer to confirm it (3-D Secure).
+    /// The bank requires authentication by the customer (3-D Secure).
     case authenticationRequired = "authentication_required"
     case authenticationFailed = "authentication_failed"
-    /// The customer went back at the bank.
+    /// The customer cancelled at the bank.
     case customerAborted = "customer_aborted"
-    /// Something broke on the way; another try may do.
+    /// A technical error; another attempt may succeed.
     case processingError = "processing_error"
-    /// Nobody paid in time.
+    /// Not paid in time.
     case unused
-    /// The customer had agreed, and the shop did not take it in time: it goes back by itself.
+    /// The customer had agreed, but the shop did not take the money in time; it is returned automatically.
     case notChargedInTime = "not_charged_in_time"
-    /// The customer has agreed, and the shop has not much time left to take the money.
+    /// The customer has agreed, and the shop's time to take the money is running out.
     case windowClosing = "window_closing"
     /// The bank's hold ended before the shop took the money.
     case authorisationExpired = "authorisation_expired"
-    /// The hold was given up before any money was taken.
+    /// The hold was released before any money was taken.
     case released
     case abandoned
     case duplicate
     case fraudulent
-    /// Somebody asked for it.
+    /// Requested by the customer or the shop.
     case requested
-    /// A way to pay is kept; no bank was asked yet.
+    /// A payment method is saved; no bank was involved yet.
     case saved
     /// A part of a hold was captured, and the rest of it is still held for the shop.
     case held
-    /// The payer's bank has asked a question about it, and has taken nothing.
+    /// The payer's bank has inquired about it, and has taken nothing.
     case inquiry
-    /// The payer's bank has taken it back, as banks may with debits.
+    /// The payer's bank has taken it back, as is possible for debits.
     case bankReturned = "bank_returned"
     case disputeLost = "dispute_lost"
-    /// The way to pay was taken from its customer, with nothing paid by it.
+    /// The payment method was detached from its customer without a payment.
     case detached
 
-    /// Why a try failed, by the upstream's words for it.
+    /// Maps the upstream's codes to a reason.
     ///
-    /// `decline` is the issuer's own word, such as `insufficient_funds`. Any word has a reason.
+    /// `decline` is the issuer's code, such as `insufficient_funds`. Unknown codes map to `declined`.
     package init(code: String?, decline: String? = nil) {
-        // The issuer's word is the narrower one, where it is one we tell.
+        // The issuer's code is more precise, if it is one that may be shown.
         let narrow = decline.flatMap { Self.reasons[$0] }
         self = narrow ?? code.flatMap { Self.reasons[$0] } ?? .declined
     }
 
-    /// Codes of errors and declines, and of failed redirects, that are more than a refusal.
+    /// The codes of errors, declines and failed redirects that are more precise than a refusal.
     private static let reasons: [String: PaymentReason] = {
         let words: [PaymentReason: [String]] = [
             .insufficientFunds: ["insufficient_funds", "balance_insufficient"],

@@ -1,91 +1,91 @@
 package import PollerIdentity
 
-/// What was seen of a payment: the object, its charge and what became of that; all that a ``Payment``
-/// rests on.
+/// The observed facts from which a ``Payment`` is derived: the object, its charge, and the state of that charge.
 ///
-/// Adapters read it from what an upstream answers. Whatever they do not find stays nil or zero, and
-/// nothing is concluded from it.
+/// Adapters extract them from the upstream's answers. Missing values stay `nil` or zero, and no conclusion is drawn
+/// from them.
 package struct PaymentFacts: Hashable, Sendable {
-    /// How often a source may be charged.
+    /// Whether a source may be charged once or repeatedly.
     package enum Usage: String, Hashable, Sendable, CaseIterable {
         case singleUse = "single_use"
         case reusable
     }
 
-    /// What sort of object was seen.
+    /// The kind of the observed object.
     package let kind: SourceKind
-    /// Its own status.
+    /// The status of the object.
     package var status: SourceStatus?
-    /// Of a source.
+    /// The usage of a source.
     package var usage: Usage?
-    /// A source that belongs to a customer, now or when it was seen before: taking it from the customer
-    /// consumes it, and nothing is paid by that.
+    /// Whether the source belongs to a customer, now or when it was last read.
+    ///
+    /// Detaching it from the customer consumes it without a payment.
     package var isAttached = false
     package var method: PaymentMethod?
-    /// What is to be paid, in the currency's smallest unit.
+    /// The amount to be paid, in the currency's smallest unit.
     package var amount: Amount?
-    /// Three letters, lower case.
+    /// The currency, three lower-case letters.
     package var currency: String?
-    /// What the object itself says has arrived; nil when it does not say.
+    /// The received amount according to the object; `nil` if the object does not contain it.
     package var received: Amount?
-    /// The object was read and has no sum that could be.
+    /// Whether the object was read but contains no readable sum.
     package var hasUnreadableSum = false
-    /// What it says was sent back to the payer.
+    /// The returned amount according to the object.
     package var returned = Amount.zero
-    /// The upstream's words for why the last try failed; nil when none has.
+    /// The upstream's codes for the failure of the last attempt; `nil` without one.
     package var failure: Failure?
-    /// Why an intent was cancelled, in the upstream's word.
+    /// The upstream's reason for the cancellation of an intent.
     package var cancellation: String?
-    /// The customer has done what a redirect or a code asked for, whatever came of it.
+    /// Whether the customer has completed a redirect or a code, with any result.
     package var isAnswered = false
-    /// The charge that matters.
+    /// The relevant charge.
     package var charge: ChargeFacts?
-    /// The intent that a charge belongs to.
+    /// The intent of a charge.
     package var intent: SourceID?
-    /// A charge of ours was refused before there was one.
+    /// Whether a charge by this system was refused before a charge object existed.
     package var isRefused = false
-    /// That was not now: it is remembered, and why it was is not.
+    /// Whether that refusal is only remembered, without its reason.
     package var isRefusedBefore = false
-    /// What the object asks of the customer.
+    /// The action that the object requires from the customer.
     package var step = NextStep.none
-    /// The upstream's own word for the payment, where it has one and an operator has said what it means.
+    /// The payment state of an upstream whose configuration maps its statuses.
     package var claim: PaymentState?
-    /// How long a source of its method lives, where an operator has said so; nil for what is documented.
+    /// The configured lifetime of a source of its method; `nil` for the documented one.
     package var sourceLife: SourceLife?
-    /// Money has to go back, and nobody has said to which account.
+    /// Whether a refund waits for the payer's account.
     package var awaitsRefundAccount = false
-    /// What the customer was shown in another currency, as the object itself says.
+    /// The amount shown to the customer in another currency, according to the object.
     package var presentment: Presentment?
-    /// Whether real money is meant; nil when the object does not say.
+    /// Whether it is a live payment; `nil` if the object does not say.
     package var isLive: Bool?
-    /// When the object was made, by the upstream's clock.
+    /// The creation time of the object, by the upstream's clock.
     package var created: Timestamp?
-    /// When this was seen, by the store's clock.
+    /// The time of the observation, by the store's clock.
     package var seenAt: Timestamp?
 
-    /// Why a try failed.
+    /// The codes of a failed attempt.
     package struct Failure: Hashable, Sendable {
-        /// A stable word of the upstream's.
+        /// The upstream's stable code.
         package let code: String?
-        /// The issuer's own.
+        /// The issuer's code.
         package let decline: String?
 
-        /// Describes a failure.
+        /// Creates a failure.
         package init(code: String?, decline: String? = nil) {
             self.code = code
             self.decline = decline
         }
     }
 
-    /// Facts of an object of which nothing is known yet.
+    /// Creates facts with only a kind.
     package init(kind: SourceKind) {
         self.kind = kind
     }
 
-    /// The same with what was known of its charge before.
+    /// Returns the facts merged with earlier facts of the charge.
     package func following(_ earlier: ChargeFacts?) -> PaymentFacts {
         guard let earlier else { return dated }
-        // What a used-up source made us believe gives way to its charge, once that is seen.
+        // A conclusion from a consumed source is replaced by its charge, once that is observed.
         if kind == .source, earlier.id == nil, let charge, charge.id != nil, !charge.hasMoney {
             return dated
         }
@@ -95,22 +95,22 @@ package struct PaymentFacts: Hashable, Sendable {
         return facts.dated
     }
 
-    /// Adds what an intent says of the further captures of a hold of which a part was captured before.
+    /// Adds an intent's data on further captures of a partly captured hold.
     private mutating func captureMore(than earlier: ChargeFacts) {
         guard var charge, let status else { return }
-        // What was captured for the last time stays so.
+        // A final capture stays final.
         charge.mayCaptureMore = earlier.mayCaptureMore && status == .requiresCapture
-        // Where the charge itself is not seen, the intent says how much was captured.
+        // If the charge was not read, the intent contains the captured amount.
         if earlier.mayCaptureMore, charge.captured == earlier.captured, let received {
             charge.captured = max(received, charge.captured)
         }
         self.charge = charge
     }
 
-    /// The same with the instant at which a charge of it was first seen to have succeeded.
+    /// The facts with the time at which the charge was first observed as succeeded.
     ///
-    /// A method that settles at once was paid when it was charged. Of the others nobody tells when the
-    /// bank agreed: it was by the time we saw it.
+    /// A method with immediate settlement was paid at the time of the charge. For other methods the time of the bank's
+    /// answer is unknown: the payment happened before the observation.
     private var dated: PaymentFacts {
         guard var charge, charge.hasMoney, charge.paidAt == nil else { return self }
         let isAtOnce = (charge.method ?? method)?.traits.settles == .zero
@@ -120,21 +120,21 @@ package struct PaymentFacts: Hashable, Sendable {
         return facts
     }
 
-    /// What the customer was shown: as the charge says, which knows what went back of it.
+    /// The amount shown to the customer; the charge has priority, because it contains refunds.
     var presentedSums: Presentment? { charge?.presentment ?? presentment }
 
-    /// How it is paid: a source is of one method for good, an intent of its charge's.
+    /// The payment method: a source has a fixed method, an intent that of its charge.
     var paidBy: PaymentMethod? {
         kind == .source ? method ?? charge?.method : charge?.method ?? method
     }
 
-    /// What proves that money has arrived; nil when nothing does.
+    /// The evidence that money has arrived; `nil` without any.
     ///
-    /// The charge itself; else an intent that has succeeded, or that has captured a part of its hold; else a
-    /// source that its one charge has used up, when its method settles at once and no charge of it is known that
-    /// says otherwise.
+    /// It is the charge itself. Without one it is an intent that has succeeded or captured a part of its hold.
+    /// Otherwise it is a source consumed by its single charge, if its method settles immediately and no known charge
+    /// contradicts it.
     ///
-    /// An intent that has succeeded while its charge is pending contradicts itself, and proves nothing.
+    /// An intent that has succeeded while its charge is pending contradicts itself, and is no evidence.
     var evidence: ChargeFacts? {
         if let charge, charge.hasMoney, !charge.hasUnknownSum || kind != .paymentIntent {
             return charge
@@ -150,11 +150,11 @@ package struct PaymentFacts: Hashable, Sendable {
         case (.paymentIntent, "succeeded"):
             guard charge?.status != .pending else { return nil }
             let sum = received ?? charge?.amount ?? amount ?? .zero
-            // A sum of zero is no payment; one that cannot be read is one.
+            // A sum of zero is no payment; an unreadable sum is one.
             guard sum > 0 || hasUnreadableSum else { return nil }
             var proof = charge ?? ChargeFacts(status: .succeeded)
             proof.hasUnknownSum = sum == 0
-            // It had succeeded, or the intent would not say so.
+            // The charge had succeeded earlier, because the intent has succeeded.
             proof.isReturned = charge?.status == .failed
             proof.status = .succeeded
             proof.captured = sum
@@ -173,72 +173,73 @@ package struct PaymentFacts: Hashable, Sendable {
     }
 }
 
-/// What was seen of a charge, and of its refunds and disputes.
+/// The observed facts of a charge, its refunds and its disputes.
 ///
-/// *Evidence only grows*: ``following(_:)`` joins what was seen now to what was seen before, so that a
-/// late or stale answer takes nothing back.
+/// *Evidence only grows*: ``following(_:)`` merges new facts with earlier ones, so that a late or stale answer takes
+/// nothing back.
 package struct ChargeFacts: Hashable, Sendable {
-    /// Nil when an intent or a used-up source is all that shows it.
+    /// The ID; `nil` if only an intent or a consumed source shows the charge.
     package var id: ChargeID?
     package var status: ChargeSeen.Status
-    /// What was to be charged.
+    /// The amount of the charge.
     package var amount: Amount?
-    /// Of its sums; three letters, lower case.
+    /// The currency of its sums, three lower-case letters.
     package var currency: String?
-    /// What was taken; 0 while it is only authorised.
+    /// The captured amount; 0 while it is only authorised.
     package var captured = Amount.zero
-    /// It was taken, and how much cannot be read; then ``captured`` is zero.
+    /// Whether an unreadable amount was captured; then ``captured`` is zero.
     package var hasUnknownSum = false
-    /// What was given back by refunds that have succeeded.
+    /// The amount of the succeeded refunds.
     package var refunded = Amount.zero
-    /// Whether another sum may have been given back: what was seen of the charge does not show which.
+    /// Whether the refunded amount is uncertain, because the observed object does not show it.
     package var isRefundDoubtful = false
-    /// All of an unknown sum was given back.
+    /// Whether all of an unknown amount was refunded.
     package var isGivenBack = false
-    /// A refund that is on its way, waits for the customer, or came to nothing last.
+    /// A refund that is pending, waits for the customer, or has failed.
     package var refund: RefundProgress?
-    /// The answer says that there are refunds, and does not list them all.
+    /// Whether the answer contains only a part of the refunds.
     package var lacksRefunds = false
-    /// It was authorised and will not be taken any more.
+    /// Whether it was authorised and will not be captured any more.
     package var isReleased = false
-    /// The bank, or nobody in time, has ended the authorisation.
+    /// Whether the authorisation expired.
     package var hasLapsed = false
-    /// A part of what was authorised is captured, and the rest is still held (multicapture).
+    /// Whether a part of the authorised amount is captured, and the rest is still held (multicapture).
     package var mayCaptureMore = false
-    /// It had succeeded, and the bank has taken it back.
+    /// Whether it had succeeded and the bank has taken it back.
     package var isReturned = false
-    /// It was given back because its order was paid by another (``DuplicateRefunds``).
+    /// Whether it was refunded because another attempt paid its order (``DuplicateRefunds``).
     package var isDuplicate = false
     package var dispute = DisputeState.none
-    /// What the payer's bank asks for; nil for all of it.
+    /// The disputed amount; `nil` for all of it.
     package var disputed: Amount?
-    /// When the authorisation ends by itself.
+    /// The expiry of the authorisation.
     package var captureBefore: Timestamp?
-    /// When the charge was made, by the upstream's clock.
+    /// The creation time of the charge, by the upstream's clock.
     package var created: Timestamp?
-    /// When it had succeeded.
+    /// The time at which it had succeeded.
     package var paidAt: Timestamp?
     package var method: PaymentMethod?
-    /// What the customer was shown in another currency.
+    /// The amount shown to the customer in another currency.
     package var presentment: Presentment?
-    /// The upstream's words for why it failed.
+    /// The upstream's codes for its failure.
     package var failure: PaymentFacts.Failure?
 
-    /// Facts of a charge of which no more is known.
+    /// Creates facts with only an ID and a status.
     package init(id: ChargeID? = nil, status: ChargeSeen.Status) {
         self.id = id
         self.status = status
     }
 
-    /// Whether money was taken by it, whatever became of that.
+    /// Whether it received money, even if it was returned since.
     package var hasMoney: Bool {
         (captured > 0 || hasUnknownSum) && (status == .succeeded || isReturned)
     }
 
-    /// Whether all that was taken was given back.
+    /// Whether all of the captured amount was refunded.
     var isRefunded: Bool { captured > 0 && refunded >= captured }
 
-    /// A hold that was cancelled or has expired, which the charge itself does not show (<doc:StripeVersions>).
+    /// Returns the facts of a hold that was cancelled or has expired, which the charge itself does not show
+    /// (<doc:StripeVersions>).
     func endingHold(byLapse: Bool) -> ChargeFacts {
         guard status == .succeeded, captured == 0 else { return self }
         var facts = self
@@ -247,22 +248,22 @@ package struct ChargeFacts: Hashable, Sendable {
         return facts
     }
 
-    /// Reasons with which Stripe cancels an intent whose hold has expired: today's, and the one used before
+    /// The reasons with which Stripe cancels an intent whose hold has expired: the current one, and the one before
     /// version 2025-03-31.basil.
     static let lapses: Set<String> = ["expired", "automatic"]
 
-    /// The same, joined to what was known before.
+    /// Returns the facts merged with earlier ones.
     ///
-    /// | before | now | is |
+    /// | earlier | now | result |
     /// |---|---|---|
     /// | another charge, with money | without | the one with money |
-    /// | succeeded | pending | succeeded: the answer was a stale one |
-    /// | succeeded | failed | returned by the bank, and stays so |
+    /// | succeeded | pending | succeeded: the answer was stale |
+    /// | succeeded | failed | returned by the bank, permanently |
     /// | failed | pending | failed |
-    /// | dispute won, lost or an inquiry | only `disputed` | what is known of it |
+    /// | dispute won, lost or an inquiry | only `disputed` | the known dispute |
     /// | all refunded, never disputed | only `disputed` | an open dispute: it began after the refund |
     ///
-    /// Refunds are what is seen now: one can fail, and then the money is back with the shop
+    /// Refunds are always the current ones: a refund can fail, and then the shop has the money again
     /// (<https://docs.stripe.com/refunds#failed-refunds>).
     package func following(_ earlier: ChargeFacts) -> ChargeFacts {
         if let id, let before = earlier.id, id != before {
@@ -298,30 +299,29 @@ package struct ChargeFacts: Hashable, Sendable {
     }
 }
 
-/// What is known of a payer's objection to a charge.
+/// The state of the disputes of a charge.
 ///
-/// | dispute's own status | state |
+/// | status of the dispute | state |
 /// |---|---|
 /// | `warning_needs_response`, `warning_under_review` | inquiry: nothing was taken |
-/// | `needs_response`, `under_review`, `appeal_needs_response`, `appeal_under_review` | open: the sum was taken back for now |
-/// | `won`, `warning_closed`, `prevented`, once also `charge_refunded` | over: what stays is the charge's to say |
+/// | `needs_response`, `under_review`, also with the prefix `appeal_` | open: the sum was taken back for now |
+/// | `won`, `warning_closed`, `prevented`, formerly also `charge_refunded` | over: the charge decides |
 /// | `lost` | lost |
 ///
-/// A charge alone says only that it was disputed; what became of that only the list of its disputes
-/// tells, of which it can have several, one after the other.
-/// *Source*: <https://docs.stripe.com/api/disputes/list>, <https://github.com/stripe/openapi/issues/156>,
-/// <https://docs.stripe.com/disputes/how-disputes-work>.
+/// A charge only shows that it was disputed. The result is only in the list of its disputes, of which there can be
+/// several in succession. *Source*: <https://docs.stripe.com/api/disputes/list>,
+/// <https://github.com/stripe/openapi/issues/156>, <https://docs.stripe.com/disputes/how-disputes-work>.
 package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
     /// The charge was not disputed.
     case none = "-"
-    /// The charge was disputed, and no more is known.
+    /// The charge was disputed, without details.
     case claimed = "c"
     case inquiry = "i"
     case open = "o"
     case over = "w"
     case lost = "l"
 
-    /// The state of a dispute by its own status; one we do not know is open.
+    /// Creates the state from a dispute's status; an unknown one counts as open.
     package init(status: String) {
         self =
             switch status {
@@ -332,10 +332,10 @@ package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
             }
     }
 
-    /// Whether a dispute itself was never looked at.
+    /// Whether the dispute itself was never read.
     var isVague: Bool { self == .none || self == .claimed }
 
-    /// The graver of two, of several disputes of one charge.
+    /// Returns the more serious state of two disputes of one charge.
     package func graver(_ other: DisputeState) -> DisputeState {
         let order: [DisputeState] = [.none, .over, .inquiry, .claimed, .open, .lost]
         let mine = order.firstIndex(of: self) ?? 0

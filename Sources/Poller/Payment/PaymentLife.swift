@@ -18,42 +18,41 @@ package import PollerIdentity
 /// *Source*: the tables of ``MethodTraits`` and `SourceKind.life`; for a source what an operator has said
 /// of its method, ``PaymentFacts/sourceLife``.
 package struct PaymentLife: Hashable, Sendable {
-    /// How long a payment is looked at when nothing shorter is known.
+    /// The default time for which a payment is polled.
     static let most = Duration.seconds(30 * 86_400)
-    /// How long a dispute may go on.
+    /// The longest duration of a dispute.
     ///
-    /// Stripe says of the side of the payer's bank that it takes 30 to 90 days; ten more for the shop's
-    /// answer. *Source*: <https://docs.stripe.com/issuing/purchases/disputes>.
+    /// Stripe states 30 to 90 days for the payer's bank; ten more are for the shop's response. *Source*:
+    /// <https://docs.stripe.com/issuing/purchases/disputes>.
     static let dispute = Duration.seconds(100 * 86_400)
 
-    /// The latest instant at which the upstream itself ends what was seen; nil when it never does, or
-    /// nobody knows.
+    /// The latest expiry at the upstream; `nil` if there is none, or it is unknown.
     package let expiresAt: Timestamp?
-    /// Until when it is worth looking at without news; nil when it is not any more.
+    /// The end of regular polls; `nil` if it is not polled any more.
     package let endsAt: Timestamp?
-    /// Until when the payer or the bank may take the money back; nil when there is none, or they may
-    /// not.
+    /// The end of the time in which the payer or the bank may take the money back; `nil` without one.
     package let comesBackUntil: Timestamp?
-    /// Until when news of it is worth waiting for, though nobody polls any more: for as long as the
-    /// money may come, come back, or a dispute about it goes on; nil when nothing is to be expected.
+    /// The end of the time in which changes are possible even without polls: while money may arrive, be taken back, or
+    /// a dispute continues; `nil` if no change is expected.
     package let newsUntil: Timestamp?
-    /// When the shop is told that a window closes in which it must take the money: after half of it,
-    /// and when a tenth is left.
+    /// The times of the warnings that the window to take the money is closing: after half of it, and when a tenth is
+    /// left.
     package let warnings: [Timestamp]
-    /// When money that is held is taken or let go, by whoever was told to: when a tenth of the hold is
-    /// left; nil when nothing is held by an intent, and when nobody knows the end of the hold.
+    /// The time at which held money is captured or released, if configured: when a tenth of the hold is left.
+    ///
+    /// `nil` without a hold of an intent, or if the end of the hold is unknown.
     package let actsAt: Timestamp?
-    /// Until when the payer of an intent can pay by what they were shown, a voucher or a code with an end of
-    /// its own, and the bank may take to report that; nil when there is no such thing.
+    /// The end of the time in which the payer of an intent can pay with a voucher or code, including the bank's time to
+    /// report the payment; `nil` without one.
     package let payableUntil: Timestamp?
 
-    /// The life of a payment that was seen so; `now` is the store's clock.
+    /// Derives the life of a payment; `now` is the store's clock.
     package init(_ facts: PaymentFacts, _ payment: Payment, now: Timestamp) {
         let begun = facts.created ?? facts.seenAt ?? now
-        // A hold begins when the payer has agreed, which may be long after the intent was made.
+        // A hold begins when the payer agrees, which may be long after the intent was created.
         let held = facts.charge?.created ?? begun
         let traits = payment.method?.traits ?? .unknown
-        // One that was captured in part still holds the rest.
+        // A partly captured hold still holds the rest.
         let isHeld =
             facts.holdsMoney && (payment.state == .authorised || payment.state == .partiallyPaid)
         expiresAt =
@@ -101,7 +100,7 @@ package struct PaymentLife: Hashable, Sendable {
         _ traits: MethodTraits,
         now: Timestamp
     ) -> Timestamp? {
-        // A source that may be used again has no end of its own.
+        // A reusable source does not expire.
         let source = facts.kind == .source && facts.usage != .reusable ? facts.created : nil
         let life = facts.sourceLife ?? traits.sourceLife
         switch state {
@@ -118,7 +117,7 @@ package struct PaymentLife: Hashable, Sendable {
             payment.state == .awaitingCustomer || payment.state == .partiallyPaid,
             let until = facts.step.until
         else { return nil }
-        // Where several methods are allowed the intent does not name the one that was chosen.
+        // If several methods are allowed, the intent does not name the chosen one.
         let known = payment.method.flatMap { $0.isKnown ? $0.traits : nil }
         if case .payVoucher = facts.step {
             return until + max(known?.settles ?? .zero, MethodTraits.voucher.settles)
@@ -128,12 +127,12 @@ package struct PaymentLife: Hashable, Sendable {
 }
 
 extension PaymentFacts {
-    /// Whether money is held that the shop has not taken.
+    /// Whether money is held that the shop has not captured.
     fileprivate var holdsMoney: Bool {
         kind == .paymentIntent ? status == .requiresCapture : charge?.status == .succeeded
     }
 
-    /// When money that is held goes back to the payer; nil where neither the charge nor its method says.
+    /// Returns the end of a hold; `nil` if neither the charge nor its method defines it.
     fileprivate func holdEnd(_ payment: Payment) -> Timestamp? {
         guard let charge else { return nil }
         if let end = charge.captureBefore { return end }
@@ -143,23 +142,23 @@ extension PaymentFacts {
     }
 }
 
-/// How long a single-use source keeps a status before its upstream ends it; nil where it does not.
+/// The time for which a single-use source keeps a status before the upstream ends it; `nil` for no limit.
 ///
-/// When it became chargeable it does not tell: at the latest when it would have ceased to be pending.
+/// The time at which it became chargeable is unknown; it is at the latest the end of its pending time.
 package struct SourceLife: Hashable, Sendable {
     package let pending: Duration?
     package let chargeable: Duration?
-    /// Ends at 23:45 in China in any case, as the day's books are closed.
+    /// Whether it ends at 23:45 in China in any case, when the day's books are closed.
     package let endsWithDayInChina: Bool
 
-    /// Describes such a life.
+    /// Creates a life.
     package init(pending: Duration?, chargeable: Duration?, endsWithDayInChina: Bool = false) {
         self.pending = pending
         self.chargeable = chargeable
         self.endsWithDayInChina = endsWithDayInChina
     }
 
-    /// The latest instant at which a source that was made then keeps a status; nil when there is none.
+    /// Returns the latest time at which a source created then keeps a status; `nil` without a limit.
     package func end(of status: SourceStatus, created: Timestamp, now: Timestamp) -> Timestamp? {
         if status == .pending { return pending.map { created + $0 } }
         guard status == .chargeable, let chargeable else { return nil }
@@ -167,11 +166,11 @@ package struct SourceLife: Hashable, Sendable {
         return endsWithDayInChina ? min(end, Self.dayInChina(after: now)) : end
     }
 
-    /// The next 23:45 in China, which is 15:45 UTC the whole year.
+    /// Returns the next 23:45 in China, which is 15:45 UTC all year.
     private static func dayInChina(after now: Timestamp) -> Timestamp {
         let day: Int64 = 86_400_000
         let close: Int64 = (15 * 60 + 45) * 60_000
-        // Within ten thousand years: the sum fits.
+        // The time is within ten thousand years, so the sum does not overflow.
         let today = now.ms / day * day + close
         return Timestamp(ms: today >= now.ms ? today : today + day)
     }

@@ -1,56 +1,58 @@
 package import PollerIdentity
 import SafeNumbers
 
-/// What is remembered of a payment between two looks: what was told of it, and what proves its money.
+/// The stored facts of a payment between two polls: the last report, and the evidence of its money.
 ///
-/// *Shape*: sixteen values joined by `|`, the empty ones at the end left out. For sums of up to ten digits they
-/// take at most 64 bytes, so that an item stays in the small encoding of a hash
-/// (`hash-max-listpack-value`); for the largest sums ``bytesMax``:
+/// *Shape*: sixteen values joined by `|`, without empty ones at the end. For sums of up to ten digits they take at most
+/// 64 bytes, so that an item keeps the small encoding of a hash (`hash-max-listpack-value`); for the largest sums
+/// ``bytesMax``:
 /// ```
-/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>|<refund>|<the payment>
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid ms>|<marks>|<day>|<refund>|<reported>
 /// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p||p|eurideal|un
 /// ```
-/// The first three are fingerprints: of what the object showed, and of what was told last; then sums
-/// and an instant in base 36, the letter of a ``DisputeState``, and the marks:
+/// The first three are fingerprints: of the object, and of the last report. Then come sums and an instant in base 36,
+/// the letter of a ``DisputeState``, and the marks:
 ///
 /// | mark | |
 /// |---|---|
 /// | `r` | the bank has taken the money back |
-/// | `d` | it was given back as a duplicate |
+/// | `d` | it was refunded as a duplicate |
 /// | `h` | more of its hold may be captured |
 /// | `u` | the captured sum is unknown |
-/// | `b` | all of an unknown sum was given back |
+/// | `b` | all of an unknown sum was refunded |
 /// | `a` | the source belongs to a customer |
 /// | `p` | the payer can pay until the last day |
 ///
-/// Then the last day on which a change is possible, in days since 1970 and base 36, which purge.lua reads, and a
-/// refund that has not succeeded (``RefundProgress``). Evidence without money is not kept: the object shows it
-/// again. The last five values are the payment as it was told last (``RememberedPayment``): an event without a new
-/// answer repeats it.
+/// Then the last day on which a change is possible, in days since 1970 and base 36, which purge.lua reads, and a refund
+/// that has not succeeded (``RefundProgress``). Evidence without money is not stored, because the object shows it
+/// again. The last five values are the payment as last reported (``RememberedPayment``): an event without a new answer
+/// repeats it.
 package struct PaymentMemory: Hashable, Sendable {
-    /// Three fingerprints, four sums of eleven digits, an instant of nine, a day of three, four letters and
-    /// ten separators.
+    /// The largest size: three fingerprints, four sums of eleven digits, an instant of nine, a day of three, four
+    /// letters and ten separators.
     static let bytesMax = 91
 
-    /// Of the object as it was looked at; equal means that nothing can have changed.
+    /// The fingerprint of the object when it was last read.
+    ///
+    /// If it is equal, nothing has changed.
     package var object: String
-    /// ``Payment/fingerprint`` as it was told last; empty before anything was.
+    /// The last reported ``Payment/fingerprint``; empty before the first report.
     package var payment: String
-    /// ``NextStep/fingerprint`` as it was told last.
+    /// The last reported ``NextStep/fingerprint``.
     package var step: String
-    /// The charge that has brought money.
+    /// The charge that received money.
     package var money: ChargeFacts?
-    /// The last day on which news of the money may come (``PaymentLife/newsUntil``), counted from
-    /// 1970-01-01 in UTC; nil when none is to be expected.
+    /// The last day on which the money may change (``PaymentLife/newsUntil``), counted from 1970-01-01 in UTC; `nil` if
+    /// no change is expected.
     package var lastDay: Int64?
-    /// The source belongs to a customer (``PaymentFacts/isAttached``).
+    /// Whether the source belongs to a customer (``PaymentFacts/isAttached``).
     package var isAttached = false
-    /// Whether the payer can pay until ``lastDay`` by what they were shown (``PaymentLife/payableUntil``).
+    /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLife/payableUntil``).
     package var isPayable = false
-    /// The payment as last reported; nil where the evidence of its money has left no room for it.
+    /// The payment as last reported; `nil` if the evidence of its money leaves no room for it.
     package private(set) var told: RememberedPayment?
 
-    /// When ``lastDay`` is over.
+    /// The end of ``lastDay``.
     package var newsUntil: Timestamp? {
         lastDay.map { day in
             Timestamp(ms: day.addingSaturating(1).multipliedSaturating(by: Self.dayMs))
@@ -58,10 +60,10 @@ package struct PaymentMemory: Hashable, Sendable {
     }
 
     private static let dayMs: Int64 = 86_400_000
-    /// Three digits of base 36, which last until 2097.
+    /// Three digits of base 36, enough until 2097.
     private static let lastDayMax: Int64 = 46_655
 
-    /// A memory; by default of a payment nobody has looked at.
+    /// Creates a memory; the defaults are those of a payment that was never read.
     package init(
         object: String = "",
         payment: String = "",
@@ -84,15 +86,15 @@ package struct PaymentMemory: Hashable, Sendable {
         self.told = RememberedPayment(told, besides: money, room: room)
     }
 
-    /// Six characters (36 bits) that differ for what differs.
+    /// Returns six characters (36 bits) that differ for different parts.
     static func fingerprint(of parts: [String]) -> String {
         String(Digest.base64url(of: parts, bytes: 5).prefix(6))
     }
 
-    /// Reads a memory back from ``packed``; `charge` is the id the watch knows.
+    /// Parses ``packed``; `charge` is the ID that the watch stores.
     ///
-    /// Total, and empty for an empty text: what cannot be read is forgotten, and so is a sum that is negative
-    /// or beyond ``Amount/max``.
+    /// It accepts any text, and an empty text gives an empty memory. Unreadable values are dropped, and so is a sum
+    /// that is negative or beyond ``Amount/max``.
     package init(packed: String, charge: ChargeID? = nil) {
         let parts = packed.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
         func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
@@ -125,14 +127,14 @@ package struct PaymentMemory: Hashable, Sendable {
         money = facts
     }
 
-    /// The memory as a store keeps it.
+    /// The stored form.
     package var packed: String {
         var parts = self.parts + (told?.parts(besides: money) ?? [])
         while parts.last?.isEmpty ?? false { parts.removeLast() }
         return parts.joined(separator: "|")
     }
 
-    /// All values but the payment.
+    /// All values except the payment.
     private var parts: [String] {
         func text(_ sum: Amount) -> String { sum == 0 ? "" : String(sum.minorUnits, radix: 36) }
         let dispute = money.map { $0.dispute == .none ? "" : String($0.dispute.rawValue) }
@@ -154,47 +156,47 @@ package struct PaymentMemory: Hashable, Sendable {
     }
 }
 
-/// What one look at a payment has shown, and which of it is news.
+/// The result of reading a payment in one poll, and its changes.
 package struct PaymentLook: Hashable, Sendable {
-    /// What is true now.
+    /// The current payment.
     package let payment: Payment
-    /// What the customer must do now.
+    /// The customer's current next step.
     package let step: NextStep
-    /// The word, a sum or anything else of the payment differs from what was told.
+    /// Whether the state, a sum or the reason differs from the last report.
     package let isPaymentNews: Bool
-    /// A refund is pending, waits for the customer, or came to nothing, and that was not reported before.
+    /// Whether a refund is pending, waits for the customer, or has failed, and was not reported before.
     package let isRefundNews: Bool
-    /// The customer would have to be told anew what to do; not when a new word says that it is nothing.
+    /// Whether the customer's next step has changed; false if a new state implies that there is none.
     package let isStepNews: Bool
-    /// When the shop is warned that it must take the money (``PaymentLife/warnings``).
+    /// The times of the warnings that the shop must take the money (``PaymentLife/warnings``).
     package let warnings: [Timestamp]
-    /// When it is captured or released by whoever was told to (``PaymentLife/actsAt``).
+    /// The time at which the money is captured or released, if configured (``PaymentLife/actsAt``).
     package let actsAt: Timestamp?
-    /// Until when it can be paid by what the payer was shown (``PaymentLife/payableUntil``).
+    /// The end of the time to pay with a voucher or code (``PaymentLife/payableUntil``).
     package let payableUntil: Timestamp?
-    /// Whether real money is meant; nil when the object does not say.
+    /// Whether it is a live payment; `nil` if the object does not say.
     package let isLive: Bool?
-    /// What to remember, once the news is recorded.
+    /// The memory to store, once the changes are recorded.
     package let memory: PaymentMemory
 
-    /// Whether anything is to be told.
+    /// Whether anything has changed.
     package var isNews: Bool { isPaymentNews || isRefundNews || isStepNews }
 
-    /// Joins what was seen to what is remembered.
+    /// Merges the observed facts with the stored ones.
     ///
-    /// A payment nobody has looked at awaits its customer, whom the shop's page has sent on the way:
-    /// whoever asked to watch it knows that, and it is no news.
+    /// A payment that was never read is assumed to wait for its customer, on the shop's page. The caller knows that, so
+    /// this state is not a change.
     /// - Parameters:
-    ///   - facts: what was seen now.
-    ///   - object: a fingerprint of the object that showed it.
-    ///   - memory: the memory after the last poll; nil before the first one.
+    ///   - facts: the facts of this poll.
+    ///   - object: a fingerprint of the object.
+    ///   - memory: the memory after the last poll; `nil` before the first one.
     package init(
         _ facts: PaymentFacts,
         object: String = "",
         after memory: PaymentMemory?
     ) {
         var money = memory?.money
-        // A source that may be used again names no sum: its charge did, which may not be seen now.
+        // A reusable source contains no sum. Its charge did, but may not be part of this answer.
         if money?.amount == nil { money?.amount = memory?.told?.amount }
         var facts = facts.following(money)
         facts.isAttached = facts.isAttached || memory?.isAttached ?? false
@@ -208,7 +210,7 @@ package struct PaymentLook: Hashable, Sendable {
         let warned = warnings.count(where: { $0 <= now ?? $0 })
         let isTold = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
         if isTold, let told = memory?.told, told.state == .failed {
-            // Why it was refused was told when it was, and is not seen any more.
+            // The reason of the refusal was reported then, and is not observable any more.
             payment = told.payment(with: nil)
         } else {
             payment = warned > 0 ? seen.closing : seen
@@ -216,17 +218,17 @@ package struct PaymentLook: Hashable, Sendable {
         step = NextStep(facts, payment)
         isLive = facts.isLive
         var word = payment.fingerprint
-        // The second warning says what the first did, and is told as well.
+        // The second warning has the same content as the first, and is reported as well.
         if warned > 1 { word = PaymentMemory.fingerprint(of: [word, "\(warned)"]) }
         var asked = step.fingerprint
         if let memory, isTold {
-            // What was refused, and why, was told when it was; only that it was is remembered.
+            // The refusal and its reason were reported then. Only the refusal itself is stored.
             word = memory.payment
             asked = memory.step
         }
         if let memory {
             isPaymentNews = word != memory.payment
-            // That nothing is left to do goes with the word that says why.
+            // The end of all steps is implied by the payment state that explains it.
             let isImplied = step == .none && isPaymentNews
             isStepNews = asked != memory.step && !isImplied
         } else {

@@ -1,24 +1,25 @@
-/// A way to pay, by the name the upstream has for it: `ideal`, `sepa_debit`, `card`.
+/// A payment method by the upstream's name: `ideal`, `sepa_debit`, `card`.
 package struct PaymentMethod: Hashable, Sendable, CustomStringConvertible {
-    /// Lower case.
+    /// The name in lower case.
     package let name: String
 
     package var description: String { name }
 
-    /// Takes any name; nil for an empty one.
+    /// Creates a method from any name; `nil` for an empty one.
     package init?(_ name: String?) {
         guard let name, !name.isEmpty else { return nil }
         self.name = name.lowercased()
     }
 
-    /// What is known of it.
+    /// The known traits of the method.
     package var traits: MethodTraits { MethodTraits.table[name] ?? .unknown }
 
-    /// Whether it has an entry of its own.
+    /// Whether the table of traits has an entry for it.
     package var isKnown: Bool { MethodTraits.table[name] != nil }
 }
 
-/// What is known of a way to pay: how long its bank takes, and how long its payer may take it back.
+/// The traits of a payment method: the answer time of its bank, and the time in which its payer may take the money
+/// back.
 ///
 /// *Units*: calendar days. A business day counts as 7/5 of one, and four days are added for holidays.
 /// | methods | the bank answers | the payer may take it back | a source lives pending, then chargeable |
@@ -31,25 +32,24 @@ package struct PaymentMethod: Hashable, Sendable, CustomStringConvertible {
 /// | multibanco | at once, some days after the transfer | never | 7 d, 6 h |
 /// | card, kr_card, link, wallets of cards | at once | 150 d ² | –, – |
 /// | sepa_debit | within 24 d (14 business days) | 400 d: 8 weeks, or 13 months ² if never agreed to | –, – |
-/// | us_bank_account, ach_debit | within 10 d (4 business days) | 70 d: 60 d to tell the bank | –, – |
+/// | us_bank_account, ach_debit | within 10 d (4 business days) | 70 d: 60 d to notify the bank | –, – |
 /// | acss_debit | within 11 d (5 business days) | 100 d ¹ | –, – |
 /// | bacs_debit | within 14 d (7 business days) | 400 d: without limit ² | –, – |
 /// | au_becs_debit, nz_bank_account | within 9 d (3 business days) | 400 d ¹ | –, – |
-/// | paypal, and who sells on credit | at once | 180 d ² | –, – |
+/// | paypal, and sellers on credit | at once | 180 d ² | –, – |
 /// | blik, wallets with disputes | at once | 150 d ¹ | –, – |
 /// | other wallets and payments from bank to bank | at once | never ¹ | –, – |
 /// | boleto, oxxo, konbini | within 6 d (a business day or two) | never | –, – |
 /// | bank transfers | when they arrive | never ¹ | –, – |
-/// | crypto, custom, stripe_account, and whatever is not known | within 30 d ¹ | 150 d ¹ | –, – |
+/// | crypto, custom, stripe_account, and unknown methods | within 30 d ¹ | 150 d ¹ | –, – |
 ///
-/// ¹ not documented, or not found: assumed on the side that watches longer and promises less.
-/// ² from what others say of the scheme.
-/// *Source*: <https://docs.stripe.com/payments/payment-methods/overview> and the page of each method;
-/// <https://support.stripe.com/questions/sepa-direct-debit-payment-disputes>;
+/// ¹ not documented, or not found: the assumption is the one that watches longer and promises less. ² from third-party
+/// descriptions of the scheme. *Source*: <https://docs.stripe.com/payments/payment-methods/overview> and the page of
+/// each method; <https://support.stripe.com/questions/sepa-direct-debit-payment-disputes>;
 /// <https://support.stripe.com/questions/disputes-for-ach-payments>.
 ///
-/// How long money is held that nobody captures. Only charges of cards name the end, as `capture_before`; where a
-/// charge does, that holds. Of a method that is not in this table no end is known, and nothing is done by it.
+/// The second table has the duration of uncaptured holds. Only card charges contain the end, as `capture_before`, which
+/// has priority. For a method that is not in the table the end is unknown, and no action depends on it.
 ///
 /// | method | a hold lasts | source |
 /// |---|---|---|
@@ -58,29 +58,28 @@ package struct PaymentMethod: Hashable, Sendable, CustomStringConvertible {
 /// | klarna | 28 d | <https://docs.klarna.com>: an order must be captured within 28 days |
 /// | afterpay_clearpay | 13 d | <https://developers.cash.app/cash-app-afterpay/api-reference/reference/payments/capture-payment> |
 package struct MethodTraits: Hashable, Sendable {
-    /// What the customer does for it, before the bank has its turn.
+    /// The customer's action before the bank's.
     package enum Act: Hashable, Sendable {
-        /// Nothing after the shop's own form: a card's number, a mandate.
+        /// No action after the shop's own form: a card number, a mandate.
         case nothing
-        /// Goes to a page or an app, and confirms there.
+        /// Open a page or an app, and confirm there.
         case confirm
-        /// Sends money by themselves.
+        /// Make a bank transfer.
         case transfer
-        /// Pays a voucher.
+        /// Pay a voucher.
         case voucher
     }
 
-    /// How long a bank may take to answer, at most; zero when it answers at once.
+    /// The longest answer time of a bank; zero if it answers at once.
     package let settles: Duration
-    /// For how long after it was paid the payer or the bank may take it back without the shop; nil for
-    /// never.
+    /// The time after the payment in which the payer or the bank may take it back without the shop; `nil` for never.
     package let comesBack: Duration?
     package let act: Act
-    /// How long money is held by it where its charge does not say; nil where that is not known.
+    /// The duration of a hold whose charge does not contain it; `nil` if unknown.
     package let hold: Duration?
-    /// How long a source of it lives until the upstream ends it.
+    /// The lifetime of its sources at the upstream.
     package let sourceLife: SourceLife
-    /// A single-use source of it that is consumed has been paid.
+    /// Whether a consumed single-use source means that it was paid.
     package let isPaidOnceConsumed: Bool
 
     private init(
@@ -105,13 +104,13 @@ package struct MethodTraits: Hashable, Sendable {
         self.isPaidOnceConsumed = isPaidOnceConsumed
     }
 
-    /// A method nobody has heard of: its bank may take its time, and take it back.
+    /// The traits of an unknown method: its bank may answer late, and take the money back.
     package static let unknown = MethodTraits(settles: 30, comesBack: 150, act: .nothing)
 
-    /// A voucher of any kind: what is paid at a cash desk is reported a business day or two later.
+    /// The traits of any voucher: a payment at a cash desk is reported a business day or two later.
     package static let voucher = MethodTraits(settles: 6, act: .voucher)
 
-    /// Every method that has traits of its own.
+    /// The methods with traits.
     static let table: [String: MethodTraits] = {
         var table: [String: MethodTraits] = [:]
         for (names, traits) in families {
@@ -126,7 +125,7 @@ package struct MethodTraits: Hashable, Sendable {
             MethodTraits(pendingHours: 1, chargeableHours: 6, isPaidOnceConsumed: true)
         ),
         ("eps", MethodTraits(isPaidOnceConsumed: true)),
-        // Of a card, whose charge may be a hold.
+        // The source of a card, whose charge may be a hold.
         ("three_d_secure", MethodTraits(comesBack: 150)),
         ("sofort", MethodTraits(settles: 14, pendingHours: 1, chargeableHours: 6)),
         (

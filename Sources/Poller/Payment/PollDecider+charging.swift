@@ -2,36 +2,36 @@ import JSONText
 import PollerIdentity
 import PollerQueue
 
-// What follows from charging a source.
+// Decisions on charging a source.
 //
 // ```
-// chargeable seen      ─▶ source.chargeable; look again at once, and then charge
-// made                 ─▶ charge.pending | charge.succeeded | charge.failed, by the bank's answer
-// unauthenticated      ─▶ charge.failed; another source is charged in its place (``SecureTry``)
-// declined             ─▶ charge.failed; the watch goes on as one without a charge
-// indeterminate        ─▶ doubtful; the same key again, or the charge found once it has consumed
+// chargeable observed   ─▶ source.chargeable; poll again at once, and then charge
+// made                  ─▶ charge.pending | charge.succeeded | charge.failed, by the bank's answer
+// unauthenticated       ─▶ charge.failed; another source is charged instead (``SecureTry``)
+// declined              ─▶ charge.failed; the watch continues without a charge
+// indeterminate         ─▶ doubtful; the same key again, or the charge is found once the source is consumed
 // incomplete, postponed ─▶ later
 // ```
 //
-// The charge is made after `source.chargeable` is recorded, in a poll of its own that has just seen
-// the source chargeable. What a crash leaves: before the charge, nothing; after it, a source that
-// is consumed, whose charge is found, or one whose key gives the same charge again. So a watch
-// ends when both have: the source is consumed and the bank has answered.
+// The charge is made after `source.chargeable` is recorded, in a poll of its own that has just read the source as
+// chargeable. A crash before the charge has no effect. After a crash behind the charge, the source is consumed and its
+// charge is found, or its key returns the same charge again. A watch ends when the source is consumed and the bank has
+// answered.
 
 extension PollDecider {
-    /// Whether the next look at a watch is there to charge it.
+    /// Whether the next poll of a watch charges the source.
     func isChargedNext(_ watch: Watch, _ state: WatchState) -> Bool {
         watch.charge != nil && !state.charge.isSettled && state.charge.charge == nil
             && state.status == .chargeable
     }
 
-    /// Whether a charge is still to be made or answered: then nothing ends with what was seen.
+    /// Whether a charge is still to be made or answered, so that the observation does not end the watch.
     func awaitsCharge(_ watch: Watch, _ seen: Observation) -> Bool {
         guard watch.charge != nil, !watch.state.charge.isSettled else { return false }
         return seen.status == .chargeable || watch.state.charge.charge != nil
     }
 
-    /// Decides on a try to charge a source that was observed a moment ago.
+    /// Decides on an attempt to charge a source that was just read.
     func charged(
         _ context: PollContext,
         _ observation: Observation,
@@ -45,15 +45,15 @@ extension PollDecider {
             let look = context.look(observation, charge: charge)
             let isOrdered = context.watch.charge != nil
             if charge.status == .succeeded, look?.memory.money?.dispute == .claimed {
-                // What is disputed, and how, is asked for with the charge in the source's place; one that was
-                // ordered is told then, as the bank's answer.
+                // The details of the dispute are read next, with the charge in place of the source. An ordered charge
+                // is reported then, as the bank's answer.
                 state.charge = isOrdered ? .pending(charge.id) : .succeeded(charge.id)
                 if isOrdered { state.step += 1 }
                 let change = WatchChange(state: state)
                 return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
             }
             if isOrdered { return bankAnswered(context, charge, look, state) }
-            // The shop's own charge, found for the sake of its money.
+            // The shop's own charge, which was searched for its money.
             state.charge = ChargeProgress(charge)
             guard context.watch.isReview else {
                 return recorded(context, observation, look, state, &chance)
@@ -101,7 +101,7 @@ extension PollDecider {
         let status = seen.bankAnswer
         let look = context.look(following: charge, seen)
         if context.watch.state.charge == .succeeded(charge) {
-            // That it was made was told when it was; only its money may have moved.
+            // The charge itself was reported before; only its money may have moved.
             guard context.watch.isReview else { return moved(context, look, seen) }
             let reason = context.watch.endedAs ?? .settled
             return reviewed(context, look, context.polledState, as: reason, object: seen.object)
@@ -111,14 +111,14 @@ extension PollDecider {
             return bankAnswered(context, found, look, context.polledState)
         }
         guard let last = context.watch.state.status else {
-            // The source itself was never seen.
+            // The source itself was never read.
             var state = context.polledState
             state.understood()
             (state.failures, state.step) = (0, 0)
             let change = WatchChange(state: state, payment: look?.memory)
             return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
         }
-        // Nothing new: the watch goes on as if it had seen its own status again.
+        // Unchanged: the watch continues as if its own status had been observed again.
         let unchanged = Observation(
             status: last,
             final: false,
@@ -130,7 +130,7 @@ extension PollDecider {
         return answered(context, .observed(unchanged), &chance)
     }
 
-    /// What the money of a charge did while its watch is open, which then goes on.
+    /// Reports moved money of a charge while its watch is open; the watch continues.
     private func moved(
         _ context: PollContext,
         _ look: PaymentLook?,
@@ -155,7 +155,7 @@ extension PollDecider {
         )
     }
 
-    /// The bank's refusal, recorded; the watch goes on as one without a charge.
+    /// Records the bank's refusal; the watch continues without a charge.
     private func declined(
         _ context: PollContext,
         _ failure: PaymentFacts.Failure,
@@ -189,7 +189,7 @@ extension PollDecider {
         return Decision(verdict: .next(after: .seconds(1)), change: change)
     }
 
-    /// What the bank has answered, recorded; the end when the source is consumed already.
+    /// Records the bank's answer; closes the watch if the source is consumed already.
     private func bankAnswered(
         _ context: PollContext,
         _ charge: ChargeSeen,
@@ -200,7 +200,7 @@ extension PollDecider {
         state.failures = 0
         state.step = 0
         state.charge = ChargeProgress(charge)
-        // A source of a customer stays chargeable: a review of a charge that is not ours ends with its answer.
+        // A customer's source stays chargeable, so a review of a charge by another party ends with its answer.
         let isReviewed = context.watch.isReview && context.watch.charge == nil
         let isEnd = state.charge.isSettled && (state.status == .consumed || isReviewed)
         let events = context.events(
@@ -211,7 +211,7 @@ extension PollDecider {
             progress: state.charge,
             object: charge.object
         )
-        // What is left to see is whether the charge has consumed the source.
+        // The remaining question is whether the charge has consumed the source.
         return Decision(
             verdict: isEnd ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, payment: look?.memory, events: events),
@@ -229,9 +229,9 @@ extension PollContext {
 }
 
 extension Observation {
-    /// What the bank says of an observed charge.
+    /// The bank's answer in an observed charge.
     ///
-    /// A charge that contradicts itself is not answered yet, whatever its status says.
+    /// A charge that contradicts itself counts as not answered, whatever its status.
     fileprivate var bankAnswer: ChargeSeen.Status {
         guard rank == .final else { return .pending }
         return ChargeSeen.Status(rawValue: status.description) ?? .pending
@@ -239,7 +239,7 @@ extension Observation {
 }
 
 extension ChargeProgress {
-    /// As far as a charge has come that was seen.
+    /// Creates the progress from an observed charge.
     fileprivate init(_ charge: ChargeSeen) {
         switch charge.status {
         case .pending: self = .pending(charge.id)
@@ -250,16 +250,16 @@ extension ChargeProgress {
 }
 
 extension SourceStatus {
-    /// The customer has not done yet what is asked for, or the bank not answered.
+    /// The customer has not acted yet, or the bank has not answered.
     package static let pending = SourceStatus(unchecked: "pending")
-    /// The customer has authorised: it may be charged.
+    /// The customer has authorised the source, which may be charged.
     package static let chargeable = SourceStatus(unchecked: "chargeable")
-    /// Charged; nothing more happens to it.
+    /// The source was charged and does not change any more.
     package static let consumed = SourceStatus(unchecked: "consumed")
 }
 
 extension WatchState {
-    /// A look without an answer that is no failure: what is known of a charge is older than it seems.
+    /// Counts an unanswered poll that is not a failure, because the stored charge may now be outdated.
     mutating func growOld() {
         if charge.charge != nil { step = max(step, 1) }
     }

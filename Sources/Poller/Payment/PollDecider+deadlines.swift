@@ -1,45 +1,44 @@
 import PollerIdentity
 import PollerQueue
 
-// What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
+// The actions before a deadline, if configured (``DeadlineActs``).
 //
 // ```
-// requires_capture, a tenth of the hold is left ─▶ the warning is told; look again at once
-//   nothing is new any more                     ─▶ capture or release it; look again at once
-// nobody has paid, and the watch is at its end  ─▶ cancel it; look again at once
-// done                 ─▶ the look tells what is true: payment.paid, payment.cancelled, payment.expired
-// done, not seen yet   ─▶ again, each time later
-// outrun, unknown      ─▶ the look tells what is true
-// postponed            ─▶ later
-// refused              ─▶ a hold: an hour later; what was abandoned: the watch ends as without being told
+// requires_capture, a tenth of the hold is left ─▶ the warning is reported; poll again at once
+//   no further change                           ─▶ capture or release it; poll again at once
+// not paid, and the watch is at its end         ─▶ cancel it; poll again at once
+// done                   ─▶ the poll reports the state: payment.paid, payment.cancelled, payment.expired
+// done, not observed yet ─▶ again, each time later
+// outrun, unknown        ─▶ the poll reports the state
+// postponed              ─▶ later
+// refused                ─▶ a hold: an hour later; an abandoned payment: the watch ends as usual
 // ```
 //
-// *Why so late*: a shop captures when it ships, and a customer may come back. Whoever told the watch to act
-// wants it done rather than lost, not soon.
+// *Why so late*: a shop captures when it ships, and a customer may come back. The action must happen before the
+// deadline, not early.
 //
-// *Never on a guess*: nothing is done about a hold whose end neither the charge nor its method tells
-// (``PaymentLife/actsAt``), nor about a payment whose payer can still pay by a voucher
-// (``PaymentLife/payableUntil``), whatever the deadline of the watch.
+// *Never on a guess*: no action is taken on a hold if neither the charge nor its method defines its end
+// (``PaymentLife/actsAt``). Nor is a payment cancelled while its payer can still pay with a voucher
+// (``PaymentLife/payableUntil``). The deadline of the watch does not change that.
 //
-// *Exactly once*: an act follows a look that has just seen the status, as it was told before; nothing is
-// told of the act itself. Whoever dies between act and commit leaves a payment that has another status, and
-// the next look tells that. A watch with a hold to act on does not end before it, whatever its deadline
-// (``Watch/end``).
+// *Exactly once*: an action follows a poll that has just read the status as last reported. The action itself is not
+// reported. After a crash between action and commit the payment has another status, which the next poll reports. A
+// watch with a hold to act on does not end before the action, even after its deadline (``Watch/end``).
 
 extension PollContext {
-    /// What the watch was told to do about what was just seen, if it is time; nil: nothing.
+    /// Returns the configured action for this observation, if it is due; `nil` for none.
     func act(on seen: Observation) -> DeadlineAct? {
         guard watch.key.kind.isIntent, !watch.isOnlyLooking, !watch.state.differs(from: seen),
             watch.acts.ofHold != nil || watch.acts.ofAbandoned != nil,
             let look = look(seen), !look.isNews
         else { return nil }
         switch look.payment.state {
-        // What was captured in part is held for the rest.
+        // A partly captured hold still holds the rest.
         case .authorised, .partiallyPaid:
             guard seen.status == .requiresCapture, let instant = look.actsAt, polledAt >= instant
             else { return nil }
             return watch.acts.ofHold
-        // What has been paid in part is not abandoned.
+        // A partly paid payment is not abandoned.
         case .awaitingCustomer, .failed, .expired:
             guard seen.status.awaitsPayer, outlook(seen, look).isOver(at: polledAt),
                 look.payableUntil.map({ polledAt >= $0 }) ?? true
@@ -49,41 +48,41 @@ extension PollContext {
         }
     }
 
-    /// What bounds the waits after an answer; an act is due at its instant.
+    /// Returns the limits of the waits after an answer; an action is due at its instant.
     func outlook(_ seen: Observation, _ look: PaymentLook?) -> PollOutlook {
         var instants = look?.warnings ?? []
         if let look, let instant = look.actsAt, awaitsAct(seen.status) { instants.append(instant) }
         return PollOutlook(watch, seen, warnings: instants)
     }
 
-    /// Whether the next look is wanted at once, because there is something to do.
+    /// Whether the next poll must follow at once, because an action is due.
     func isActedOnNext(_ seen: Observation, _ look: PaymentLook?) -> Bool {
         guard awaitsAct(seen.status), let instant = look?.actsAt else { return false }
         return polledAt >= instant
     }
 
-    /// Whether a hold is there that something is to be done about: then nothing ends with it.
+    /// Whether a hold needs an action, so that the observation does not end the watch.
     func awaitsAct(_ status: SourceStatus) -> Bool {
         status == .requiresCapture && watch.awaitsActOnHold
     }
 }
 
 extension Watch {
-    /// Whether it was told to do something about a hold, if there is to be one.
+    /// Whether the watch is configured to act on a hold.
     var awaitsActOnHold: Bool {
         key.kind == .paymentIntent && acts.ofHold != nil && !isOnlyLooking
     }
 }
 
 extension WatchState {
-    /// Whether an observation has another status, or another detail of it, than was reported.
+    /// Whether an observation has another status or detail than the last report.
     func differs(from seen: Observation) -> Bool {
         status != seen.status || detail != seen.detail
     }
 }
 
 extension SourceStatus {
-    /// An intent's money is held, and waits for the shop.
+    /// The intent's money is held until the shop captures it.
     package static let requiresCapture = SourceStatus(unchecked: "requires_capture")
 
     /// Whether an intent waits for its payer, or for the shop's page to send them.
@@ -96,15 +95,15 @@ extension SourceStatus {
 }
 
 extension PollDecider {
-    /// How long a refusal is left to a person before the same is tried again.
+    /// The wait after a refusal, in which an operator can act, before the next attempt.
     static let refusedWait = Duration.seconds(3600)
 
-    /// One second, doubled for each repetition, a minute at most.
+    /// Returns one second, doubled for each repetition, a minute at most.
     private func doubling(_ repetitions: Int) -> Duration {
         min(.seconds(1 << min(max(repetitions - 1, 0), 6)), Self.failureWaitMax)
     }
 
-    /// Decides on an act, which is not reported: the next poll reports the state of the payment.
+    /// Decides on an action, which is not reported: the next poll reports the state of the payment.
     func acted(
         _ context: PollContext,
         _ seen: Observation,
@@ -116,8 +115,8 @@ extension PollDecider {
         state.understood()
         switch result {
         case .done:
-            // What is read may be older than what was done, for some seconds: then it is done again, which
-            // changes nothing, but not at once.
+            // The upstream's answer may be some seconds older than the action. Then the action is repeated without
+            // effect, but not at once.
             let wait = state.failures == 0 ? Duration.zero : doubling(state.failures)
             state.failures += 1
             state.step = 0

@@ -1,35 +1,35 @@
 import JSONText
 import PollerIdentity
 
-// What a look tells of the payment, beside the status.
+// The payment events of a poll, in addition to the status.
 //
 // ```
-// the answer is as it was, byte for byte  ─▶ nothing of the payment can be new: it is not even read
-// the word, a sum or the reason changed   ─▶ payment.<state>
-// a refund has not succeeded              ─▶ refund.<status>
-// the customer must do something else     ─▶ next_step.changed
-// the status changed, a charge was made   ─▶ <kind>.<status>, charge.<outcome>
+// the answer is unchanged, byte for byte   ─▶ the payment cannot have changed and is not parsed
+// the state, a sum or the reason changed   ─▶ payment.<state>
+// a refund has not succeeded               ─▶ refund.<status>
+// the customer's next step changed         ─▶ next_step.changed
+// the status changed, a charge was made    ─▶ <kind>.<status>, charge.<outcome>
 // ```
 //
-// All of it is one commit, in this order, so that nobody hears of the status before the truth. What is
-// remembered of the payment (``PaymentMemory``) changes in the same commit: what was told is known to be
-// told, whatever crashes.
+// All events are recorded in one commit, in this order, so that no subscriber receives the status before the payment.
+// The stored facts of the payment (``PaymentMemory``) change in the same commit, so that a crash cannot separate them
+// from the report.
 
 extension PollContext {
-    /// What an answer has shown of the payment; nil when nobody can tell.
+    /// Returns the payment in an answer; `nil` if it is unknown.
     ///
-    /// `charge` is the one that was made or found after it.
+    /// `charge` is a charge that was made or found after the answer.
     func look(_ seen: Observation, charge: ChargeSeen? = nil) -> PaymentLook? {
         let shown = charge?.object ?? chargeSeen?.object
         guard var facts = facts(watch.key, seen, charge: shown) else { return nil }
-        // An upstream's charge that cannot be read is known by what we were told of it.
+        // If an upstream's charge object is unreadable, its ID and status are used.
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
         }
         return look(facts, digest: seen.digest)
     }
 
-    /// What a refused charge has shown of the payment; `step` is what the customer must do about it.
+    /// Returns the payment after a refused charge; `step` is the customer's next step.
     func look(
         _ seen: Observation,
         refused failure: PaymentFacts.Failure,
@@ -42,28 +42,28 @@ extension PollContext {
         return look(facts, digest: seen.digest)
     }
 
-    /// What the charge alone has shown, looked at in the place of its source.
+    /// Returns the payment from a charge that was read in place of its source.
     func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
         let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
         guard let facts = facts(key, seen) else { return nil }
         return look(facts, digest: watch.payment?.object ?? "")
     }
 
-    /// Whether an answer is the one that was looked at last, and all there is.
+    /// Whether an answer is identical to the last one and complete.
     ///
-    /// The charge of a hold stays as it was when the hold ends: what was read beside it says so.
+    /// The charge of a hold does not change when the hold ends. The objects that are read with it show the end.
     func isSame(_ seen: Observation) -> Bool {
         watch.key.kind != .charge && triedRefund == nil && !seen.digest.isEmpty
             && watch.payment?.object == seen.digest && seen.lists == .unread && !hasWindow(seen)
     }
 
-    /// The refund that this poll has made of a duplicate payment.
+    /// The refund of a duplicate payment in this poll.
     private var triedRefund: RefundResult? {
         duplicateRefund.flatMap { $0.isTried ? $0 : nil }
     }
 
-    /// Whether the shop has a time in which to take the money: the same answer says something else
-    /// when that time closes.
+    /// Whether the shop has a time limit to take the money: an identical answer then means a different state when the
+    /// limit passes.
     private func hasWindow(_ seen: Observation) -> Bool {
         guard let memory = watch.payment, memory.lastDay != nil,
             memory.money?.mayCaptureMore ?? true
@@ -83,22 +83,22 @@ extension PollContext {
         return PaymentLook(facts, object: digest, after: watch.payment)
     }
 
-    /// The payment's own secret, where an answer has it and the watch has none.
+    /// Returns the payment's client secret, if the answer contains it and the watch has none.
     ///
-    /// Stripe tells it to whoever asks with a secret key. With it a customer proves to be the one who pays,
-    /// also where the shop has not handed it in (``Watch/clientSecret``).
+    /// Stripe returns it to requests with a secret key. With it a customer can prove to be the payer, even if the shop
+    /// did not provide it (``Watch/clientSecret``).
     func learned(from object: RawJSON?) -> ClientSecret? {
         guard watch.clientSecret == nil, watch.key.kind.isOfPayments,
             let text = object?.member("client_secret")?.string
         else { return nil }
-        // What could not be handed in is none.
+        // A text that a request could not contain is not accepted.
         return try? ClientSecret(text)
     }
 
-    /// The events of a poll, in order: of the payment and the next step, where they are news, and of
-    /// `subject`, where there is one.
+    /// Returns the events of a poll, in order: of the payment and the next step, if they changed, and of `subject`, if
+    /// there is one.
     ///
-    /// What is told of the watch itself is told by the last one; the others repeat what was.
+    /// Only the last event contains the new status of the watch; the others repeat the previous one.
     func events(
         _ look: PaymentLook?,
         _ subject: EventSubject?,
@@ -144,11 +144,11 @@ extension Event {
 }
 
 extension Watch {
-    /// The payment as it is remembered, where nothing shows it; nil where nobody has looked at it.
+    /// The payment from the stored facts, for events without an answer; `nil` if it was never read.
     package var remembered: Payment? {
         guard let payment else { return nil }
         if let told = payment.told { return told.payment(with: payment.money) }
-        // There was room for the evidence of its money alone.
+        // There was only room for the evidence of its money.
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status
         facts.recall(state.charge, payment)
@@ -157,10 +157,9 @@ extension Watch {
 }
 
 extension PaymentFacts {
-    /// Adds what a watch remembers of its charge.
+    /// Adds the stored progress of the charge.
     ///
-    /// The evidence of its money is remembered separately, with refunds and disputes; a charge without evidence is a
-    /// hold.
+    /// The evidence of its money is stored separately, with refunds and disputes; a charge without evidence is a hold.
     fileprivate mutating func recall(_ progress: ChargeProgress, _ memory: PaymentMemory?) {
         switch progress {
         case .none, .doubtful: break

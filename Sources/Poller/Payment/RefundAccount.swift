@@ -1,27 +1,26 @@
 package import PollerIdentity
 
-/// An account that money goes back to, as its holder has told it.
+/// The bank account for a refund, as its holder has entered it.
 ///
-/// For the upstream alone: it is not kept, not recorded and not logged, and describes itself as redacted.
+/// It is only for the upstream: it is not stored, recorded or logged, and its description is redacted.
 package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Where an account is.
+    /// The identification of an account.
     package enum Place: Hashable, Sendable {
-        /// By its IBAN, in capitals without spaces.
+        /// An IBAN, in capitals without spaces.
         case iban(String)
-        /// In the United States; `isCompany` says whose it is.
+        /// An account in the United States; `isCompany` is the type of its holder.
         case american(routing: String, number: String, isCompany: Bool)
     }
 
-    /// What an account is named by.
+    /// The kind of identification.
     package enum Sort: Hashable, Sendable {
         case iban
-        /// Routing and account number.
+        /// A routing number and an account number.
         case american
 
-        /// What money of a payment goes back to; nil for a way to pay that asks for no account.
+        /// Creates the kind of account to which a method refunds; `nil` for a method that needs no account.
         ///
-        /// *Source*: <https://docs.stripe.com/sources/multibanco>, `/sepa-credit-transfer`,
-        /// `/ach-credit-transfer`.
+        /// *Source*: <https://docs.stripe.com/sources/multibanco>, `/sepa-credit-transfer`, `/ach-credit-transfer`.
         package init?(paidBy method: PaymentMethod?) {
             switch method?.name {
             case "multibanco", "sepa_credit_transfer": self = .iban
@@ -36,7 +35,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
 
     /// Checks an account.
     ///
-    /// Errors: `InvalidInput` with the field and what would be right.
+    /// Errors: `InvalidInput` with the field and the expected form.
     package init(holder: String, place: Place) throws(InvalidInput) {
         let isName =
             !holder.allSatisfy(\.isWhitespace) && holder.utf8.count <= 255
@@ -72,7 +71,9 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
         length.contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// *Source*: ISO 13616-1: the check digits make the number, rearranged, 1 modulo 97.
+    /// Whether the check digits are right.
+    ///
+    /// *Source*: ISO 13616-1: the rearranged number is 1 modulo 97.
     private static func isIBAN(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard (15...34).contains(bytes.count),
@@ -80,7 +81,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
             bytes.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
         else { return false }
         let rest = (bytes.dropFirst(4) + bytes.prefix(4)).reduce(0) { rest, byte in
-            // Digits and capitals alone, as checked: the differences are not negative.
+            // Only digits and capitals, as checked, so the differences are not negative.
             let value = Int(truncatingIfNeeded: byte < 0x41 ? byte - 0x30 : byte - 0x37)
             return (rest * (byte < 0x41 ? 10 : 100) + value) % 97
         }
@@ -91,13 +92,15 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
     package var customMirror: Mirror { Mirror(self, children: ["account": "(redacted)"]) }
 }
 
-/// What came of an account that was handed in.
+/// The result of a submitted account.
 package enum RefundAccountResult: Hashable, Sendable {
     case taken
-    /// The upstream does not take this one; by its word.
+    /// The upstream rejects the account, with its message.
     case refused(String)
-    /// This way to pay gives money back to no such account.
+    /// The payment method does not refund to such an account.
     case notAsked
-    /// Nobody knows: the upstream gave no answer. The same may be handed in again.
+    /// Unknown: the upstream did not answer.
+    ///
+    /// The same account may be submitted again.
     case unknown(String)
 }

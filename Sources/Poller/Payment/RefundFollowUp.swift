@@ -2,15 +2,15 @@ package import Logging
 import PollerIdentity
 package import PollerQueue
 
-/// Refunds a payment of an order that was paid before, where the account wants that (``DuplicateRefunds``).
+/// Refunds a payment of an order that was already paid, if the account is configured to (``DuplicateRefunds``).
 ///
-/// Only money that was reported is refunded: the order knows no other.
+/// Only reported money is refunded, because the order contains no other.
 package struct RefundFollowUp: FollowUp {
     private let charger: any Charger
     private let orders: OrderBook
     private let logger: Logger
 
-    /// Refunds by `charger` what `orders` say.
+    /// Creates a follow-up that refunds the duplicates in `orders` through `charger`.
     package init(_ charger: any Charger, orders: OrderBook, logger: Logger) {
         self.charger = charger
         self.orders = orders

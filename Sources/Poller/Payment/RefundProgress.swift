@@ -1,26 +1,26 @@
-/// A refund that has not succeeded, as far as it is reported beside the payment.
+/// A refund that has not succeeded, as reported with the payment.
 ///
 /// | status | what happened | the money |
 /// |---|---|---|
-/// | `pending` | the refund is being processed, the balance does not cover it yet, or the payment has not settled | not sent |
-/// | `requires_action` | the customer was asked where the money should go | not sent |
-/// | `failed` | the bank sent the money back, or the customer did not answer in time | with the shop again |
-/// | `canceled` | the shop called the refund off | with the shop |
+/// | `pending` | it is being processed, or waits for the balance or for the payment to settle | not sent |
+/// | `requires_action` | the customer was asked for an account | not sent |
+/// | `failed` | the bank returned the money, or the customer did not answer in time | with the shop again |
+/// | `canceled` | the shop cancelled the refund | with the shop |
 ///
-/// The upstream counts a refund as given back from the moment it is created. We count it once it has succeeded.
-/// *Source*: <https://docs.stripe.com/refunds>, `status` of <https://docs.stripe.com/api/refunds/object>.
+/// The upstream counts a refund from its creation, this system once it has succeeded. *Source*:
+/// <https://docs.stripe.com/refunds>, `status` of <https://docs.stripe.com/api/refunds/object>.
 package struct RefundProgress: Hashable, Sendable {
-    /// The state of the refund, in Stripe's words.
+    /// The status of the refund, in Stripe's terms.
     package enum Status: String, Hashable, Sendable, CaseIterable {
         case pending
         case requiresAction = "requires_action"
         case failed
         case canceled
 
-        /// The type of the event that reports it, such as `refund.pending`.
+        /// The type of its event, such as `refund.pending`.
         package var eventType: String { "refund.\(rawValue)" }
 
-        /// The letter that stands for it in a ``PaymentMemory``.
+        /// The letter in a ``PaymentMemory``.
         fileprivate var letter: Character {
             switch self {
             case .pending: "p"
@@ -32,21 +32,21 @@ package struct RefundProgress: Hashable, Sendable {
     }
 
     package let status: Status
-    /// Its sum, in the payment's currency; of all refunds in this state while they are open.
+    /// The sum in the payment's currency, over all refunds in this state while they are open.
     package let amount: Amount
 
-    /// Describes a refund.
+    /// Creates a refund.
     package init(_ status: Status, _ amount: Amount) {
         self.status = status
         self.amount = amount
     }
 
-    /// A letter and the sum in base 36.
+    /// The stored form: a letter and the sum in base 36.
     var packed: String {
         "\(status.letter)\(String(amount.minorUnits, radix: 36))"
     }
 
-    /// Reads ``packed``; `nil` for any other text.
+    /// Parses ``packed``; `nil` for any other text.
     init?(packed: String) {
         guard let letter = packed.first,
             let status = Status.allCases.first(where: { $0.letter == letter }),
@@ -56,19 +56,19 @@ package struct RefundProgress: Hashable, Sendable {
     }
 }
 
-/// What a customer was shown, and has paid, in their own currency.
+/// The amount that a customer was shown and has paid in their own currency.
 ///
-/// With Stripe's Adaptive Pricing the objects keep the currency of the shop's integration, and
-/// `presentment_details` has the customer's. Since API version 2025-03-31.basil.
-/// *Source*: <https://docs.stripe.com/changelog/basil/2025-03-31/add_presentment_details>.
+/// With Stripe's Adaptive Pricing the objects keep the currency of the shop's integration, and `presentment_details`
+/// has the customer's. Since API version 2025-03-31.basil. *Source*:
+/// <https://docs.stripe.com/changelog/basil/2025-03-31/add_presentment_details>.
 package struct Presentment: Hashable, Sendable {
     package let amount: Amount
-    /// Three letters, lower case.
+    /// The currency, three lower-case letters.
     package let currency: String
-    /// What has gone back; `nil` when that is not known in this currency.
+    /// The returned amount; `nil` if it is unknown in this currency.
     package var returned: Amount?
 
-    /// Describes what was shown.
+    /// Creates a presentment.
     package init(amount: Amount, currency: String, returned: Amount? = nil) {
         self.amount = amount
         self.currency = currency

@@ -1,19 +1,18 @@
 import SafeNumbers
 
-/// A payment as it was told last, in the few bytes that a watch has room for.
+/// The last reported payment, in the few bytes that fit in a watch.
 ///
-/// *Problem*: a watch may end without a new answer: by its deadline, a 404, or answers that cannot be read. Its last
-/// event must not say less than the one before, and the status alone does not show why a try failed, or how much of
-/// a transfer has arrived.
-/// *Approach*: the memory of a watch keeps the payment itself (``PaymentMemory``).
+/// *Problem*: a watch may end without a new answer: at its deadline, after a 404, or with unreadable answers. Its last
+/// event must not contain less than the previous one. The status alone does not show why an attempt failed, or how much
+/// of a transfer has arrived. *Approach*: the memory of a watch stores the payment itself (``PaymentMemory``).
 ///
-/// *Shape*: five values that are joined by `|`, sums in base 36:
+/// *Shape*: five values joined by `|`, sums in base 36:
 /// ```
 /// <state and reason, a letter each>|<currency and method>|<amount>|<received>|<returned>
-/// pc|eurcard|rs|go        1000 EUR cents by card, of which 600 have arrived
+/// pc|eurcard|rs|go        1000 EUR cents by card; 600 have arrived
 /// ```
-/// What has arrived and gone back is left out where the money of the memory says the same. `-` stands for a currency
-/// that is not known. A method is dropped where there is no room for it, and then the currency.
+/// The received and returned sums are left out if they equal those of the stored money. `-` stands for an unknown
+/// currency. If there is no room, the method is dropped, and then the currency.
 package struct RememberedPayment: Hashable, Sendable {
     package let state: PaymentState
     package let reason: PaymentReason?
@@ -23,16 +22,16 @@ package struct RememberedPayment: Hashable, Sendable {
     package private(set) var currency: String?
     package private(set) var method: PaymentMethod?
 
-    /// The bytes of a value in the small encoding of a Redis hash (`hash-max-listpack-value`).
+    /// The size limit of a value in the small encoding of a Redis hash (`hash-max-listpack-value`), in bytes.
     static let room = 64
 
-    /// Remembers a payment, as much of it as there is room for; nil where there is none beside the evidence of
-    /// money, which shows the state by itself.
+    /// Stores as much of a payment as fits; `nil` if nothing fits next to the evidence of money, from which the state
+    /// can be derived.
     ///
     /// - Parameters:
-    ///   - payment: as it is told now.
-    ///   - money: the evidence that is remembered beside it.
-    ///   - room: the bytes that are left, with the separator before it.
+    ///   - payment: the payment to report.
+    ///   - money: the stored evidence.
+    ///   - room: the remaining bytes, including the separator before it.
     init?(_ payment: Payment, besides money: ChargeFacts?, room: Int) {
         state = payment.state
         reason = payment.reason
@@ -46,7 +45,7 @@ package struct RememberedPayment: Hashable, Sendable {
         if money != nil, bytes(besides: money) > room { return nil }
     }
 
-    /// Reads one back; nil when there is none, or none that is understood.
+    /// Parses the five values; `nil` if they are missing or unreadable.
     init?(parts: [String], besides money: ChargeFacts?) {
         guard parts.count == 5, let letter = parts[0].first,
             let state = Self.states.first(where: { $0.letter == letter })?.state
@@ -65,7 +64,7 @@ package struct RememberedPayment: Hashable, Sendable {
         method = PaymentMethod(String(parts[1].dropFirst(isKnown ? 3 : 1)))
     }
 
-    /// The five values.
+    /// Returns the five values.
     func parts(besides money: ChargeFacts?) -> [String] {
         func text(_ sum: Amount, _ known: Amount) -> String {
             sum == known ? "" : String(sum.minorUnits, radix: 36)
@@ -83,7 +82,7 @@ package struct RememberedPayment: Hashable, Sendable {
         ]
     }
 
-    /// The payment, with the rest of what is remembered of its money.
+    /// Returns the payment, completed by the stored evidence of its money.
     package func payment(with money: ChargeFacts?) -> Payment {
         Payment(
             state: state,
@@ -108,7 +107,7 @@ package struct RememberedPayment: Hashable, Sendable {
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x61...0x7A).contains($0) }
     }
 
-    /// Names of configured upstreams may be anything, and hold the separator.
+    /// Whether a name can be stored: configured upstreams may use any name, even with the separator.
     private static func isMethod(_ name: String) -> Bool {
         name.utf8.count <= 20
             && name.utf8.allSatisfy {
@@ -116,7 +115,9 @@ package struct RememberedPayment: Hashable, Sendable {
             }
     }
 
-    /// The letters stand in stored watches: none is ever given another meaning.
+    /// The letters of the states.
+    ///
+    /// They are stored in watches and must never change their meaning.
     static let states: [(letter: Character, state: PaymentState)] = [
         ("a", .awaitingCustomer), ("o", .processing), ("h", .authorised), ("p", .paid),
         ("s", .partiallyPaid), ("f", .failed), ("e", .expired), ("c", .cancelled),
@@ -124,7 +125,7 @@ package struct RememberedPayment: Hashable, Sendable {
         ("u", .unknown),
     ]
 
-    /// As of ``states``.
+    /// The letters of the reasons, under the same rule as ``states``.
     static let reasons: [(letter: Character, reason: PaymentReason)] = [
         ("d", .declined), ("i", .insufficientFunds), ("x", .expiredCard),
         ("n", .authenticationRequired), ("f", .authenticationFailed), ("b", .customerAborted),

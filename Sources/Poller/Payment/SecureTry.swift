@@ -2,35 +2,34 @@ import JSONText
 package import PollerIdentity
 import PollerQueue
 
-// A card whose bank wants the customer to confirm it (3-D Secure).
+// Cards whose bank requires authentication by the customer (3-D Secure).
 //
 // ```
-// the card says that it needs it, or its charge is refused for want of it
-//   ─▶ a source of 3-D Secure is made of it, with a key of the order or the watch
-//   ─▶ it is watched as another try of the same order, with the same charge
-//   ─▶ the card's watch ends: payment.failed, authentication_required, and the way to the bank
-// the customer confirms ─▶ that source is chargeable, and charged as any other
+// the card requires it, or its charge is refused without it
+//   ─▶ a 3-D Secure source is created from it, with a key of the order or the watch
+//   ─▶ it is watched as another attempt for the same order, with the same charge
+//   ─▶ the card's watch ends: payment.failed, authentication_required, and the link to the bank
+// the customer authenticates ─▶ that source is chargeable, and charged like any other
 // ```
 //
-// *Why it is charged once*: the card's watch has ended before its second try can be charged, and nobody
-// charges the card again. Where the watch names an order, the second try needs the right to charge it,
-// which the first has lost by failing; where it names none, the new source is of single use.
+// *Why it is charged once*: the card's watch ends before its second attempt can be charged, and the card is not charged
+// again. If the watch names an order, the second attempt needs the right to charge it, which the first has lost by
+// failing. Without an order, the new source is single-use.
 //
-// *What a crash leaves*: before the source is made, nothing; before it is watched or the card's watch has
-// ended, a card that is looked at again: the same key makes the same source, and a watch that is known is
-// left alone.
+// *After a crash* before the source is created nothing has happened. Later, until the source is watched and the card's
+// watch has ended, the card is polled again: the same key returns the same source, and an existing watch is kept.
 
-/// The source of 3-D Secure that was made of a card.
+/// The 3-D Secure source that was created from a card.
 package struct SecureTry: Hashable, Sendable {
     package let key: WatchKey
     package let clientSecret: ClientSecret?
-    /// Our address that leads its customer to the bank; nil when the bank asks for nothing.
+    /// The link through which its customer reaches the bank; `nil` if the bank requires no action.
     package let onward: String?
 
-    /// Describes such a source.
+    /// Creates a value.
     ///
-    /// `publicURL` is where customers reach us. The address carries a grant and not the secret: it is
-    /// recorded, and told to whoever is told of the payment.
+    /// `publicURL` is the public URL of this system. The link contains a grant and not the secret, because it is
+    /// recorded and sent to all recipients of the payment.
     package init(key: WatchKey, clientSecret: ClientSecret?, isAsked: Bool, publicURL: String) {
         self.key = key
         self.clientSecret = clientSecret
@@ -41,45 +40,45 @@ package struct SecureTry: Hashable, Sendable {
         onward = clientSecret.way(to: key, at: publicURL)
     }
 
-    /// What the customer must do.
+    /// The customer's next step.
     var step: NextStep { onward.map { .followLink(NextStep.Link(url: $0)) } ?? .none }
 }
 
 extension ClientSecret {
-    /// Our address that leads the payer on, without having shown the secret: to the bank, or to the page
-    /// where there is something to fill in; nil when the secret cannot be opened.
+    /// Returns a link that forwards the payer without showing the secret: to the bank, or to the page if there is a
+    /// form; `nil` if the secret cannot be decrypted.
     package func way(to key: WatchKey, at publicURL: String) -> String? {
         guard let grant = grant(of: key) else { return nil }
         let account = key.account == .main ? "" : "&account=\(key.account)"
         return "\(publicURL)/r/\(key.source)/continue?grant=\(grant)\(account)"
     }
 
-    /// What stands in an address for having the secret: it leads on to the bank and tells nothing.
+    /// Returns the grant, which replaces the secret in a link: it forwards to the bank and reveals nothing.
     package func grant(of key: WatchKey) -> String? {
         reveal.map { Digest.base64url(of: ["leads on", $0, key.id.description], bytes: 24) }
     }
 
-    /// Whether a text from an address is the ``grant(of:)``.
+    /// Whether a text from a link is the ``grant(of:)``.
     package func grants(_ shown: String, for key: WatchKey) -> Bool {
         guard let grant = grant(of: key) else { return false }
-        // Two digests are compared, so that the time tells nothing of where they differ.
+        // Digests are compared, so that the timing does not reveal where the texts differ.
         return Digest.base64url(of: [shown], bytes: 24)
             == Digest.base64url(of: [grant], bytes: 24)
     }
 }
 
-/// Watches what was made of a card, as another try to pay the same.
+/// Watches the source that was created from a card, as another attempt for the same payment.
 package struct SecureTries: Sendable {
     private let watches: any WatchStore
     private let enqueuer: Enqueuer
 
-    /// Enqueues with `enqueuer` what `watches` do not know.
+    /// Creates a value that enqueues sources unknown to `watches`.
     package init(watches: any WatchStore, enqueuer: Enqueuer) {
         self.watches = watches
         self.enqueuer = enqueuer
     }
 
-    /// Watches `secure`, to be charged as `card` would have been; once, however often it is called.
+    /// Watches `secure` with the charge of `card`; repeated calls have no effect.
     func watch(
         _ secure: SecureTry,
         of card: Watch,
@@ -90,7 +89,7 @@ package struct SecureTries: Sendable {
         let urls = snapshot?.notify ?? []
         var parts: [NewWatch] = []
         do throws(InvalidInput) {
-            // A watch has URLs of several requests, so it is repeated by several: each joins the one before.
+            // A watch may have the URLs of several requests, so several requests are made: each joins the previous one.
             for start in stride(from: 0, to: max(urls.count, 1), by: NewWatch.notifyMax) {
                 var new = try NewWatch(
                     key: secure.key,
@@ -113,7 +112,7 @@ package struct SecureTries: Sendable {
 }
 
 extension PollDecider {
-    /// Decides on a card that cannot be charged without its customer: its watch ends, with the next step.
+    /// Decides on a card that requires authentication: its watch ends, with the next step.
     func unauthenticated(
         _ context: PollContext,
         _ observation: Observation,
@@ -125,7 +124,7 @@ extension PollDecider {
         state.step = 0
         state.charge = .failed
         let failure = PaymentFacts.Failure(code: "authentication_required")
-        // Without a source of ours only the shop's page can go on.
+        // Without such a source only the shop's page can continue.
         let step = secure?.step ?? .returnToShop
         let made = secure.map { JSONWriter.literal("\($0.key.source)") } ?? "null"
         let object = """

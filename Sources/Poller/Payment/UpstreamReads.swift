@@ -1,35 +1,34 @@
 import PollerIdentity
 import PollerQueue
 
-/// The requests by which one poll reads from the upstream.
+/// The upstream requests of one poll.
 ///
 /// ```
 /// only the charge is open, or its money is reviewed  ─▶ the charge alone (``ChargeStep``)
-/// a hint of the money of a known charge              ─▶ the charge first, then the source
+/// a hint about the money of a known charge           ─▶ the charge first, then the source
 /// the source has changed, and its charge is known    ─▶ the source, then the charge
 /// else                                               ─▶ the source alone
 /// ```
 ///
-/// An event about a source carries the state of its money, and the source itself says nothing of its
-/// charge. So where both are read, a charge that has changed is reported alone, and the source has the next
-/// poll; else the source is reported, with the charge as it was read a moment ago.
+/// An event about a source contains the state of its money, but the source itself does not contain its charge. If both
+/// are read and the charge has changed, only the charge is reported, and the source has the next poll. Otherwise the
+/// source is reported, with the charge that was just read.
 struct UpstreamReads<Provider: Upstream>: Sendable {
     let upstream: Provider
     let payments: (any PaymentReader)?
     let decider: PollDecider
     let timeout: Duration
 
-    /// What the upstream answered.
+    /// The result of the requests.
     struct Read: Sendable {
         let outcome: PollOutcome
-        /// The charge that was read beside the source; `nil` when it was not read, or may not be seen.
+        /// The charge that was read with the source; `nil` if it was not read, or the key may not read it.
         var chargeSeen: Observation?
     }
 
-    /// Reads the source, its charge, or one after the other; `nil` when the poll was cancelled or its lease is about to
-    /// end.
+    /// Reads the source, its charge, or both in turn; `nil` when the poll was cancelled or its lease is about to end.
     ///
-    /// Most sources have no charge: this frame does not hold what two answers need while it waits for one.
+    /// Most sources have no charge, so this frame does not hold the state for two answers while it waits for one.
     func read(_ watch: Watch, _ leased: LeasedItem<Watch>, _ polledAt: Timestamp) async -> Read? {
         switch ChargeStep(watch) {
         case .charge(let charge):
@@ -73,7 +72,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         return Read(outcome: .answer(result), chargeSeen: seen)
     }
 
-    /// The context of a poll, as of now.
+    /// Returns the context of a poll at the current time.
     func context(
         _ watch: Watch,
         _ leased: LeasedItem<Watch>,
@@ -89,7 +88,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         )
     }
 
-    /// Asks about a charge, with a `share`-th of the time.
+    /// Reads a charge, with a `share`-th of the time.
     private func ask(
         _ charge: ChargeID,
         of watch: Watch,
@@ -110,9 +109,9 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         return await ask(target, leased, share: share)
     }
 
-    /// Asks the upstream; `nil` when the poll was cancelled, or has no time left.
+    /// Reads from the upstream; `nil` when the poll was cancelled, or has no time left.
     ///
-    /// An answer that we cut off ourselves is none: it is not recorded, and another worker asks again.
+    /// An answer that the cancellation truncated is not recorded, and another worker polls again.
     private func ask(
         _ target: Watch,
         _ leased: LeasedItem<Watch>,
@@ -125,9 +124,9 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         return .observed(seen.told(at: leased.now))
     }
 
-    /// Whether the poll ends with an answer about the charge, because it changes something or another try may.
+    /// Whether the poll ends with an answer about the charge, because it contains a change or needs a retry.
     ///
-    /// An answer that this process may not see, or that cannot be read, keeps nothing back.
+    /// An answer that this process may not read, or an unreadable one, does not delay the source.
     private func isReported(
         _ result: PollResult,
         of charge: ChargeID,

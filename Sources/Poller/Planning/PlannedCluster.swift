@@ -1,57 +1,58 @@
 import PollerIdentity
 import SafeNumbers
 
-/// How a traffic is told of, and for how long it is remembered: what a plan needs beside ``PlannedTraffic``.
+/// The deliveries and retention of a planned traffic: the input of a plan in addition to ``PlannedTraffic``.
 package struct PlannedLoad: Hashable, Sendable {
-    /// Accounts that share the traffic evenly; each is a lane of its own.
+    /// The number of accounts that share the traffic evenly; each is a separate lane.
     package var accounts = 1
-    /// Events that a payment has in the end.
+    /// The number of events per payment.
     package var events = 5.0
-    /// Receivers that each event is delivered to.
+    /// The number of recipients per event.
     package var deliveries = 1.0
-    /// Names that a payment can be found by.
+    /// The number of search names per payment.
     package var names = 0.0
-    /// Live connections at once.
+    /// The number of concurrent live connections.
     package var listeners = 0.0
-    /// Of those, how many hear an event, on average.
+    /// The average number of live connections that receive an event.
     package var heard = 1.0
-    /// How long a listener stays.
+    /// The duration of a live connection.
     package var stay = Duration.seconds(600)
-    /// Processes of each role; nil: as many as it takes, of which one may die.
+    /// The number of processes of each role; `nil` for as many as necessary, of which one may die.
     package var processes: Int?
-    /// Of a hundred payments, those whose money may come back: they are remembered longest.
+    /// The percentage of payments that may be returned, which are kept longest.
     package var returnable = 0.0
-    /// How long finished payments are remembered.
+    /// The retention of finished payments.
     package var retention = RetentionSpans.standard
-    /// How long the traffic has been on; nil: until as much is forgotten as comes.
+    /// The age of the traffic; `nil` for a steady state, in which as much is deleted as is added.
     package var age: Duration?
-    /// What one Redis may hold, bytes.
+    /// The memory limit of one Redis, in bytes.
     package var masterBytes = 24e9
 
-    /// One account whose events go to one receiver.
+    /// Creates a load with one account and one recipient.
     package init() {}
 }
 
-/// The cluster that a traffic needs: what each unit of work costs (``PlannedCost``), times how many there are.
+/// The cluster for a planned traffic: the cost of each unit of work (``PlannedCost``), times the number of units.
 ///
-/// *Memory*: a payment passes through ages in which less and less of it is remembered; what is in each of them is how many
-/// begin in a second, times how long it lasts. *Cores*: each role has its part of every unit, and a process that is up
-/// costs something by itself. Sums, unlike the month they begin with: nothing here waits for anything.
+/// *Memory*: a payment passes through ages in which less and less of it is kept. The number of payments in each age is
+/// the rate of new ones times its duration. *Cores*: each role has a part of every unit, and a running process has a
+/// base cost. These are sums, unlike the simulated month they are based on: nothing here waits for anything.
 package struct PlannedCluster: Hashable, Sendable, Encodable {
-    /// Cores of one role, all of its processes together, and how many processes that makes.
+    /// The cores and processes of one role.
     package struct Role: Hashable, Sendable, Encodable {
-        /// What is said where no number of processes is enough.
+        /// The problem text if no number of processes is enough.
         package static let impossible = "not possible with processes of one core"
 
-        /// Cores they fill; where no number of them is enough, those of the fewest there may be.
+        /// The cores of all its processes together; if no number is enough, those of the minimum.
         package let cores: Double
-        /// Processes, of which one may die: each of the others fills a core at most.
+        /// The number of processes, of which one may die: then each of the others uses at most one core.
         ///
-        /// As many as were named, if they were. Nil: no number is enough, because to hear of every event, which each
-        /// of them does, fills a core.
+        /// The configured number, if there is one. `nil`: no number is enough, because reading every event, which each
+        /// of them does, uses a whole core.
         package let processes: Int?
 
-        /// As `{"cores": 4.3, "processes": null, "problem": "not possible …"}`, the problem only where there is one.
+        /// Encodes `{"cores": 4.3, "processes": null, "problem": "not possible …"}`, with the problem only if there is
+        /// one.
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(cores, forKey: .cores)
@@ -64,19 +65,19 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         }
     }
 
-    /// Bytes that a payment takes in each age.
+    /// The bytes of a payment in each age.
     package struct Bytes: Hashable, Sendable, Encodable {
-        /// While it is open.
+        /// Open payments.
         package let open: Double
-        /// While the outbox has its events.
+        /// Payments with events in the outbox.
         package let outbox: Double
-        /// While its events have their bodies.
+        /// Payments with event bodies.
         package let bodies: Double
-        /// Until its deliveries are forgotten.
+        /// Payments with deliveries.
         package let closed: Double
-        /// Until the watch is forgotten.
+        /// Payments with a watch.
         package let last: Double
-        /// While its money may still come back.
+        /// Payments that may still be returned.
         package let afterlife: Double
 
         init(_ load: PlannedLoad) {
@@ -99,39 +100,40 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         }
     }
 
-    /// Payments that begin in a second.
+    /// The payments that begin per second.
     package let paymentsPerSecond: Double
-    /// Polls in a second, sweeps among them.
+    /// The polls per second, including sweeps.
     package let pollsPerSecond: Double
-    /// Webhooks in a second.
+    /// The webhooks per second.
     package let deliveriesPerSecond: Double
-    /// Events told to live connections in a second.
+    /// The events sent to live connections per second.
     package let framesPerSecond: Double
-    /// What a payment takes.
+    /// The bytes per payment.
     package let bytes: Bytes
-    /// Memory of Redis, all masters together.
+    /// The memory of all Redis masters.
     package let redisBytes: Double
-    /// Cores that Redis fills, all masters together.
+    /// The cores of all Redis masters.
     package let redisCores: Double
-    /// Masters of Redis, by memory and by cores.
+    /// The number of Redis masters, by memory and by cores.
     package let masters: Int
-    /// Partitions to make the store with.
+    /// The number of partitions of the store.
     package let partitions: Int
-    /// What polls.
+    /// The role that polls.
     package let worker: Role
-    /// What delivers.
+    /// The role that delivers.
     package let notifier: Role
-    /// What takes requests.
+    /// The role that serves requests.
     package let api: Role
-    /// What tells live connections; none without listeners.
+    /// The role that serves live connections; none without listeners.
     package let gateway: Role
 
-    /// Plans a cluster for what a month of each account comes to.
+    /// Plans a cluster from the simulated month of each account.
     ///
     /// - Parameters:
-    ///   - month: What each account is to expect.
-    ///   - load: What there is beside its payments.
-    ///   - hottest: What the fullest of so many masters (second) has of so many partitions (first), as a multiple of
+    ///   - month: the outcome of each account.
+    ///   - load: the load in addition to its payments.
+    ///   - hottest: the share of the fullest master, for a number of partitions (first) and masters (second), as a
+    ///     multiple of
     ///     the mean.
     package init(
         _ month: PlannedOutcome,
@@ -160,7 +162,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         gateway = Self.gateways(load, pace)
         let all = [worker, notifier, api, gateway].reduce(0) { $0 + ($1.processes ?? Self.fewest) }
         redisCores = pace.cores(.redis, processes: all)
-        // Who began half a life ago ends now.
+        // Payments that began half a life ago end now.
         let age = load.age.map { $0 - .milliseconds(Int64(saturating: month.lifeSeconds * 500)) }
         let ended = payments * Self.remembered(each, load, age: age)
         let held = month.open * accounts * each.open + ended
@@ -170,7 +172,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         redisBytes = memory + Double(masters) * PlannedCost.redisEmpty.value
     }
 
-    /// Bytes of all that has ended, for one payment a second.
+    /// Returns the bytes of all finished payments, for one payment per second.
     private static func remembered(
         _ bytes: Bytes,
         _ load: PlannedLoad,
@@ -179,7 +181,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         let spans = load.retention
         let bodies = spans.bodiesAtLeast
         let watch = spans.closed + RetentionSpans.deliveryMax
-        /// Seconds of an age that the traffic has reached.
+        /// Returns the seconds of an age that the traffic has reached.
         func seconds(_ from: Duration, _ to: Duration) -> Double {
             let end = age.map { min($0, to) } ?? to
             return max(0, (end - from).inSeconds)
@@ -191,10 +193,10 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
             + seconds(watch, max(watch, spans.afterlife)) * bytes.afterlife * load.returnable / 100
     }
 
-    /// Of each role: one that works, and one that may die.
+    /// The minimum of each role: one process that works, and one that may die.
     private static let fewest = 2
 
-    /// As many as the work takes a core each of when one has died, and no fewer than `least`.
+    /// Returns the processes that are enough with one core each when one has died, at least `least`.
     private static func role(
         _ role: PlannedPace.Role,
         _ load: PlannedLoad,
@@ -205,7 +207,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         return Role(cores: pace.cores(role, processes: count ?? least), processes: count)
     }
 
-    /// As many as hold the listeners, too, when one has died.
+    /// Returns the gateways that are enough, also for the connections, when one has died.
     private static func gateways(_ load: PlannedLoad, _ pace: PlannedPace) -> Role {
         guard load.listeners > 0 else { return Role(cores: 0, processes: 0) }
         let holding = Int(
@@ -214,7 +216,10 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         return role(.gateway, load, pace, least: max(Self.fewest, holding.addingSaturating(1)))
     }
 
-    /// As few masters as the fullest of them has room on, and as few partitions as spread the work that evenly.
+    /// Returns the numbers of masters and partitions.
+    ///
+    /// They are the smallest number of masters at which the fullest has room, and the smallest number of partitions
+    /// that spreads the work evenly enough.
     private static func size(
         _ need: Double,
         _ hottest: (Int, Int) -> Double
@@ -233,7 +238,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         return (least, partitionsAllowed.last ?? 1024)
     }
 
-    /// From what a store has by itself to what it may have.
+    /// The allowed numbers of partitions, from the default to the maximum.
     private static let partitionsAllowed = [16, 64, 256, 1024]
 
     private enum CodingKeys: String, CodingKey {

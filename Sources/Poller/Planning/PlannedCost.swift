@@ -1,11 +1,11 @@
-/// What a unit takes, as it was measured: the one table that plans go by.
+/// The measured cost of each unit: the only table that plans use.
 ///
-/// *Bytes* are those of Redis' own count (`MEMORY USAGE`) for a payment under Stripe's ids; `test_costs.py` measures them
-/// anew and holds a plan against them within a fifth, up to the age that still has deliveries. *Microseconds* are of one
-/// core, of release programs on a machine of two cores that others used too, and are the machine's as much as the
-/// program's: `ops/plan --measure` prints those of yours, and `ops/plan` what a plan is worth there.
+/// *Bytes* are from Redis' own count (`MEMORY USAGE`) for a payment under Stripe's IDs. `test_costs.py` measures them
+/// again and compares a plan with them within a fifth, up to the age that still has deliveries. *Microseconds* are of
+/// one core, of release programs on a shared machine of two cores, and depend on the machine as much as on the program:
+/// `ops/plan --measure` prints those of your machine, and `ops/plan` the accuracy of a plan there.
 package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
-    // Bytes of a payment, by how long ago it ended.
+    // The bytes of a payment, by the time since its end.
     case openPayment = "open.payment"
     case openName = "open.name"
     case openDelivery = "open.delivery"
@@ -20,10 +20,10 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
     case closedEvent = "closed.event"
     case closedDelivery = "closed.delivery"
     case afterlifePayment = "afterlife.payment"
-    // What Redis takes beside that.
+    // The further memory of Redis.
     case redisEmpty = "redis.empty"
     case redisAllocated = "redis.allocated"
-    // Cores of a role: of a process that is up, of a wake, of each unit.
+    // The cores of a role: of a running process, of a wake, of each unit.
     case processWakes = "process.wakes"
     case apiUp = "api.up"
     case apiWake = "api.wakes"
@@ -42,7 +42,7 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
     case gatewayEvent = "gateway.events"
     case gatewayFrame = "gateway.frames"
     case gatewayArrival = "gateway.arrivals"
-    // Cores of Redis.
+    // The cores of Redis.
     case redisUp = "redis.up"
     case redisWake = "redis.wakes"
     case redisPayment = "redis.payments"
@@ -50,25 +50,25 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
     case redisEvent = "redis.events"
     case redisDelivery = "redis.deliveries"
     case redisArrival = "redis.arrivals"
-    // How far something is filled.
+    // The utilisation of resources.
     case masterCores = "master.cores"
     case masterHottest = "master.hottest"
     case gatewayListeners = "gateway.listeners"
 
-    /// A line of the table.
+    /// An entry of the table.
     package struct Entry: Hashable, Sendable, Encodable {
-        /// How much of the unit.
+        /// The number of units.
         package let value: Double
-        /// What is counted.
+        /// The unit.
         package let unit: String
-        /// The command that measured it, or what it was estimated from, or why it is so.
+        /// The command that measured it, the basis of an estimate, or the reason of a choice.
         package let source: String
     }
 
-    /// How much of its unit.
+    /// The number of units.
     package var value: Double { entry.value }
 
-    /// The line of the table.
+    /// The entry of the table.
     package var entry: Entry {
         switch self {
         case .openPayment: .bytes(790)
@@ -129,25 +129,25 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
 }
 
 extension PlannedCost.Entry {
-    /// Bytes of keys.
+    /// Returns an entry in bytes of keys.
     fileprivate static func bytes(_ value: Double) -> Self {
         Self(value: value, unit: "bytes", source: "pytest -s Tests/EndToEnd/test_costs.py")
     }
 
-    /// Microseconds of a core; of a process that is up, those of each second.
+    /// Returns an entry in microseconds of a core; for a running process, per second.
     fileprivate static func core(_ value: Double) -> Self {
         Self(value: value, unit: "µs", source: "ops/plan --measure")
     }
 
-    /// What was chosen.
+    /// Returns an entry that was chosen.
     fileprivate static func share(_ value: Double, _ reason: String) -> Self {
         Self(value: value, unit: "", source: reason)
     }
 }
 
-/// What happens in a second, and what that takes of each role.
+/// The load per second, and its cost for each role.
 struct PlannedPace: Hashable, Sendable {
-    /// Who does it.
+    /// The role that does the work.
     enum Role: Hashable, Sendable {
         case api, worker, notifier, gateway, redis
     }
@@ -159,11 +159,11 @@ struct PlannedPace: Hashable, Sendable {
     let frames: Double
     let arrivals: Double
 
-    /// Cores that so many processes of a role fill; of Redis, which is one, for so many processes of ours.
+    /// Returns the cores that this number of processes of a role use; for Redis, which is one, with this number of
+    /// processes of the cluster.
     ///
-    /// Beside each unit a wake is paid for. As long as there is little to do there is one for every piece of it; where
-    /// there is much, several pieces share one, so wakes grow with the pace up to ``PlannedCost/processWakes`` and no
-    /// further.
+    /// A wake has a cost in addition to each unit. At a low load there is one wake per unit. At a high load several
+    /// units share one, so wakes grow with the load only up to ``PlannedCost/processWakes``.
     func cores(_ role: Role, processes: Int) -> Double {
         let count = Double(processes)
         let work = work(role, count)
@@ -174,10 +174,11 @@ struct PlannedPace: Hashable, Sendable {
         return (work.up.value * count + work.wake.value * wakes + units) / 1_000_000
     }
 
-    /// The fewest processes each of which fills a core at most; nil where no number of them is enough.
+    /// Returns the smallest number of processes that use at most one core each; `nil` if no number is enough.
     ///
-    /// What one has to do becomes less with each that is added, but never less than what they do not share: to be up,
-    /// and to hear of every event. So where some number is not enough, no smaller one is, and halving finds the least.
+    /// The work of one process shrinks with each additional process, but not below the work that they cannot share: the
+    /// base cost, and reading every event. So if a number is not enough, no smaller one is, and a binary search finds
+    /// the minimum.
     func processes(_ role: Role) -> Int? {
         func areEnough(_ count: Int) -> Bool { cores(role, processes: count) <= Double(count) }
         var (few, enough) = (0, Self.processesMax)
@@ -189,10 +190,10 @@ struct PlannedPace: Hashable, Sendable {
         return enough
     }
 
-    /// More than any cluster has: what these cannot share, none can.
+    /// More than any cluster has: if these cannot share the work, no number can.
     private static let processesMax = 1_000_000
 
-    /// What a role does in a second.
+    /// The work of a role per second.
     private struct Work {
         let up: PlannedCost
         let wake: PlannedCost
@@ -201,7 +202,7 @@ struct PlannedPace: Hashable, Sendable {
     }
 
     private func work(_ role: Role, _ processes: Double) -> Work {
-        // Each process of these hears of every event.
+        // Each process of these roles reads every event.
         let heard = events * processes
         return switch role {
         case .api:
@@ -222,7 +223,7 @@ struct PlannedPace: Hashable, Sendable {
             Work(
                 up: .notifierUp,
                 wake: .notifierWake,
-                // All receivers of an event are told of it together.
+                // All recipients of an event are served together.
                 wokenFor: min(deliveries, heard),
                 units: [(.notifierEvent, heard), (.notifierDelivery, deliveries)]
             )

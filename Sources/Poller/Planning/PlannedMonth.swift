@@ -2,26 +2,25 @@ import PollerIdentity
 import PollerQueue
 import SafeNumbers
 
-/// Runs an account's traffic through the real decider in virtual time.
+/// Simulates an account's traffic with the real decider in virtual time.
 ///
-/// *Problem*: how many GETs a source costs, and how soon a change is known, follows from policy,
-/// lane limit, read budget, sweep and webhooks together; no formula holds once the lane is full.
+/// *Problem*: the number of GETs per source, and the delay until a change is known, depend on policy, lane limit, read
+/// budget, sweep and webhooks together; no formula is valid once the lane is full.
 ///
-/// *Approach*: sources begin at random moments; a lane of the real rate and burst serves two wheels
-/// four to one, as the queue does; each poll is decided by ``PollDecider``, with the stretch that
-/// ``ReadBudget`` gives for what was read so far. A change makes a hint after the next sweep or the
-/// webhook, whichever is first. An answer takes no time.
+/// *Approach*: sources begin at random times. A lane with the real rate and burst serves two schedules four to one, as
+/// the queue does. ``PollDecider`` decides on each poll, with the stretch of ``ReadBudget`` for the reads so far. A
+/// change causes a hint after the next sweep or the webhook, whichever is first. An answer takes no time.
 ///
-/// *Window*: three lives, or as many as 500 sources take, of which all are measured but the first
-/// and the last life, so that neither an empty nor an ending lane flatters the result. Where that
-/// is more than ``sourcesMax`` sources, every n-th is run on an n-th of the lane.
+/// *Window*: three lives, or as many as 500 sources take. The first and the last life are not measured, so that neither
+/// an empty nor an ending lane improves the result. If that is more than ``sourcesMax`` sources, every n-th is
+/// simulated on an n-th of the lane.
 package struct PlannedMonth {
-    /// Sources of one run: enough for a 99th percentile, few enough for seconds.
+    /// The number of sources per run: enough for a 99th percentile, few enough for a run of seconds.
     package static let sourcesMax = 10_000
     private static let sourcesMin = 500
     private static let pageEvents = 100.0
 
-    /// One source of the plan, with what it does and what is known of it so far.
+    /// A source of the plan: its behaviour, and its known state.
     private struct Source {
         let begins: Int64
         let changes: Int64
@@ -49,7 +48,7 @@ package struct PlannedMonth {
     private var hints = PlannedQueue()
     private var served = 0
     private var polls = 0
-    /// When the lane's next token would be due if it were served without a burst.
+    /// The time at which the lane's next token would be due without a burst.
     private var arrival = 0.0
 
     /// Prepares a run of at most `sourcesMax` sources; the same `chance` gives the same result.
@@ -69,7 +68,7 @@ package struct PlannedMonth {
         for item in 0..<count { begin(item) }
     }
 
-    /// Runs it.
+    /// Runs the simulation.
     package mutating func run() -> PlannedOutcome {
         while let time = nextPoll(), time < end {
             if let hint = hints.first, hint.due <= time {
@@ -91,7 +90,7 @@ package struct PlannedMonth {
         }
     }
 
-    /// When somebody tells of a change.
+    /// Returns the time of the hint for a change.
     private mutating func told(_ changes: Int64) -> Int64? {
         guard let interval = traffic.effectiveSweepInterval?.ms else { return nil }
         let swept = (changes / interval + 1) * interval
@@ -104,7 +103,7 @@ package struct PlannedMonth {
         return min(swept, posted)
     }
 
-    /// When the lane serves somebody next; nil when nobody waits.
+    /// Returns the time of the next poll of the lane; `nil` when no source waits.
     private mutating func nextPoll() -> Int64? {
         Self.dropVoid(&urgent, sources)
         Self.dropVoid(&rest, sources)
@@ -114,7 +113,7 @@ package struct PlannedMonth {
         return max(due, Int64(saturating: allowed.rounded(.up)))
     }
 
-    /// Milliseconds of the lane between two polls; 0 when it has no limit.
+    /// The milliseconds between two polls of the lane; 0 without a limit.
     private var interval: Double {
         traffic.lane.ratePerSecond > 0 ? 1000 / (traffic.lane.ratePerSecond * scale) : 0
     }
@@ -188,9 +187,9 @@ package struct PlannedMonth {
 
     private static let pending = SourceStatus(unchecked: "pending")
 
-    /// What the read budget asks for, with a month like the time since the beginning.
+    /// Returns the stretch of the read budget, if the month continues like the time so far.
     private func stretch(at now: Int64) -> Double {
-        // Before a quarter of a life the beginning would be taken for the rule.
+        // Before a quarter of a life the start would be taken for the average.
         let used = now * 4 > traffic.life.ms ? used(polls: polls, in: now) : 0
         return ReadBudget.stretch(used: used, isSwept: traffic.isSwept)
     }
@@ -201,7 +200,7 @@ package struct PlannedMonth {
         return ReadUsage(reads: Int(saturating: reads), transactions: traffic.sourcesPerMonth).used
     }
 
-    /// One GET a sweep, and one more for each further page of events.
+    /// The number of GETs of sweeps per month: one per sweep, and one for each further page of events.
     private var sweepsPerMonth: Double {
         guard let interval = traffic.effectiveSweepInterval else { return 0 }
         let sweeps = PlannedTraffic.month.inSeconds / interval.inSeconds
@@ -239,36 +238,36 @@ package struct PlannedMonth {
     }
 }
 
-/// What a planned month comes to, measured in virtual time.
+/// The outcome of a simulated month.
 package struct PlannedOutcome: Hashable, Sendable, Encodable {
-    /// Sources that begin in thirty days.
+    /// The sources that begin in thirty days.
     package let sourcesPerMonth: Int
-    /// Sources pending at once, on average.
+    /// The average number of pending sources.
     package let open: Double
-    /// How long a source may stay pending, seconds.
+    /// The time in seconds for which a source may stay pending.
     package let lifeSeconds: Double
-    /// The policy's name.
+    /// The name of the policy.
     package let policy: String
-    /// Who tells of changes.
+    /// The source of hints.
     package let hints: String
-    /// GETs of the source itself, for each source.
+    /// The GETs of the source itself, per source.
     package let pollsPerSource: Double
-    /// GETs of the event list, shared by all sources.
+    /// The GETs of the event list, divided by the sources.
     package let sweepsPerSource: Double
-    /// Polls a second.
+    /// The polls per second.
     package let pollsPerSecond: Double
-    /// The share of Stripe's read allowance that is used; above 1 it is exceeded.
+    /// The used share of Stripe's read allowance; above 1 it is exceeded.
     package let allowanceUsed: Double
-    /// How much longer polls wait in the end, because of the sweep or the allowance.
+    /// The stretch of polls at the end, due to the sweep or the allowance.
     package let stretch: Double
-    /// From a change to the poll that sees it, seconds, at the median; nil when half were not seen.
+    /// The median time in seconds from a change to the poll that finds it; `nil` when half were not found.
     package let knownMedianSeconds: Double?
-    /// The same for 99 of 100; nil when more than one of them was not seen.
+    /// The 99th percentile of the same; `nil` when more than one in a hundred was not found.
     package let known99Seconds: Double?
-    /// The share of sources whose change was not seen by the end of the run.
+    /// The share of sources whose change was not found by the end of the run.
     package let unseen: Double
 
-    /// GETs in all, for each source.
+    /// All GETs per source.
     package var getsPerSource: Double { pollsPerSource + sweepsPerSource }
 
     private enum CodingKeys: String, CodingKey {

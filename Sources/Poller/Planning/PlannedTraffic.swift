@@ -1,12 +1,11 @@
 import PollerIdentity
 package import PollerQueue
 
-/// What an account is to expect: how many sources a month, how long they live, and who tells of
-/// their changes.
+/// The expected traffic of an account: the sources per month, their lifetime, and the source of hints.
 package struct PlannedTraffic: Hashable, Sendable {
-    /// Who tells the cluster that something has changed.
+    /// The source of hints about changes.
     package enum Hints: String, Hashable, Sendable, CaseIterable {
-        /// Nobody: polls alone find out.
+        /// None: only polls find changes.
         case none = "polling"
         /// The account's event sweep.
         case sweep
@@ -14,24 +13,24 @@ package struct PlannedTraffic: Hashable, Sendable {
         case sweepAndWebhooks = "sweep+webhooks"
     }
 
-    /// Sources that begin in thirty days.
+    /// The sources that begin in thirty days.
     package var sourcesPerMonth: Int
-    /// How long a source may stay pending; each changes at a moment spread evenly over it.
+    /// The time for which a source may stay pending; each changes at a uniformly distributed moment of it.
     package var life: Duration
-    /// How they are polled.
+    /// The poll policy.
     package var policy: PollPolicy
-    /// Who tells of changes.
+    /// The source of hints.
     package var hints: Hints
-    /// What the lane allows.
+    /// The limit of the lane.
     package var lane: LaneLimit
-    /// A fixed pause between sweeps; nil for what the read budget allows.
+    /// A fixed pause between sweeps; `nil` for that of the read budget.
     package var sweepInterval: Duration?
-    /// How long a webhook takes on average; each takes between half and one and a half of it.
+    /// The average delay of a webhook; each takes between half and one and a half of it.
     package var webhookDelay: Duration
-    /// The share of webhooks that never come.
+    /// The share of lost webhooks.
     package var webhookLoss: Double
 
-    /// Describes an account's traffic.
+    /// Creates the traffic of an account.
     package init(
         sourcesPerMonth: Int,
         life: Duration,
@@ -44,7 +43,7 @@ package struct PlannedTraffic: Hashable, Sendable {
     ) {
         self.sourcesPerMonth = sourcesPerMonth
         self.life = life
-        // What takes days is polled patiently, as the policies' own spans suggest.
+        // A long lifetime suggests the patient policy, by the spans of the policies.
         self.policy = policy ?? (life <= PollPolicy.standard.span ? .standard : .patient)
         self.hints = hints
         self.lane = lane
@@ -53,7 +52,7 @@ package struct PlannedTraffic: Hashable, Sendable {
         self.webhookLoss = webhookLoss
     }
 
-    /// The interval between sweeps of the account by its budget, as in ``EventSweep``; nil without a sweep.
+    /// The interval between sweeps of the account by its budget, as in ``EventSweep``; `nil` without a sweep.
     ///
     /// It ignores the shorter interval of an account that was paid within a day, which uses up the rest of small
     /// budgets.
@@ -62,24 +61,24 @@ package struct PlannedTraffic: Hashable, Sendable {
         return sweepInterval ?? ReadBudget.sweepInterval(allowed)
     }
 
-    /// Whether polls may wait for the sweep, as ``EventSweep`` decides it.
+    /// Whether polls may wait for the sweep, by the rule of ``EventSweep``.
     var isSwept: Bool {
         effectiveSweepInterval.map { $0 <= ReadBudget.sweepIntervalMax } ?? false
     }
 
-    /// Thirty days of these sources, nothing read yet.
+    /// The usage of thirty days of these sources without any reads.
     var allowed: ReadUsage { ReadUsage(reads: 0, transactions: sourcesPerMonth) }
 
-    /// Sources begun in a second.
+    /// The sources that begin per second.
     var beginningsPerSecond: Double { Double(sourcesPerMonth) / Self.month.inSeconds }
 
-    /// What read allowances are counted over.
+    /// The period of read allowances.
     package static let month = Duration.seconds(30 * 86_400)
 }
 
-/// Items by the time they are due, earliest first; a binary heap.
+/// A queue of items by due time, earliest first; a binary heap.
 struct PlannedQueue {
-    /// An item, and which of its turns this is: an older turn of the same item is void.
+    /// An item and the number of its turn: an older turn of the same item is void.
     struct Turn: Hashable {
         let due: Int64
         let item: Int

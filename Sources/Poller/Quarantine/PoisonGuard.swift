@@ -3,29 +3,29 @@ import Metrics
 package import PollerQueue
 import Synchronization
 
-/// Sets aside stored entries that end the processes that read them.
+/// Sets aside stored entries that crash the processes that read them.
 ///
 /// *Problem.* A trap in Swift ends the process. An entry that traps is still stored when the next process starts, which
-/// reads it and ends too. Every entry behind it waits, of all accounts.
+/// reads it and crashes too. Every later entry waits, of all accounts.
 ///
 /// *Approach.* A reader marks an entry in the store before it handles it, and removes the mark afterwards, whether that
-/// went well, failed with an error or was cancelled. A mark that a later process finds is a death. Entries without
-/// deaths are handled together, entries with deaths one at a time in a process, so that only the cause is counted again.
-/// An entry with ``deathsMax`` deaths is not handled: it is set aside, and the others continue.
+/// succeeded, failed with an error or was cancelled. A mark that a later process finds is a death. Entries without
+/// deaths are handled together, entries with deaths one at a time in a process, so that only the cause is counted
+/// again. An entry with ``deathsMax`` deaths is not handled: it is set aside, and the others continue.
 ///
 /// ```
 /// fresh ──mark──▶ handled together ──finished──▶ no mark
 ///                    └─ death ─▶ 1 ─▶ handled alone ─ death ─▶ 2 ─▶ … ─▶ set aside ──redrive──▶ fresh
 /// ```
 /// *Costs.* Two commands for a group, plus two for each entry that has deaths. The outbox reader marks only entries
-/// that a dead or stuck notifier has left, so what it normally reads costs nothing. The other readers run seldom (a page
-/// of events, a check of the cluster) and always mark.
+/// that a dead or stuck notifier has left, so its normal reads cost nothing. The other readers run rarely (a page of
+/// events, a check of the cluster) and always mark.
 ///
 /// *A crash* of the process, or of the machine, leaves marks. They are removed when another process has handled the
-/// entry. Setting aside is one operation in the store: the entry is recorded and leaves its place, or neither happens.
+/// entry. Setting aside is one operation in the store: the entry is recorded and removed, or neither happens.
 ///
-/// *Rejected*: the delivery counter of Redis streams (it also counts entries that come back because a shard is
-/// unavailable, and only the outbox has it); handlers in processes of their own.
+/// *Rejected*: the delivery counter of Redis streams, because it also counts entries that come back because a shard is
+/// unavailable, and only the outbox has it; handlers in separate processes.
 ///
 /// A class, because the readers of a process wait for each other's suspects.
 package final class PoisonGuard: Sendable {
@@ -45,10 +45,10 @@ package final class PoisonGuard: Sendable {
     private let turns = OneAtATime()
     /// Entries whose marks could not be removed, because the store did not answer.
     private let unfinished = Mutex<[Suspect]>([])
-    /// The most of them that are remembered; the others are handled alone when they come again.
+    /// The maximum number of remembered entries; the others are handled alone when they are read again.
     private static let unfinishedMax = 1000
 
-    /// The guard of a process.
+    /// Creates the guard of a process.
     package convenience init(store: any SuspectStore, logger: Logger) {
         self.init(store, logger: logger)
     }
@@ -58,7 +58,7 @@ package final class PoisonGuard: Sendable {
         self.logger = logger
     }
 
-    /// The partition in which deaths of entries are counted that belong to no partition.
+    /// Returns the partition in which deaths of entries without a partition are counted.
     package func home(of name: String) -> Int { store?.home(ofSuspects: name) ?? 0 }
 
     /// Handles entries of one partition: those without deaths together, then the others one by one.
@@ -74,7 +74,7 @@ package final class PoisonGuard: Sendable {
     ) async throws(StoreError) {
         guard !suspects.isEmpty else { return }
         guard let store else { return try await work(suspects) }
-        // This process is alive: an outage of the store must not count as deaths.
+        // This process is alive, so an outage of the store must not count as deaths.
         await finishLate(in: store)
         var together: [Suspect] = []
         var shared: [Suspect] = []
@@ -122,7 +122,7 @@ package final class PoisonGuard: Sendable {
         in store: any SuspectStore,
         _ work: ([Suspect]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        // Again: another process may have handled it while this one waited for its turn.
+        // Again, because another process may have handled it while this one waited for its turn.
         guard let standing = try await store.begin([suspect], isAlone: true).first else { return }
         switch standing {
         case .setAside: return
@@ -143,7 +143,7 @@ package final class PoisonGuard: Sendable {
         }
     }
 
-    /// Runs `work` with marked entries and with others, and removes the marks whatever comes of it.
+    /// Runs `work` with marked entries and with others, and removes the marks in any case.
     private func run(
         _ suspects: [Suspect],
         beside others: [Suspect],
@@ -182,8 +182,8 @@ package final class PoisonGuard: Sendable {
 
     private func finish(_ suspects: [Suspect], in store: any SuspectStore) async {
         guard !suspects.isEmpty else { return }
-        // Not a child: a drain has cancelled our own task, and the mark would count as a death. It ends with the
-        // store's answer, or its timeout.
+        // Not a child task: a drain has cancelled the current task, and the mark would count as a death. It ends with
+        // the store's answer, or its timeout.
         let last = Task { try await store.finish(suspects) }
         guard case .failure(let error) = await last.result else { return }
         unfinished.withLock { $0 = Array(($0 + suspects).suffix(Self.unfinishedMax)) }
@@ -205,9 +205,9 @@ package final class PoisonGuard: Sendable {
     }
 }
 
-/// Lets one task after the other through, in the order in which they came.
+/// A lock that admits tasks one at a time, in order of arrival.
 ///
-/// A class, because those who wait share it.
+/// A class, because the waiting tasks share it.
 private final class OneAtATime: Sendable {
     private struct State: Sendable {
         var isTaken = false

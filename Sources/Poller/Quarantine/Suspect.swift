@@ -4,7 +4,7 @@ package import PollerQueue
 package import PollerWire
 import SafeNumbers
 
-/// The background readers of stored entries, each of which sets aside an entry that ends its process.
+/// The background readers of stored entries, each of which sets aside an entry that crashes its process.
 package enum SuspectReader: String, Hashable, Sendable, CaseIterable {
     /// Entries of the outbox, in the notifiers.
     case outbox
@@ -16,14 +16,14 @@ package enum SuspectReader: String, Hashable, Sendable, CaseIterable {
     case incident
     /// Replays of an endpoint, in the API.
     case replay
-    /// Checks of an endpoint that is held, whose fallback may be due, in the notifiers.
+    /// Fallback checks of held endpoints, in the notifiers.
     case fallback
     /// Folding of old event bodies in a partition, in the notifiers.
     case retention
 
-    /// How long a mark may belong to a process that is still at work; an older one counts as a death.
+    /// The time for which a mark may belong to a process that is still at work; an older one counts as a death.
     ///
-    /// Zero where an entry has one holder at a time: a second one takes it only after the first has lost it.
+    /// Zero if an entry has one holder at a time: a second one takes it only after the first has lost it.
     package var span: Duration {
         switch self {
         case .outbox, .sweep, .incident, .replay: .zero
@@ -40,22 +40,22 @@ package enum SuspectReader: String, Hashable, Sendable, CaseIterable {
     var sharesWork: Bool { self == .hint }
 }
 
-/// A stored entry that a background reader is about to handle, and that may end its process.
+/// A stored entry that a background reader is about to handle, and that may crash its process.
 package struct Suspect: Hashable, Sendable {
     package let reader: SuspectReader
-    /// The partition in which its deaths are counted.
+    /// The partition that counts its deaths.
     package let partition: Int
     /// Its name among the entries of the reader in this partition.
     package let name: String
-    /// Its account; `nil` for an entry of the cluster, or where only the store knows it.
+    /// Its account; `nil` for an entry of the cluster, or if only the store knows it.
     package let account: AccountID?
-    /// The source or endpoint it is about; `nil` where only the store knows it.
+    /// The source or endpoint it is about; `nil` if only the store knows it.
     package let about: String?
 
-    /// Longer names are cut: some of them come from an upstream.
+    /// The maximum length of a name, because some names come from an upstream.
     private static let nameMax = 200
 
-    /// Names an entry.
+    /// Creates a suspect.
     package init(
         _ reader: SuspectReader,
         partition: Int,
@@ -70,10 +70,10 @@ package struct Suspect: Hashable, Sendable {
         self.about = about.map { String($0.prefix(Self.nameMax)) }
     }
 
-    /// `<reader>:<partition>:<name>`, the ID under which it is set aside.
+    /// The ID, `<reader>:<partition>:<name>`, under which it is set aside.
     package var id: String { "\(reader.rawValue):\(partition):\(name)" }
 
-    /// The partition of an ID; `nil` for a text that is no ID.
+    /// Returns the partition of an ID; `nil` for any other text.
     package static func partition(ofID id: String) -> Int? {
         let parts = id.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -83,36 +83,36 @@ package struct Suspect: Hashable, Sendable {
 
 /// The state of a suspect when a process begins to handle it.
 package enum SuspectStanding: Hashable, Sendable {
-    /// No process has died with it. It is marked now.
+    /// No process has died with it, and it is marked now.
     case fresh
-    /// So many processes have ended without finishing it; the first began at `firstAt`.
+    /// This number of processes have died without finishing it; the first began at `firstAt`.
     case suspected(deaths: Int, firstAt: Timestamp, now: Timestamp)
-    /// Another process began so recently that it may still be at work. No mark was set.
+    /// Another process began so recently that it may still be at work, so no mark was set.
     case held
     /// It is set aside.
     case setAside
 }
 
-/// An entry that no reader handles any more, because it has ended several processes.
+/// An entry that is no longer handled, because it has crashed several processes.
 package struct SetAsideEntry: Hashable, Sendable {
-    /// As ``Suspect/id``.
+    /// The ID, like ``Suspect/id``.
     package let id: String
-    /// The name of the reader; one that only another release knows is carried as it is.
+    /// The name of the reader; one that only another release knows is kept unchanged.
     package let readerName: String
     package let account: AccountID?
-    /// The source or endpoint it is about; `nil` where that is not known.
+    /// The source or endpoint it is about; `nil` if unknown.
     package let about: String?
-    /// Processes that ended while they handled it.
+    /// The number of processes that died while they handled it.
     package let deaths: Int
-    /// When the first of them began to handle it.
+    /// The time at which the first of them began to handle it.
     package let firstAt: Timestamp
-    /// When it was set aside.
+    /// The time at which it was set aside.
     package let setAsideAt: Timestamp
 
-    /// The most entries that a partition keeps; further ones are left unhandled where they are.
+    /// The maximum number of entries per partition; further ones are left unhandled in place.
     package static let countMax = 1000
 
-    /// Describes a suspect that is set aside now.
+    /// Creates the entry of a suspect that is set aside now.
     package init(_ suspect: Suspect, deaths: Int, firstAt: Timestamp, at now: Timestamp) {
         id = suspect.id
         readerName = suspect.reader.rawValue
@@ -126,7 +126,7 @@ package struct SetAsideEntry: Hashable, Sendable {
     /// The reader; `nil` for one that this release does not know.
     package var reader: SuspectReader? { SuspectReader(rawValue: readerName) }
 
-    /// The outbox entry it was; `nil` for an entry of another reader.
+    /// The ID of the outbox entry; `nil` for an entry of another reader.
     package var outboxEntry: String? {
         guard reader == .outbox else { return nil }
         return id.split(separator: ":", maxSplits: 2).last.map(String.init)
@@ -140,7 +140,7 @@ package struct SetAsideEntry: Hashable, Sendable {
         return WatchKey(account: account, source: source, kind: kind)
     }
 
-    /// The entry on the wire, which is also its stored form.
+    /// The wire form, which is also the stored form.
     package var wire: PollerWire.SetAsideEntry {
         PollerWire.SetAsideEntry {
             $0.id = id
@@ -153,22 +153,22 @@ package struct SetAsideEntry: Hashable, Sendable {
         }
     }
 
-    /// The JSON that a store keeps.
+    /// The stored JSON.
     package var stored: String { wire.json }
 
-    /// Reads an entry from ``stored``; `nil` for text that another release has written differently.
+    /// Parses ``stored``; `nil` for the different form of another release.
     package init?(stored text: String) {
-        // Another form is passed over.
+        // Another form is ignored.
         guard let json = RawJSON(text), let wire = try? PollerWire.SetAsideEntry(reading: json)
         else { return nil }
         self.init(wire)
     }
 
-    /// Reads an entry from the wire.
+    /// Creates an entry from its wire form.
     package init(_ wire: PollerWire.SetAsideEntry) {
         id = wire.id
         readerName = wire.reader.rawValue
-        // A script has written it from the lane: what is no account is not shown.
+        // A script has derived the account from the lane, so an invalid one is left out.
         account = wire.account.flatMap { try? AccountID($0) }
         about = wire.about
         deaths = wire.deaths
@@ -181,16 +181,17 @@ package struct SetAsideEntry: Hashable, Sendable {
 ///
 /// Everything of one entry is in one partition.
 package protocol SuspectStore: Sendable {
-    /// The partition of entries that belong to no partition, by a name such as an account.
+    /// Returns the partition of entries without a partition, by a name such as an account.
     func home(ofSuspects name: String) -> Int
 
-    /// Marks entries as being handled, so that the end of the process counts as a death of each.
+    /// Marks entries as being handled, so that a crash of the process counts as a death of each.
     ///
     /// - Parameters:
     ///   - suspects: entries of one partition.
-    ///   - isAlone: whether a mark older than its reader's span is counted as a death and set again; otherwise it is only reported.
-    /// - Returns: one standing for each, as it was before the call.
-    /// - Throws: when the store cannot be reached; nothing is to be handled then.
+    ///   - isAlone: whether a mark older than its reader's span is counted as a death and set again; otherwise it is
+    ///     only reported.
+    /// - Returns: the standing of each before the call.
+    /// - Throws: if the store is unavailable; then no entry may be handled.
     func begin(
         _ suspects: [Suspect],
         isAlone: Bool
@@ -199,17 +200,17 @@ package protocol SuspectStore: Sendable {
     /// Removes the marks and the counted deaths of entries of one partition: their process has survived.
     func finish(_ suspects: [Suspect]) async throws(StoreError)
 
-    /// Sets an entry aside. An outbox entry leaves the outbox in the same operation.
+    /// Sets an entry aside; an outbox entry is removed from the outbox in the same operation.
     ///
-    /// - Returns: false when the partition has ``SetAsideEntry/countMax`` entries; nothing has changed then.
+    /// - Returns: false when the partition has ``SetAsideEntry/countMax`` entries; then nothing has changed.
     func setAside(_ entry: SetAsideEntry) async throws(StoreError) -> Bool
 
-    /// All entries that are set aside, the oldest first.
+    /// Returns all entries that are set aside, the oldest first.
     func setAsideEntries() async throws(StoreError) -> [SetAsideEntry]
 
     /// Ends the quarantine of an entry, without counted deaths.
     ///
-    /// An outbox entry is put back behind the newest with `isRedriven`, and dropped otherwise.
+    /// With `isRedriven` an outbox entry is put back after the newest one; otherwise it is dropped.
     ///
     /// - Returns: the entry; `nil` when there is none with this ID.
     func endSetAside(

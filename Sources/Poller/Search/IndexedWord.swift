@@ -1,9 +1,9 @@
 import PollerIdentity
 
-/// A word in the index of searches, as it is sorted there.
+/// A word in the sorted search index.
 ///
 /// *Problem.* People type prefixes: `Müll` of Müller, `ORD-2026-1` of an order. A fingerprint (``SearchTerm``) finds
-/// whole words alone, and an entry for each prefix would cost five entries a word.
+/// only whole words, and an entry for each prefix would cost five entries per word.
 ///
 /// *Approach.* Words of up to ``bytesMax`` bytes have no fingerprint. They are in a sorted index (KEY.words of
 /// `searching.lua`), the word before the item's ID, so that one entry finds the word and each of its prefixes. A longer
@@ -11,26 +11,25 @@ import PollerIdentity
 ///
 /// *Format*: UTF-8 without spaces, 1 to ``bytesMax`` bytes, of which the first is `0` (0x30) or above: the leaves of
 /// the index begin with that (created.lua). Signs before it, as in `#1001` or `+49…`, are left out; the match is
-/// compared with the record.
-/// *Cost*: some 35 bytes of Redis, plus the word's bytes twice (<doc:Growth>).
+/// compared with the record. *Cost*: about 35 bytes of Redis, plus the word's bytes twice (<doc:Growth>).
 package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
-    /// Bytes of a word: those of the longest order numbers and of most email addresses.
+    /// The maximum size of a word in bytes, enough for the longest order numbers and most email addresses.
     package static let bytesMax = 20
-    /// Words of a watch: its order, and four of metadata and mail.
+    /// The maximum number of words of a watch: its order, and four of metadata and email.
     package static let countMax = 6
-    /// The fewest characters of a prefix: a prefix of one would find a tenth of everything.
+    /// The minimum length of a prefix in characters: a single one would match a tenth of everything.
     static let beginningMin = 2
 
     package let description: String
 
-    /// A whole word; `nil` for a longer text, several words, or nothing but signs.
+    /// Creates a whole word; `nil` for a longer text, several words, or nothing but signs.
     init?(_ word: String) {
         guard !word.contains(" "), let kept = Self.kept(word), kept.utf8.count <= Self.bytesMax
         else { return nil }
         description = kept
     }
 
-    /// The prefix of a word of any length; `nil` for nothing but signs.
+    /// Creates the prefix of a word of any length; `nil` for nothing but signs.
     init?(beginningOf word: String) {
         let first = word.split(separator: " ").first.map(String.init) ?? ""
         guard let kept = Self.kept(first) else { return nil }
@@ -46,7 +45,7 @@ package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether it is long enough to be a prefix.
     var isBeginning: Bool { description.count >= Self.beginningMin }
-    /// The entry that scripts look up to find this word alone.
+    /// The entry that scripts look up to find only this word.
     var whole: String { " \(description) " }
     /// The entry that scripts look up to find all words with this prefix.
     var beginning: String { " \(description)" }
@@ -62,7 +61,7 @@ package struct SearchEntries: Hashable, Sendable {
     package let terms: [SearchTerm]
     package let words: [IndexedWord]
 
-    /// The entries of a new watch.
+    /// Creates the entries of a new watch.
     package init(of watch: NewWatch, keys: SearchKeys) {
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
@@ -73,7 +72,7 @@ package struct SearchEntries: Hashable, Sendable {
         )
     }
 
-    /// All entries of a watch, to add it to the index later.
+    /// Creates all entries of a watch, to add it to the index later.
     package init(of snapshot: WatchSnapshot, keys: SearchKeys) {
         let charge = snapshot.watch.state.charge.charge?.description
         self.init(
@@ -85,7 +84,7 @@ package struct SearchEntries: Hashable, Sendable {
         )
     }
 
-    /// The entries that a change may add: its sum and its charge.
+    /// Creates the entries that a change may add: its sum and its charge.
     package init(after change: WatchChange) {
         guard let event = change.event else {
             self.init(ids: [], order: nil, values: [])
@@ -96,6 +95,8 @@ package struct SearchEntries: Hashable, Sendable {
         self.init(amount: amount, ids: [charge].compactMap(\.self), order: nil, values: [])
     }
 
+    /// Creates entries.
+    ///
     /// An order is found by its whole name, and if it has several words, by each of them: `#1001` by 1001, too.
     private init(amount: Amount? = nil, ids: [String], order: String?, values: [String]) {
         let whole = order.map(SearchText.normal)

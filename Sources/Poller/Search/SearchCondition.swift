@@ -1,20 +1,20 @@
 import PollerIdentity
 import PollerWire
 
-/// One thing that must hold of a watch that is looked for.
+/// A condition that a watch must fulfil.
 package struct SearchCondition: Hashable, Sendable {
-    /// What it is about.
+    /// The subject of a condition.
     package enum Subject: Hashable, Sendable {
-        /// Whatever is searched.
+        /// All searched texts.
         case anything
         case field(SearchField)
-        /// What the metadata say under a name.
+        /// The metadata value with a name.
         case metadata(String)
     }
 
-    /// What it is compared with.
+    /// The value of a comparison.
     enum Wanted: Hashable, Sendable {
-        /// One of these, normal (``SearchText/normal(_:)``).
+        /// One of these texts, in normal form (``SearchText/normal(_:)``).
         case texts([String])
         case money([TypedMoney])
         case time(Timestamp)
@@ -23,25 +23,25 @@ package struct SearchCondition: Hashable, Sendable {
     package let subject: Subject
     let comparison: SearchComparison
     let wanted: Wanted
-    /// The values as they were typed: in an upstream's ids case may count.
+    /// The values as they were typed, because case may matter in an upstream's IDs.
     private let typed: [String]
-    /// The amount that a word alone may mean, in addition to its text.
+    /// The amount that a single word may mean, in addition to its text.
     private let amount: TypedMoney?
     /// Whether `Mül*` means all words with this prefix.
     private var takesBeginnings = true
 
-    /// What the metadata say under a name.
+    /// Creates a condition on metadata.
     init(metadata name: String, _ value: String) {
         subject = .metadata(name)
         comparison = .equal
         wanted = .texts([SearchText.normal(value)])
         typed = [value]
         amount = nil
-        // Programs search in this way, with text that their customers have written.
+        // Programs search this way, with texts of their customers.
         takesBeginnings = false
     }
 
-    /// The time of creation.
+    /// Creates a condition on the time of creation.
     init(created comparison: SearchComparison, _ instant: Timestamp) {
         subject = .field(.created)
         self.comparison = comparison
@@ -50,10 +50,10 @@ package struct SearchCondition: Hashable, Sendable {
         amount = nil
     }
 
-    /// Reads a word of a query.
+    /// Parses a word of a query.
     init(_ word: SearchWord, keys: SearchKeys, now: Timestamp) throws(InvalidInput) {
         typed = word.values
-        // Who asks for more of an age asks for an earlier time.
+        // A greater age is an earlier time.
         let isOfAge = word.values.contains { Duration(text: $0) != nil }
         let field = word.name.flatMap { SearchField(rawValue: $0.lowercased()) }
         let isOfTime = field == .created || field == .closed
@@ -85,7 +85,7 @@ package struct SearchCondition: Hashable, Sendable {
         if case .money(let amounts) = wanted { amounts.count == 1 } else { word.values.count == 1 }
     }
 
-    /// Words for the money that are no status of any upstream.
+    /// The payment states that are not a status of any upstream.
     private static let ofPayments: Set<String> = Set(
         [
             PaymentState.paid, .authorised, .refunded, .partiallyPaid, .partiallyRefunded,
@@ -105,13 +105,14 @@ package struct SearchCondition: Hashable, Sendable {
         return keys.names.first { $0 == name }
     }
 
-    /// The names that may be asked for.
+    /// Returns the names of all fields.
     private static func known(_ keys: SearchKeys) -> [String] {
         let fields = SearchField.allCases.map(\.rawValue)
         return fields + keys.names.filter { !fields.contains($0) }
     }
 
-    /// The suggestion for an unknown field: a field with nearly the same name, or else the metadata of this name.
+    /// Returns the error for an unknown field, which suggests a field with nearly the same name, or else the metadata
+    /// with this name.
     private static func unknown(_ word: SearchWord, _ name: String, _ keys: SearchKeys) -> String {
         let known = known(keys)
         let meant =
@@ -160,7 +161,7 @@ package struct SearchCondition: Hashable, Sendable {
         )
     }
 
-    /// A day, an instant, or how long ago: older is more.
+    /// Parses a day, an instant, or an age: older is more.
     private static func time(
         _ word: SearchWord,
         _ field: SearchField,
@@ -181,7 +182,7 @@ package struct SearchCondition: Hashable, Sendable {
 }
 
 extension SearchCondition {
-    /// Whether it holds of a watch.
+    /// Whether a watch fulfils the condition.
     func matches(_ snapshot: WatchSnapshot, _ keys: SearchKeys) -> Bool {
         switch wanted {
         case .texts(let texts):
@@ -204,7 +205,7 @@ extension SearchCondition {
         return snapshot.closed == nil ? nil : snapshot.lastEvent?.polledAt
     }
 
-    /// Whether a word alone is the amount to pay.
+    /// Whether a single word is the amount to pay.
     private func isAmount(of snapshot: WatchSnapshot) -> Bool {
         guard let amount, let payment = snapshot.payment, let due = payment.amount else {
             return false
@@ -242,7 +243,7 @@ extension SearchCondition {
         }
     }
 
-    /// The prefix in `Mül*`; `nil` for a text that is meant whole.
+    /// Returns the prefix in `Mül*`; `nil` for a whole text.
     private func beginning(_ text: String) -> String? {
         guard takesBeginnings, text.count > 1, text.last == "*" else { return nil }
         return String(text.dropLast())
@@ -265,7 +266,7 @@ extension SearchCondition {
             && wanted == .texts([ListQuery.State.open.rawValue])
     }
 
-    /// How every watch is found of which it holds; nil when only looking at records tells.
+    /// Returns an index lookup that finds every matching watch; `nil` when records must be read.
     func lookup(among keys: SearchKeys) -> SearchLookup? {
         guard comparison == .equal else { return nil }
         switch (subject, wanted) {

@@ -1,30 +1,30 @@
 import PollerIdentity
 
-/// What a query may ask about; any other name is one of metadata.
+/// A field of a query; any other name is a metadata key.
 package enum SearchField: String, Hashable, Sendable, CaseIterable {
     case source
-    /// That of the watch, or of its metadata.
+    /// The order of the watch, or in its metadata.
     case order
     case account
     case kind
-    /// As the upstream names it.
+    /// The status in the upstream's terms.
     case status
-    /// The word that is true of the money.
+    /// The payment state.
     case payment
     case state
-    /// Why the watch was closed.
+    /// The close reason.
     case ended
     case method
     case amount
     case currency
-    /// A part of a URL that the watch tells by itself.
+    /// A part of a `notify` URL of the watch.
     case endpoint
     /// A part of the last error, or `any` or `none`.
     case error
     case created
     case closed
 
-    /// The words it may be compared with; nil for any.
+    /// The valid values; `nil` for any.
     var words: [String]? {
         switch self {
         case .kind: SourceKind.allCases.map(\.rawValue)
@@ -37,7 +37,7 @@ package enum SearchField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it can be more or less than something.
+    /// Whether it can be compared with `<` and `>`.
     var isOrdered: Bool {
         switch self {
         case .amount, .created, .closed: true
@@ -47,7 +47,7 @@ package enum SearchField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What a watch has of it, in lower case; for those that are compared as texts.
+    /// Returns the values of a watch in lower case, for fields that are compared as text.
     func texts(of snapshot: WatchSnapshot, _ keys: SearchKeys) -> [String] {
         let watch = snapshot.watch
         let texts: [String?] =

@@ -1,9 +1,8 @@
 package import PollerIdentity
 
-/// What somebody looks for among watches: conditions, all of which must hold.
+/// A search query for watches: conditions that must all hold.
 ///
-/// *Language*: words with blanks between them, the same in the API, `pollerctl list` and the address of
-/// a page:
+/// *Language*: words separated by spaces, the same in the API, `pollerctl list` and the address of a page:
 /// ```
 /// A77                          a source, a charge, or a prefix of an order or of searched metadata
 /// 49.90  €49.90  49,90 EUR     an amount, or a word that is written so
@@ -16,30 +15,30 @@ package import PollerIdentity
 /// created>2d                   longer ago than two days
 /// closed>=2026-11-01           from that day on
 /// ```
-/// Case is ignored, and so are accents, punctuation around words, and a word's place: `customer=doe` finds
-/// Jane Doe, and `obrien` finds O’Brien, Pat. A word alone is a prefix: `müll` finds Müller.
-/// Words after `=` are whole, because programs search that way.
+/// Case is ignored, and so are accents, punctuation around words, and a word's position: `customer=doe` finds Jane Doe,
+/// and `obrien` finds O’Brien, Pat. A single word is a prefix: `müll` finds Müller. Words after `=` are whole, because
+/// programs search that way.
 package struct SearchQuery: Hashable, Sendable {
-    /// A sentence somebody types, not a program.
+    /// The size limit of a query in bytes: a sentence, not a program.
     package static let bytesMax = 1000
-    /// Conditions of a query, and values of one of them.
+    /// The maximum number of conditions, and of values of a condition.
     package static let conditionsMax = 20
 
-    /// As it was typed.
+    /// The query as typed.
     package let text: String
     package let conditions: [SearchCondition]
-    /// The names of the metadata that are searched.
+    /// The names of the searched metadata.
     package let keys: SearchKeys
 
-    /// Reads what somebody typed.
+    /// Parses a query.
     ///
     /// - Parameters:
-    ///   - text: the words.
-    ///   - metadata: further conditions, by the name of metadata.
-    ///   - keys: the names of the metadata that are searched here.
-    ///   - now: what ages are counted from.
-    ///   - created: the first instant of the range of creation, and the first instant after it.
-    /// - Throws: `InvalidInput` about `q` that says what to write instead.
+    ///   - text: the query text.
+    ///   - metadata: further conditions, by metadata name.
+    ///   - keys: the names of the searched metadata.
+    ///   - now: the time from which ages are counted.
+    ///   - created: the start of the range of creation, and its exclusive end.
+    /// - Throws: `InvalidInput` about `q` with a suggestion.
     package init(
         _ text: String,
         metadata: [(name: String, value: String)] = [],
@@ -50,7 +49,7 @@ package struct SearchQuery: Hashable, Sendable {
         guard text.utf8.count <= Self.bytesMax else {
             throw Self.mistake("is longer than \(Self.bytesMax) bytes")
         }
-        // Searches travel in URLs, and the audit trail keeps the words of some.
+        // Searches are part of URLs, and the audit trail keeps the text of some.
         try IdentifierSyntax.refuseSecret(text, field: "q", as: .name)
         var conditions: [SearchCondition] = []
         for word in SearchWord.joined(try SearchWord.split(text)) {
@@ -73,24 +72,24 @@ package struct SearchQuery: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// Whether a watch is what is looked for.
+    /// Whether a watch matches.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         conditions.allSatisfy { $0.matches(snapshot, keys) }
     }
 
-    /// How every watch that is looked for is found; nil when only looking at records tells.
+    /// The index lookup that finds every match; `nil` when records must be read.
     ///
-    /// Of several ways it is the one that finds least. A whole word comes before a prefix. A way without names comes
-    /// before one with names, because an entry is found at once, and a name is tried in each lane. Of several words the
-    /// longest comes first.
+    /// Of several lookups it is the most selective one. A whole word is preferred to a prefix. A lookup without sources
+    /// is preferred to one with sources, because an entry is found at once, and a source is tried in each lane. Of
+    /// several words the longest is preferred.
     package var lookup: SearchLookup? {
         conditions.compactMap { $0.lookup(among: keys) }.max { $0.rank < $1.rank }
     }
 
-    /// Whether only closed watches can be what is looked for.
+    /// Whether only closed watches can match.
     package var isOfClosed: Bool { conditions.contains { $0.isOfClosed } }
 
-    /// Whether only open watches can be what is looked for.
+    /// Whether only open watches can match.
     package var isOfOpen: Bool { conditions.contains { $0.isOfOpen } }
 
     /// The range of creation of all matches; `nil` without a bound.
@@ -107,7 +106,7 @@ package struct SearchQuery: Hashable, Sendable {
         return (from, to)
     }
 
-    /// The instant of a day, a time or an age; `nil` for another text.
+    /// Parses a day, a time or an age; `nil` for another text.
     package static func instant(_ text: String, at now: Timestamp) -> Timestamp? {
         if let age = Duration(text: text) { return now + (.zero - age) }
         return Timestamp(rfc3339: text) ?? Timestamp(rfc3339: "\(text)T00:00:00.000Z")
@@ -119,16 +118,16 @@ package struct SearchQuery: Hashable, Sendable {
     }
 }
 
-/// The names of the metadata by which watches are found.
+/// The names of the searched metadata.
 package struct SearchKeys: Hashable, Sendable {
-    /// Each costs a watch some forty bytes of Redis.
+    /// The maximum number of names; each costs about forty bytes of Redis per watch.
     package static let namesMax = 8
-    /// What shops call what their customers ask about.
+    /// The default: the usual names in shops for what customers ask about.
     package static let standard = SearchKeys(unchecked: ["order", "customer", "email"])
 
     package let names: [String]
 
-    /// Checks names that somebody configured.
+    /// Checks configured names.
     package init(_ names: [String]) throws(InvalidInput) {
         guard names.count <= Self.namesMax else {
             throw InvalidInput(
@@ -151,19 +150,19 @@ package struct SearchKeys: Hashable, Sendable {
     }
 }
 
-/// One word of a query: a name, how it is compared, and with what; or a value alone.
+/// A word of a query: a name, a comparison and values; or a single value.
 struct SearchWord: Hashable {
-    /// Nil for a value that stands alone.
+    /// The name; `nil` for a single value.
     let name: String?
     let comparison: SearchComparison
-    /// At least one, none of them empty.
+    /// The values, at least one and none of them empty.
     let values: [String]
 
     /// Splits a text into its words.
     static func split(_ text: String) throws(InvalidInput) -> [SearchWord] {
         var words: [SearchWord] = []
         var word = ""
-        // Where quotes stood: what they enclose is never a name, an operator or a comma.
+        // The quoted characters, which are never a name, an operator or a comma.
         var quoted: [Bool] = []
         var isQuoted = false
         var hasQuotes = false
@@ -225,7 +224,7 @@ struct SearchWord: Hashable {
         (name, comparison, values) = (nil, .equal, [value])
     }
 
-    /// Joins `49,90 €` and `EUR 49.90` to one word each.
+    /// Joins `49,90 €` and `EUR 49.90` into one word each.
     static func joined(_ words: [SearchWord]) -> [SearchWord] {
         words.reduce(into: []) { joined, word in
             guard let before = joined.last, before.name == nil, word.name == nil,
@@ -240,7 +239,9 @@ struct SearchWord: Hashable {
         }
     }
 
-    /// The values as amounts; two values of which the second has two digits are one with a decimal comma, `49,90`.
+    /// The values as amounts.
+    ///
+    /// Two values of which the second has two digits are one amount with a decimal comma, `49,90`.
     var amounts: [String] {
         guard values.count == 2, values[1].utf8.count == 2,
             values[1].utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -250,7 +251,7 @@ struct SearchWord: Hashable {
         return [values.joined(separator: ",")]
     }
 
-    /// The word as a person would type it with another name.
+    /// Returns the word as a person would type it with another name.
     func text(named name: String) -> String {
         let typed = values.map { $0.contains(where: \.isWhitespace) ? "\"\($0)\"" : $0 }
         return "\(name)\(comparison.rawValue)\(typed.joined(separator: ","))"
@@ -266,7 +267,7 @@ struct SearchWord: Hashable {
     }
 }
 
-/// How a condition compares, longer ones first.
+/// A comparison operator, longer ones first.
 package enum SearchComparison: String, Hashable, Sendable, CaseIterable {
     case notEqual = "!="
     case atLeast = ">="
@@ -275,10 +276,10 @@ package enum SearchComparison: String, Hashable, Sendable, CaseIterable {
     case less = "<"
     case equal = "="
 
-    /// Whether it asks for more than whether two are the same.
+    /// Whether it compares the order of values.
     var isOrdered: Bool { self != .equal && self != .notEqual }
 
-    /// Whether it holds of two that are compared so.
+    /// Whether the comparison holds for two values.
     func holds<Value: Comparable>(_ value: Value, _ wanted: Value) -> Bool {
         switch self {
         case .notEqual: value != wanted
@@ -290,7 +291,7 @@ package enum SearchComparison: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The same of ages, which grow as times get smaller.
+    /// The comparison for ages, which grow as times get smaller.
     var reversed: SearchComparison {
         switch self {
         case .atLeast: .atMost

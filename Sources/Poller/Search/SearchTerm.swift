@@ -15,19 +15,19 @@ package import PollerQueue
 /// are (``IndexedWord``). A source needs no entry, because a watch's own name contains it (``SearchedSource``). All
 /// other fields are found by reading a limited number of records (`ListPage.looked`).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
-    /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
+    /// The maximum number of entries of a watch: 64 bytes keep its hash in the small encoding.
     package static let countMax = 8
-    /// Characters of an entry, and those of them that name its bucket.
+    /// The length of an entry, and of the part that names its bucket.
     package static let length = 8
     package static let bucketLength = 3
-    /// The most words of metadata and mail: the sum and the charge come later and need entries, too.
+    /// The maximum number of words of metadata and email, because the sum and the charge are added later.
     static let ofPeopleMax = 4
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
     package let description: String
 
-    /// The entry of a normal text (``SearchText/normal(_:)``).
+    /// Creates the entry of a normal text (``SearchText/normal(_:)``).
     init(of word: String) {
         let bytes = SHA256.hash(data: Array(word.utf8)).prefix(5)
         // The first letter is one of sixteen.
@@ -39,15 +39,15 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         description = String(decoding: letters, as: UTF8.self)
     }
 
-    /// The entry of a sum in the smallest unit, which no text is.
+    /// Creates the entry of a sum in the smallest unit, which differs from that of any text.
     init(amount: Amount) {
         self.init(of: "amount \(amount)")
     }
 
-    /// The source of a watch, where its name alone does not find it.
+    /// Returns the source of a watch, if its ID alone does not find it.
     ///
-    /// That is an upstream's whose ids people type, when it has capitals and so may be typed without.
-    /// Stripe's ids are copied, and case counts in them.
+    /// That is the case for an upstream whose IDs are typed by people, if it has capitals and may be typed without
+    /// them. Stripe's IDs are copied, and their case matters.
     static func entered(_ key: WatchKey) -> SourceID? {
         let text = key.source.description
         return key.kind.isOfPayments || SearchText.normal(text) == text ? nil : key.source
@@ -60,9 +60,9 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How watches are found without reading records: by one of some entries of the index, or by their names.
+/// A lookup without reading records: by entries of the index, or by sources.
 package struct SearchLookup: Hashable, Sendable {
-    /// Entries of the index: fingerprints (``SearchTerm``), and words or prefixes (``IndexedWord/whole``,
+    /// The entries of the index: fingerprints (``SearchTerm``), and words or prefixes (``IndexedWord/whole``,
     /// ``IndexedWord/beginning``).
     ///
     /// Each match has one of them, unless it is the watch of one of the sources.
@@ -71,9 +71,9 @@ package struct SearchLookup: Hashable, Sendable {
     ///
     /// A person pastes an order of more than ``IndexedWord/bytesMax`` bytes: a million others may have the same prefix.
     package let whole: [String]
-    /// Sources, whose watches are found by their names.
+    /// The sources, whose watches are found by their IDs.
     package let sources: [SearchedSource]
-    /// Bytes of the shortest word of the lookup; zero for sums, which many watches share.
+    /// The size of the shortest word of the lookup in bytes; zero for sums, which many watches share.
     ///
     /// Of two lookups the one with the longer word usually finds less.
     let weight: Int
@@ -91,17 +91,17 @@ package struct SearchLookup: Hashable, Sendable {
         self.weight = weight
     }
 
-    /// The lookup of ``whole`` alone; `nil` where there is none.
+    /// The lookup of only ``whole``; `nil` without entries.
     package var wholeFirst: SearchLookup? {
         whole.isEmpty ? nil : SearchLookup(entries: whole)
     }
 
-    /// A lookup of sums in any currency.
+    /// Creates a lookup of sums in any currency.
     init(_ money: [TypedMoney]) {
         self.init(entries: money.flatMap(\.amounts).map { SearchTerm(amount: $0).description })
     }
 
-    /// A lookup of watches with one of these texts as a value, or as a word of a value; texts are normal.
+    /// Creates a lookup of watches with one of these normal texts as a value, or as a word of a value.
     init(whole texts: [String]) {
         let words = texts.map { SearchText.longestWords(of: [$0]).first ?? $0 }
         self.init(
@@ -110,7 +110,7 @@ package struct SearchLookup: Hashable, Sendable {
         )
     }
 
-    /// A lookup of watches with a word of this prefix, or with this ID; normal.
+    /// Creates a lookup of watches with a word of this normal prefix, or with this ID.
     init(beginning text: String) {
         let id = SearchTerm(of: text).description
         let longest = SearchText.longestWords(of: [text]).first ?? ""
@@ -134,12 +134,12 @@ package struct SearchLookup: Hashable, Sendable {
     /// Whether the lookup uses prefixes of words.
     var hasBeginnings: Bool { entries.contains(where: Self.isBeginning) }
 
-    /// How much the lookup narrows a search.
+    /// The selectivity of the lookup.
     ///
-    /// Whole words come before prefixes, then lookups without names before those with names, then longer words.
+    /// Whole words come before prefixes, then lookups without sources before those with sources, then longer words.
     var rank: (Int, Int, Int) { (hasBeginnings ? 0 : 1, sources.isEmpty ? 1 : 0, weight) }
 
-    /// The entries of a whole word: the sorted word, and its fingerprint, by which charges are found.
+    /// Returns the entries of a whole word: the sorted word, and its fingerprint, by which charges are found.
     private static func whole(_ text: String) -> [String] {
         let words = [SearchText.longestWords(of: [text]).first ?? text, text]
         return words.compactMap { IndexedWord($0)?.whole }
@@ -153,22 +153,22 @@ package struct SearchLookup: Hashable, Sendable {
 /// kinds are known: they are the lanes in which there have been watches. So its watches are asked for by
 /// name, one in each lane, and need no entry of the index, which would weigh as much as a third of them.
 package struct SearchedSource: Hashable, Sendable {
-    /// The entry under which it may be all the same, because people type it (``SearchTerm``): then that is how it is
-    /// found.
+    /// The entry under which it may be indexed all the same, because people type it (``SearchTerm``); then it is found
+    /// by that.
     package let term: SearchTerm
     private let typed: SourceID
     private let normal: SourceID
 
-    /// A source as somebody has typed it; nil for what is none.
+    /// Parses a typed source; `nil` for an invalid one.
     init?(_ text: String) {
-        // What breaks a rule of sources is looked for among other words alone.
+        // A text that is not a valid source is searched only as a word.
         guard let typed = try? SourceID(text) else { return nil }
         self.typed = typed
         normal = SourceID(unchecked: SearchText.normal(text))
         term = SearchTerm(of: normal.description)
     }
 
-    /// The watch of it that is in a lane, if any is; nil for a lane of something else.
+    /// Returns the key of its watch in a lane; `nil` for a lane of deliveries.
     package func key(in lane: LaneID) -> WatchKey? {
         guard let (account, kind) = lane.accountAndKind else { return nil }
         let source = kind.isOfPayments ? typed : normal

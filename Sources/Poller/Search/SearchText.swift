@@ -1,21 +1,21 @@
 import JSONText
 import PollerIdentity
 
-/// How texts are compared in a search.
+/// The comparison of texts in a search.
 ///
-/// Two forms: the normal one, in which ids are compared, and the folded one, in which what people write is
-/// compared with what people type: `O’Brien, Pat` has the words `obrien` and `pat`, `Müller` is `muller`.
+/// There are two forms. The normal form compares IDs. The folded form compares stored text with typed text: `O’Brien,
+/// Pat` has the words `obrien` and `pat`, `Müller` is `muller`.
 enum SearchText {
-    /// In lower case, with one blank for many.
+    /// Returns the text in lower case, with single spaces.
     static func normal(_ text: String) -> String {
         text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// A text without what people leave out or write in several ways: accents of Latin letters, apostrophes,
+    /// Returns a text without parts that people omit or write in several ways: accents of Latin letters, apostrophes,
     /// and punctuation between words or at their ends.
     ///
-    /// What stands inside a word stays (`A-77`, `2026/0815`, `jane.doe@example.com`). A text that is nothing
-    /// but such signs stays as it is.
+    /// Signs inside a word stay (`A-77`, `2026/0815`, `jane.doe@example.com`). A text of nothing but such signs stays
+    /// as it is.
     static func folded(_ text: String) -> String {
         let normal = normal(text)
         if normal.utf8.allSatisfy(isPlain) { return normal }
@@ -25,7 +25,7 @@ enum SearchText {
             if separators.contains(scalar) {
                 letters.append(" ")
             } else if (0x300...0x36F).contains(scalar.value), letters.last?.isASCII == true {
-                // The accent of the letter before it.
+                // The accent of the previous letter.
                 continue
             } else if let base = base(of: scalar) {
                 letters.append(contentsOf: base.unicodeScalars)
@@ -47,15 +47,15 @@ enum SearchText {
     ]
     private static let ends: Set<Character> = [".", ":", "!", "?", "-", "–", "#", "*", "&", "/"]
 
-    /// Whether a byte is in its folded form wherever it stands.
+    /// Whether a byte is in its folded form in any position.
     private static func isPlain(_ byte: UInt8) -> Bool {
         (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
             || byte == UInt8(ascii: " ")
     }
 
-    /// What a Latin letter is without its accent, in ASCII; nil for any other sign.
+    /// Returns the ASCII base of a Latin letter with an accent; `nil` for any other sign.
     ///
-    /// By its name in Unicode, `LATIN SMALL LETTER O WITH STROKE`, which says it of all of them.
+    /// It is derived from the letter's Unicode name, such as `LATIN SMALL LETTER O WITH STROKE`.
     private static func base(of scalar: Unicode.Scalar) -> String? {
         guard !scalar.isASCII, let name = scalar.properties.name else { return nil }
         let kinds = ["LATIN SMALL LETTER ", "LATIN SMALL LIGATURE "]
@@ -72,7 +72,7 @@ enum SearchText {
         }
     }
 
-    /// Whether a value is a text that is looked for, or has it as one of its words; both normal.
+    /// Whether a value equals the searched text, or has it as one of its words; both normal.
     static func has(_ value: String, _ wanted: String) -> Bool {
         isIn(value, wanted) || isIn(folded(value), folded(wanted))
     }
@@ -97,10 +97,10 @@ enum SearchText {
         value == wanted || value.split(separator: " ").contains(wanted[...])
     }
 
-    /// Words of one value that are in the index.
+    /// The number of indexed words of one value.
     private static let wordsMax = 3
 
-    /// The longest words of some values, folded.
+    /// Returns the longest words of some values, folded.
     ///
     /// The longest word of each value comes first, so that each value has one under a limit. Of equally long words the
     /// first one counts.
@@ -115,19 +115,19 @@ enum SearchText {
         return (0..<wordsMax).flatMap { at in each.compactMap { at < $0.count ? $0[at] : nil } }
     }
 
-    /// What a watch's metadata say under some names.
+    /// Returns the values of a watch's metadata with some names.
     static func values(_ names: [String], _ snapshot: WatchSnapshot) -> [String] {
         guard !snapshot.metadata.isEmpty else { return [] }
         return values(names, metadata: snapshot.metadata)
     }
 
-    /// What metadata, a JSON object, say under some names.
+    /// Returns the values of a JSON object of metadata with some names.
     static func values(_ names: [String], metadata: String) -> [String] {
         let members = RawJSON(unchecked: metadata).members ?? []
         return names.compactMap { name in members.first { $0.name == name }?.value.string }
     }
 
-    /// The people who are told by mail: the first, for there is rarely another.
+    /// Returns the email recipients: only the first, because there is rarely another.
     static func recipients(_ notify: [NotifyURL]) -> [String] {
         let prefix = "mailto:"
         guard let mail = notify.first(where: { $0.scheme == "mailto" }) else { return [] }

@@ -7,11 +7,11 @@ import PollerWire
 /// fils of a Kuwaiti dinar and no amount of yen.
 /// *Limits*: those of ``Amount``.
 struct TypedMoney: Hashable {
-    /// Digits with at most one point.
+    /// The digits with at most one point.
     let number: String
     /// Whether the digits count smallest units.
     let isMinor: Bool
-    /// The currencies that may be meant, lower case; empty without a currency.
+    /// The possible currencies, lower case; empty without a currency.
     let currencies: [String]
 
     /// The signs of currencies; `$` and `¥` stand for several currencies.
@@ -20,7 +20,7 @@ struct TypedMoney: Hashable {
         ("¥", ["jpy", "cny"]), ("₹", ["inr"]), ("₩", ["krw"]), ("₺", ["try"]), ("zł", ["pln"]),
         ("kč", ["czk"]), ("r$", ["brl"]), ("kr", ["sek", "nok", "dkk"]),
     ]
-    /// Codes that people type with an amount; other codes could be words.
+    /// The codes that people type with an amount; other codes could be words.
     private static let codes: Set<String> = [
         "aud", "bgn", "bhd", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf",
         "ils", "inr", "isk", "jpy", "krw", "kwd", "mxn", "myr", "nok", "nzd", "pln", "ron", "sek",
@@ -29,7 +29,7 @@ struct TypedMoney: Hashable {
     /// One currency of each number of decimal places.
     private static let units = ["eur", "jpy", "bhd"]
 
-    /// Reads an amount; `nil` for a text that is none.
+    /// Parses an amount; `nil` for any other text.
     ///
     /// - Parameters:
     ///   - text: the typed text.
@@ -46,13 +46,13 @@ struct TypedMoney: Hashable {
         guard !amounts.isEmpty else { return nil }
     }
 
-    /// Whether a text is a currency's sign or code alone, as in `49,90 €`.
+    /// Whether a text is only a currency's sign or code, as in `49,90 €`.
     static func isCurrency(_ text: String) -> Bool {
         let text = text.lowercased()
         return codes.contains(text) || signs.contains { $0.sign == text }
     }
 
-    /// The amount in the smallest unit of a payment's currency; `nil` for another currency, or if it has none.
+    /// Returns the amount in the smallest unit of a payment's currency; `nil` for another currency, or if it has none.
     func amount(in currency: String?) -> Amount? {
         if isMinor { return Amount(decimal: number) }
         let currency = currency?.lowercased() ?? "eur"
@@ -60,14 +60,14 @@ struct TypedMoney: Hashable {
         return (CurrencyUnit(currency)?.minorUnits(decimal: number)).flatMap { Amount($0) }
     }
 
-    /// Every amount that may be meant, each once.
+    /// Every possible amount, each once.
     var amounts: [Amount] {
         let all = (currencies.isEmpty ? Self.units : currencies).compactMap { amount(in: $0) }
         var seen: Set<Amount> = []
         return all.filter { seen.insert($0).inserted }
     }
 
-    /// The number and the currencies of its sign or code, before or after it.
+    /// Splits a text into the number and the currencies of its sign or code, before or after it.
     private static func parted(_ text: String) -> (number: Substring, currencies: [String]) {
         let isOfNumber = { (character: Character) in
             character.isASCII && character.isNumber || ".,'’".contains(character)
@@ -81,7 +81,7 @@ struct TypedMoney: Hashable {
         return codes.contains(name) ? (digits, [name]) : ("", [])
     }
 
-    /// The digits with at most one point; `nil` for a text that is no number.
+    /// Returns the digits with at most one point; `nil` for a text that is not a number.
     ///
     /// The last point or comma is the decimal separator if one or two digits follow it. Before three digits only a
     /// single point is, if the currency is unknown or has three decimal places. All other separators are alike, differ

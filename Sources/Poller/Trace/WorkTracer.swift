@@ -1,22 +1,22 @@
 package import PollerIdentity
 
-/// Where pieces of work are told to, for traces; whoever holds none of these traces nothing.
+/// Receives spans of work; without one, tracing is off.
 ///
-/// The seam of tracing: what is worth a span, and what is known of it, is said here by whoever does the work;
-/// how spans are written and sent is an adapter's matter. Handlers hold an optional one, so that a cluster
-/// that is not traced pays for a look at nil.
+/// The interface of tracing: the code that does the work decides on the spans and their attributes, and an adapter
+/// encodes and sends them. Handlers hold an optional tracer, so that a cluster without tracing pays only for a
+/// comparison with `nil`.
 ///
-/// *Order.* A span is named before its work is done, since what follows from the work carries its name on:
-/// an event its `change`, a webhook its `delivery`. One that never ends was never there.
+/// *Order.* A span gets its ID before its work is done, because the results contain it: an event the ID of its
+/// `change`, a webhook that of its `delivery`. A span that never ends is not recorded.
 package protocol WorkTracer: Sendable {
     /// Begins a span.
     ///
     /// - Parameters:
-    ///   - work: what is done.
-    ///   - parent: what has caused it, in whose trace it stands; nil for a trace of its own.
-    ///   - link: what it has to do with besides. A trace of its own is recorded where that is.
-    ///   - began: by the clock of whoever does the work.
-    /// - Returns: the span, to be ended once there is something to tell.
+    ///   - work: the kind of work.
+    ///   - parent: the cause, in whose trace the span is; `nil` for a separate trace.
+    ///   - link: a related span. A separate trace is recorded if this one is.
+    ///   - began: the start, by the clock of the code that does the work.
+    /// - Returns: the span, which is ended once it is worth recording.
     func begin(
         _ work: TracedWork,
         under parent: TraceContext?,
@@ -27,60 +27,60 @@ package protocol WorkTracer: Sendable {
 
 /// A span that has begun.
 package protocol WorkSpan: Sendable {
-    /// Its place, for what follows from it.
+    /// The context for the results of the work.
     var context: TraceContext { get }
 
-    /// Ends it, and tells of it.
+    /// Ends and records the span.
     func end(_ facts: SpanFacts, at ended: Timestamp)
 }
 
-/// The pieces of work that a trace shows, by the names of their spans.
+/// The kinds of work with spans, by the names of the spans.
 package enum TracedWork: String, Sendable, CaseIterable {
-    /// A request to watch something: a server's span, under the caller's.
+    /// A request to watch a source: a server span, under that of the caller.
     case enqueue
-    /// One look at the upstream that has shown a change or has failed: a trace of its own, linked to
-    /// that of the watch. A watch is looked at for weeks, and its trace would never end.
+    /// A poll that found a change or failed: a separate trace, linked to that of the watch.
+    ///
+    /// A watch is polled for weeks, and its trace would never end.
     case poll
-    /// What a look has changed, under the request to watch it; linked to the look.
+    /// The change of a poll, under the request to watch the source; linked to the poll.
     case change
-    /// One attempt to tell one receiver of one event, under the change.
+    /// A delivery attempt to one recipient, under the change.
     case delivery
 }
 
-/// What is known of a piece of work once it is over.
+/// The attributes of a finished piece of work.
 ///
-/// Names follow the semantic conventions of OpenTelemetry where these have one, and begin with `poller.`
-/// where they have none.
+/// Names follow the semantic conventions of OpenTelemetry if these define one, and begin with `poller.` otherwise.
 package struct SpanFacts: Hashable, Sendable {
-    /// One value of a fact.
+    /// The value of an attribute.
     package enum Value: Hashable, Sendable {
         case text(String)
         case number(Int)
     }
 
-    /// A longer text is cut: an error may quote what an upstream has written.
+    /// The maximum length of a text, because an error may quote the text of an upstream.
     private static let textMax = 256
 
-    /// In the order in which they were told.
+    /// The attributes, in the order in which they were added.
     package private(set) var all: [(name: String, value: Value)] = []
-    /// What went wrong, for people; nil when nothing did.
+    /// The error, for people; `nil` without one.
     package private(set) var error: String?
 
-    /// Nothing yet.
+    /// Creates an empty set.
     package init() {}
 
-    /// Adds a text; nil adds nothing.
+    /// Adds a text; `nil` adds nothing.
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         all.append((name, .text(String(text.prefix(Self.textMax)))))
     }
 
-    /// Adds a number; nil adds nothing.
+    /// Adds a number; `nil` adds nothing.
     package mutating func add(_ name: String, _ number: Int?) {
         if let number { all.append((name, .number(number))) }
     }
 
-    /// Says that it failed: `type` is one of few words, `reason` a sentence.
+    /// Sets the error: `type` is one of few codes, `reason` a sentence.
     package mutating func fail(_ type: String, _ reason: String) {
         add("error.type", type)
         error = String(reason.prefix(Self.textMax))

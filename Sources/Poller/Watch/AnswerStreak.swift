@@ -1,20 +1,20 @@
 package import PollerIdentity
 
-/// Answers in a row that say nothing of the payment, all of one kind.
+/// Consecutive answers of one kind that contain no payment status.
 ///
-/// An outage of an upstream, or of a proxy in front of it, must not decide about a payment. So what such
-/// answers mean depends on how long they have lasted (``PollDecider``), and the store remembers that.
+/// An outage of an upstream, or of a proxy in front of it, must not decide about a payment. The meaning of such answers
+/// therefore depends on how long the streak has lasted (``PollDecider``), so the store keeps it.
 ///
 /// *Shape* in a store: the letter of the kind and the instant in base 36, ms since 1970, as `mlxyz12ab`.
 package struct AnswerStreak: Hashable, Sendable {
-    /// What the answers have in common.
+    /// The kind of the answers.
     package enum Kind: Character, Hashable, Sendable, CaseIterable {
-        /// They make no sense (``PollResult/malformed(_:)``).
+        /// Unreadable answers (``PollResult/malformed(_:)``).
         case malformed = "m"
         /// The upstream does not know the object (``PollResult/gone``).
         case absent = "g"
 
-        /// The kind of an answer; `nil` for one that ends every streak.
+        /// Returns the kind of an answer; `nil` for an answer that ends every streak.
         init?(_ result: PollResult) {
             switch result {
             case .malformed: self = .malformed
@@ -27,16 +27,16 @@ package struct AnswerStreak: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// The poll that got the first of them.
+    /// The time of the poll that returned the first answer.
     package let since: Timestamp
 
-    /// A streak that began then.
+    /// Creates a streak that began at `since`.
     package init(_ kind: Kind, since: Timestamp) {
         self.kind = kind
         self.since = since
     }
 
-    /// Reads back ``packed``; `nil` for anything else.
+    /// Parses ``packed``; `nil` for any other text.
     package init?(packed text: some StringProtocol) {
         guard let kind = text.first.flatMap(Kind.init(rawValue:)),
             let ms = Int64(text.dropFirst(), radix: 36), ms >= 0
@@ -44,15 +44,15 @@ package struct AnswerStreak: Hashable, Sendable {
         self.init(kind, since: Timestamp(ms: ms))
     }
 
-    /// The streak as a store keeps it.
+    /// The stored form.
     package var packed: String { "\(kind.rawValue)" + String(since.ms, radix: 36) }
 }
 
 extension WatchSnapshot {
-    /// Whether a hint of any kind makes the watch due, or opens it again.
+    /// Whether a hint of any kind makes the watch due, or reopens it.
     ///
-    /// One in quarantine is opened where its answers were not understood. One that has ended its workers waits
-    /// for a person; its state counts no such answers.
+    /// A quarantined watch is reopened if its answers were unreadable. A watch that ended its workers waits for an
+    /// operator; its state counts no malformed answers.
     package var opensOnHint: Bool {
         guard let closed else { return true }
         return closed.opensOnHint || closed == .dead && watch.state.malformed > 0

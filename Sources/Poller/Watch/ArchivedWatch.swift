@@ -1,39 +1,42 @@
 package import PollerIdentity
 
-/// A watch that has ended, as an archive has it (`pollerctl export`): what is put back into a store.
+/// A closed watch as `pollerctl export` archives it, ready to be restored.
 ///
-/// It comes back closed, with what was told of it, and is found, read and listed as before. Nobody is told
-/// anything of that: its events are in no outbox, and where news opens it again later, what is told begins
-/// behind them (``Event/isRestored``).
+/// The restored watch is closed and keeps its events. It can be found, read and listed as before. The restore publishes
+/// nothing: no outbox contains the events. If a change reopens the watch later, delivery starts after them
+/// (``Event/isRestored``).
 ///
-/// *What does not come back*: secrets, orders to charge, deliveries and notes, which no archive has; and its
-/// place among others that have ended, since its age counts from its restoring.
+/// *Not restored*: secrets, orders to charge, deliveries and notes, which no archive contains. Retention counts from
+/// the restore.
 package struct ArchivedWatch: Hashable, Sendable {
-    /// As it was when it had ended.
+    /// The watch at its end.
     package let watch: Watch
     package let closed: ClosedReason
-    /// Why the last poll failed; nil after one that was answered.
+    /// The error of the last poll; `nil` if the poll was answered.
     package let lastError: String?
     package let notify: [NotifyURL]
-    /// A JSON object, or empty.
+    /// The metadata: a JSON object, or empty.
     package let metadata: String
-    /// The last it has recorded, oldest first, gapless up to the watch's `seq`; none where its log was forgotten.
+    /// The last recorded events, oldest first, without gaps up to the watch's `seq`; empty if the log has expired.
     package let events: [Event]
 
-    /// As many events as a log keeps.
+    /// The number of events that a log keeps.
     package static let eventsMax = 100
-    /// Bytes of an event: an object of ``Event/objectBytesMax``, and three times as much beside it.
+    /// The size limit of an event in bytes: an object of ``Event/objectBytesMax``, and three times as much for the
+    /// other fields.
     package static let eventBytesMax = 4 * Event.objectBytesMax
-    /// Bytes of an event's id and of its type.
+    /// The size limit of an event's ID and type, in bytes each.
     private static let nameBytesMax = 160
-    /// Bytes that are kept of the last error.
+    /// The number of bytes that are kept of the last error.
     private static let errorBytesMax = 8192
-    /// More has never happened to anything; a JSON reader takes every whole number up to it.
+    /// The largest count.
+    ///
+    /// A JSON parser reads every whole number up to it exactly.
     package static let countMax = 1 << 53
 
-    /// Puts together what an archive says of a watch.
+    /// Creates a watch from the fields of an archive.
     ///
-    /// Errors: `InvalidInput` where the events are none of the watch's log.
+    /// Errors: `InvalidInput` if the events are not from the watch's log.
     package init(
         _ watch: Watch,
         closed: ClosedReason,
@@ -45,7 +48,7 @@ package struct ArchivedWatch: Hashable, Sendable {
         func refuse(_ message: String) -> InvalidInput {
             InvalidInput(field: "events", message: message)
         }
-        // As many as a watch has, which is more than one request may bring.
+        // The limit of a watch, which is higher than that of one request.
         guard notify.count <= NewWatch.notifyKeptMax else {
             throw InvalidInput(
                 field: "notify",
@@ -69,7 +72,7 @@ package struct ArchivedWatch: Hashable, Sendable {
             throw refuse("are not all of this watch")
         }
         let seqs = events.map(\.seq)
-        // The count of events was checked, and `seq` is bounded: the sums fit.
+        // The count of events was checked, and `seq` is bounded, so the sums do not overflow.
         guard seqs == Array((watch.seq - seqs.count + 1)..<(watch.seq + 1)), seqs.first ?? 1 > 0
         else {
             throw refuse("are not the last of the \(watch.seq) that the watch has recorded")
@@ -84,7 +87,7 @@ package struct ArchivedWatch: Hashable, Sendable {
         }
         guard Set(events.map(\.id)).count == events.count else { throw refuse("share an id") }
         self.watch = watch
-        // Nobody is to look at it again: as one that somebody has dismissed.
+        // The restored watch needs no operator, as if it had been dismissed.
         self.closed = closed == .dead ? .cancelled : closed
         self.lastError = lastError.map {
             String(decoding: $0.utf8.prefix(Self.errorBytesMax), as: UTF8.self)
@@ -98,9 +101,9 @@ package struct ArchivedWatch: Hashable, Sendable {
         }
     }
 
-    /// Checks the names in an event, which go into headers, fields of streams and records.
+    /// Checks the names in an event, which are used in headers, stream fields and records.
     ///
-    /// Where events are read back from a store they are taken as they are, because only this system writes there.
+    /// Events from a store are not checked, because only this system writes there.
     private static func checkForm(of event: Event) throws(InvalidInput) {
         let field = "events"
         guard event.json.utf8.count <= eventBytesMax else {
@@ -122,10 +125,10 @@ package struct ArchivedWatch: Hashable, Sendable {
         }
     }
 
-    /// The last event of it that the archive has not.
+    /// The `seq` of the last event that the archive does not contain.
     package var forgottenSeq: Int { watch.seq - events.count }
 
-    /// As whoever reads the watch sees it.
+    /// The watch as the API returns it.
     package var snapshot: WatchSnapshot {
         WatchSnapshot(
             watch: watch,
@@ -139,32 +142,32 @@ package struct ArchivedWatch: Hashable, Sendable {
     }
 }
 
-/// What a store remembers of a watch beyond what its readers are told: by it an archive is whole.
+/// The internal state of a watch, which makes an archive complete.
 ///
-/// *Shape*: values joined by `|`: ``WatchState/detail``, the trace packed, and, where somebody has looked at
-/// the payment, ``PaymentMemory/packed``, which has such bars itself. It says nothing to a person.
+/// *Shape*: values joined by `|`: ``WatchState/detail``, the packed trace and, if the payment has been read,
+/// ``PaymentMemory/packed``, which contains such bars itself. It is not meant for people.
 package struct WatchMemory: Hashable, Sendable {
     package let detail: String
     package let trace: TraceContext?
     package let payment: PaymentMemory?
 
-    /// ``Observation/detail`` has no more characters.
+    /// The maximum length of ``Observation/detail``.
     private static let detailMax = 7
 
-    /// What is remembered of a watch.
+    /// Creates the memory of a watch.
     package init(of watch: Watch) {
         detail = watch.state.detail
         trace = watch.trace
         payment = watch.payment
     }
 
-    /// Reads it back; what cannot be read is forgotten.
+    /// Parses ``packed`` and drops unreadable parts.
     ///
-    /// `charge`: the id the watch knows.
+    /// `charge`: the charge ID that the watch stores.
     package init(packed text: String, charge: ChargeID? = nil) {
-        // The third is the payment's own, with its separators.
+        // The third part is the packed payment, which contains separators.
         var parts = text.split(separator: "|", maxSplits: 2, omittingEmptySubsequences: false)[...]
-        // A character of several scalars is none of ours.
+        // Scalars, because this code never writes a character of several scalars.
         detail = String((parts.popFirst() ?? "").unicodeScalars.prefix(Self.detailMax))
         trace = parts.popFirst().flatMap { TraceContext(packed: $0) }
         payment = parts.popFirst().flatMap { text in
@@ -173,7 +176,7 @@ package struct WatchMemory: Hashable, Sendable {
         }
     }
 
-    /// The memory as an archive keeps it.
+    /// The archived form.
     package var packed: String {
         ([detail, trace?.packed ?? ""] + (payment.map { [$0.packed] } ?? []))
             .joined(separator: "|")

@@ -3,11 +3,15 @@ package import PollerQueue
 
 /// A request to watch a source, checked and ready for the store.
 package struct NewWatch: Hashable, Sendable, HasWatchOptions {
-    /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.
+    /// The limit of recipients per request.
+    ///
+    /// Each event costs a delivery to each recipient.
     package static let notifyMax = 16
-    /// As many has a watch of all requests that have joined it: one that would bring more is refused.
+    /// The limit of recipients per watch, over all requests that joined it.
+    ///
+    /// A request that exceeds it is rejected.
     package static let notifyKeptMax = 64
-    /// Bytes of metadata as JSON: what an order reference needs, with room.
+    /// The size limit of metadata as JSON, in bytes.
     package static let metadataBytesMax = 4096
 
     package let key: WatchKey
@@ -18,14 +22,18 @@ package struct NewWatch: Hashable, Sendable, HasWatchOptions {
     package let clientSecret: ClientSecret?
     /// A JSON object of strings, as sent; empty when there is none.
     package let metadata: String
-    /// What to charge once the source is chargeable; nil: what the account says, or nothing.
+    /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
     package let charge: ChargeOrder?
-    /// What is paid by it; the first one holds until a closed watch starts again.
+    /// The shop's order ID.
+    ///
+    /// The first one stays until a closed watch is restarted.
     package let order: OrderID?
 
-    /// Checks what spans several fields; the fields have checked themselves.
+    /// Checks the rules that span several fields.
     ///
-    /// `timeout` is 1 s to 90 days; nil takes what the kind lives for, or else the policy's span.
+    /// Each field has been checked on its own.
+    ///
+    /// `timeout` is 1 s to 90 days. `nil` selects the lifetime of the kind, or else the span of the policy.
     package init(
         key: WatchKey,
         policy: PollPolicy = .auto,
@@ -80,13 +88,11 @@ package struct NewWatch: Hashable, Sendable, HasWatchOptions {
 }
 
 extension SourceKind {
-    /// How long something may still become of an object of Stripe's, at most; nil for what is not
-    /// Stripe's.
+    /// The longest time in which a Stripe object can still change; `nil` for other upstreams.
     ///
-    /// Thirty days: a voucher may be paid for days, a bank transfer takes as long, and a SEPA debit
-    /// is answered after up to 14 business days; an intent never ends by itself. Where Stripe itself
-    /// ends an object earlier (a redirect after an hour, ``SourceLife``), its
-    /// watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
+    /// Thirty days: a voucher can be paid for days, a bank transfer takes as long, and a SEPA debit is answered within
+    /// 14 business days. An intent never expires. If Stripe ends an object earlier (a redirect after an hour,
+    /// ``SourceLife``), its watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
     package var life: Duration? {
         switch self {
         case .source, .paymentIntent, .setupIntent, .charge: .seconds(30 * 86_400)
@@ -95,18 +101,19 @@ extension SourceKind {
     }
 }
 
-/// Accepts watches, and lets those who join late know what has happened already.
+/// Accepts watches, and marks past events for recipients that join a watch late.
 ///
-/// The outbox told only the endpoints a watch had when an event was recorded. An endpoint that
-/// joins a watch with a history is marked here, so it is told at once and not only at the next
-/// change. A crash between the two steps leaves the joiner without an answer: it asks again.
+/// An event is published only to the recipients that the watch had when the event was recorded. When an endpoint joins
+/// a watch with events, it is marked here, so delivery starts at once and not at the next change. After a crash between
+/// the two steps the caller gets no response and repeats the request.
 package struct Enqueuer: Sendable {
     private let watches: any WatchStore
     private let deliveries: any DeliveryQueue
     private let orders: OrderBook?
 
-    /// Accepts into `watches` and marks in `deliveries`; without a book orders become known with the
-    /// first news of their payments.
+    /// Creates an enqueuer that stores in `watches` and marks in `deliveries`.
+    ///
+    /// Without a book, an order becomes known with the first event of its payments.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue,

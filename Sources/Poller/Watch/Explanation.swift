@@ -2,28 +2,28 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// When a watch is polled next and what it waits for: the answer to "why is this one late?".
+/// The next poll of a watch and the reasons for its wait.
 package struct Explanation: Hashable, Sendable {
-    /// Where the watch is; always exactly one of these.
+    /// The state of the watch in the queue.
     package enum Place: Hashable, Sendable {
-        /// In its lane, due at an instant, with so many others to be served before it.
+        /// In its lane, due at an instant, behind `ahead` other items.
         case waiting(due: Timestamp, isUrgent: Bool, ahead: Int)
-        /// A worker holds it.
+        /// Leased by a worker.
         case leased(owner: OwnerID, until: Timestamp)
-        /// No longer looked at.
+        /// Closed; not polled any more.
         case closed(ClosedReason)
     }
 
     package let snapshot: WatchSnapshot
     package let place: Place
-    /// Its lane, whose limits it shares.
+    /// The lane of the watch.
     package let lane: LaneReport
-    /// The limit that holds for the lane, its own or the default.
+    /// The limit of the lane, its own or the default.
     package let limit: LaneLimit
-    /// Leases in a row that ended without a word from their holder.
+    /// The number of consecutive leases that ended without a commit or release.
     package let crashes: Int
 
-    /// Puts an explanation together, as a store does.
+    /// Creates an explanation from the values of a store.
     package init(
         snapshot: WatchSnapshot,
         place: Place,
@@ -38,11 +38,10 @@ package struct Explanation: Hashable, Sendable {
         self.crashes = crashes
     }
 
-    /// The earliest instant at which it can be polled, as far as is known now; nil when nothing
-    /// but a person or another watch's end can tell (paused, probed, closed, in hand).
+    /// The earliest time at which the watch can be polled; `nil` when it is unknown (paused, probed, closed, leased).
     ///
-    /// Of a lane whose circuit is open this is when it is probed, by one watch: how soon the others follow
-    /// nobody knows, and their number at the lane's rate would be a promise.
+    /// For a lane whose circuit is open, this is the time of the next probe, by one watch. The time of the others is
+    /// unknown, and an estimate from the lane's rate would be a promise.
     package var earliest: Timestamp? {
         guard case .waiting(let due, _, let ahead) = place, !lane.isPaused,
             lane.circuit != .probing
@@ -51,13 +50,13 @@ package struct Explanation: Hashable, Sendable {
         return max(due, lane.heldUntil ?? due, lane.now + queue)
     }
 
-    /// How long its lane takes for so many at its rate; zero where it has none.
+    /// Returns the time that the lane needs for `ahead` items at its rate; zero without a rate.
     private func span(of ahead: Int) -> Duration {
         let rate = limit.ratePerSecond * lane.factor
         return rate > 0 ? .seconds(Double(ahead) / rate) : .zero
     }
 
-    /// What it waits for, one sentence each, the most important first.
+    /// The reasons for the wait, one sentence each, the most important first.
     package var reasons: [String] {
         switch place {
         case .closed(let reason): return ["it is closed (\(reason.rawValue)) and not polled again"]
@@ -80,7 +79,7 @@ package struct Explanation: Hashable, Sendable {
                 reasons.append("all \(limit.inFlightMax) slots of its lane are taken")
             }
             if due > lane.now { reasons.append("it is due at \(due)") }
-            // Those that are polled long before it is due hold nothing up.
+            // Items that are polled long before this one is due do not delay it.
             if ahead > 0, due <= lane.now || due < lane.now + span(of: ahead) {
                 let (one, many) = isUrgent ? ("urgent one", "urgent ones") : ("other", "others")
                 reasons.append(
@@ -103,12 +102,11 @@ package struct Explanation: Hashable, Sendable {
 
 /// A watch that is due, and its due time.
 package struct OverdueWatch: Hashable, Sendable {
-    /// The key of the watch.
     package let key: WatchKey
     /// The due time, by the clock of the store.
     package let due: Timestamp
 
-    /// Describes a watch that is due.
+    /// Creates an overdue watch.
     package init(key: WatchKey, due: Timestamp) {
         self.key = key
         self.due = due

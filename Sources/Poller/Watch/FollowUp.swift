@@ -31,7 +31,7 @@ extension LeasedItem<Watch> {
     /// The part of the lease that a poll leaves for its commit.
     private static var commitMargin: Duration { .seconds(1) }
 
-    /// The time for the next request of a poll, `timeout` at most; `nil` when its result could not be committed
+    /// Returns the time for the next request of a poll, `timeout` at most; `nil` when its result could not be committed
     /// within the lease.
     package func limit(_ timeout: Duration) -> Duration? {
         let limit = min(timeout, remaining - Self.commitMargin)

@@ -2,30 +2,28 @@ import JSONText
 package import PollerIdentity
 import SafeNumbers
 
-/// The watch that a poll is about, and when the poll happened: everything that a decision depends on except the
-/// ``PollOutcome``.
+/// The watch of a poll and the times of the poll: every input of a decision except the ``PollOutcome``.
 ///
-/// All instants are the store's.
+/// All instants are in the store's time.
 package struct PollContext: Sendable {
     /// The watch as it was claimed.
     package var watch: Watch
-    /// When it was to be polled.
+    /// The due time of the poll.
     package let due: Timestamp
     package let polledAt: Timestamp
-    /// When the outcome was known.
+    /// The time at which the outcome was known.
     package var now: Timestamp
-    /// The circuit of the lane was open when the watch was claimed: its upstream gives no other watch an
-    /// answer of use either.
+    /// Whether the lane's circuit was open at the claim: the upstream gives no other watch a useful answer either.
     package let isLaneDown: Bool
-    /// The result of refunding a duplicate payment in this poll; `nil` when no refund was requested, or it must be
+    /// The result of refunding a duplicate payment in this poll; `nil` when no refund was requested, or when it must be
     /// requested again.
     package var duplicateRefund: RefundResult?
-    /// The charge of the source as it was read in the same poll; `nil` when it was not read.
+    /// The charge of the source, read in the same poll; `nil` when it was not read.
     package var chargeSeen: Observation?
-    /// Reads payments from answers; nil where nobody asks for them.
+    /// Reads payments from answers; `nil` when payments are not reported.
     private let payments: (any PaymentReader)?
 
-    /// Describes a poll.
+    /// Creates the context of a poll.
     package init(
         _ watch: Watch,
         due: Timestamp,
@@ -42,7 +40,7 @@ package struct PollContext: Sendable {
         self.payments = payments
     }
 
-    /// What the watch remembers, with this poll counted.
+    /// The state of the watch with this poll counted.
     var polledState: WatchState {
         var state = watch.state
         state.attempts += 1
@@ -50,9 +48,9 @@ package struct PollContext: Sendable {
         return state
     }
 
-    /// The streak that an answer belongs to; `nil` when it ends every streak.
+    /// Returns the streak that an answer belongs to; `nil` when it ends every streak.
     ///
-    /// A run that has begun since has a streak of its own.
+    /// A run that has started since has a streak of its own.
     func streak(with result: PollResult) -> AnswerStreak? {
         guard let kind = AnswerStreak.Kind(result) else { return nil }
         if let known = watch.state.streak, known.kind == kind, known.since >= watch.createdAt {
@@ -61,7 +59,7 @@ package struct PollContext: Sendable {
         return AnswerStreak(kind, since: polledAt)
     }
 
-    /// What an answer says of the payment; nil when nobody can tell.
+    /// Returns the payment facts of an answer; `nil` when they are unknown.
     func facts(_ key: WatchKey, _ seen: Observation, charge: RawJSON? = nil) -> PaymentFacts? {
         guard let object = seen.object, let payments else { return nil }
         var facts = payments.facts(
@@ -91,45 +89,44 @@ package struct PollContext: Sendable {
         return facts
     }
 
-    /// How late the poll was.
+    /// The delay of the poll.
     var lag: Duration { max(polledAt - due, .zero) }
 
-    /// Whether somebody waits for the next look, which comes after `wait`: a customer in front of a
-    /// page, one who has just come back, or the deadline.
+    /// Whether the next poll, after `wait`, is urgent: a customer is at the page or has just returned, or the deadline
+    /// is reached.
     func isUrgent(after wait: Duration, deadline: Timestamp) -> Bool {
         watch.isEager(at: now) || watch.isWaitedFor(at: now) || now + wait >= deadline
     }
 }
 
-/// What bounds the waits of a watch after an answer: its deadline, and the end that the upstream
-/// itself sets to an object that keeps its status.
+/// The limits on the waits of a watch after an answer: its deadline, and the expiry of the object at the upstream.
 ///
-/// A watch looks at the very instant of that expiry, and once more ``expiryGrace`` later; then it
-/// is as far as it can ever get and is closed as expired, however far its own deadline is. One whose
-/// deadline is the default goes on until then, also beyond it.
+/// A watch polls at the instant of the expiry and again ``expiryGrace`` later. Then it is closed as expired, even if
+/// its own deadline is later. A watch with the default deadline continues until then, even after its deadline.
 ///
-/// An object that keeps its status although its end was over before the watch began has no end that we
-/// know: the clocks differ, or its method lives longer than documented. Its watch goes on to the deadline.
+/// If an object expired before the watch began but keeps its status, its expiry is unknown: the clocks differ, or its
+/// method lives longer than documented. Its watch continues to the deadline.
 struct PollOutlook: Hashable, Sendable {
-    /// What the upstream may take to act on an expiry; a last look before it would miss the
-    /// final status by seconds.
+    /// The time that the upstream may take to act on an expiry.
+    ///
+    /// An earlier last poll would miss the final status by seconds.
     static let expiryGrace = Duration.seconds(60)
 
-    /// The instant of the last look.
+    /// The time of the last poll.
     let deadline: Timestamp
     private let expiresAt: Timestamp?
     private let warnings: [Timestamp]
     private let stretch: Double
     private let watch: Watch
 
-    /// What an observation leaves of a watch.
+    /// Creates the outlook of a watch after an observation.
     ///
-    /// `warnings` are instants at which there is something to tell though nothing changes.
+    /// `warnings` are instants at which an event is due although nothing changes.
     init(_ watch: Watch, _ observation: Observation, warnings: [Timestamp] = []) {
         self.watch = watch
         self.warnings = warnings
-        // When the upstream ends a source, a charge that was made already goes on; and a hint may
-        // come after everything that was known.
+        // When the upstream expires a source, an existing charge continues. And a hint may arrive after every known
+        // expiry.
         let isCharged = if case .pending = watch.state.charge { true } else { false }
         let told = observation.expiresAt.flatMap { $0 > watch.createdAt ? $0 : nil }
         expiresAt = isCharged || watch.isOnlyLooking ? nil : told
@@ -138,22 +135,22 @@ struct PollOutlook: Hashable, Sendable {
         stretch = max(1, observation.stretch)
     }
 
-    /// Whether an answer without news is the last that is wanted.
+    /// Whether an answer without a change closes the watch.
     ///
-    /// A watch that a hint has opened again is there for the hint's news alone.
+    /// A watch that a hint has reopened waits only for the change behind the hint.
     func isOver(at now: Timestamp) -> Bool {
         now >= deadline || (watch.isOnlyLooking && !watch.isEager(at: now))
     }
 
-    /// The policy's wait, longer while somebody else would tell of a change.
+    /// Returns the policy's wait, longer while another source, such as the event sweep, reports changes.
     ///
-    /// A customer in front of a page is not kept waiting to save reads.
+    /// It is not extended while a customer waits at a page.
     func stretched(_ wait: Duration, at now: Timestamp) -> Duration {
         guard stretch > 1, !watch.isWaitedFor(at: now) else { return wait }
         return .milliseconds(Int64(saturating: wait.inSeconds * stretch * 1000))
     }
 
-    /// A wait that misses neither a warning nor the expiry nor the deadline.
+    /// Returns a wait that ends no later than the next warning, the expiry and the deadline.
     func bounded(_ wait: Duration, from now: Timestamp) -> Duration {
         var wait = min(wait, deadline - now)
         if let expiresAt, now < expiresAt { wait = min(wait, expiresAt - now) }

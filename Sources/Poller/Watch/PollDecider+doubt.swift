@@ -1,45 +1,46 @@
 package import PollerIdentity
 package import PollerQueue
 
-// What follows from answers that say nothing of the payment.
+// Decisions on answers that contain no payment status.
 //
 // ```
-// no sense: a page of a proxy, a redirect ─▶ the watch backs off, a minute at most, later ten
-//   for the first time                    ─▶ the lane counts it: ten watches open the circuit
-//   from the same watch again             ─▶ the lane does not; an open circuit is held longer
-//   for half a day, the circuit closed    ─▶ close(dead): this object alone is not understood
-// not known (404), soon after the enqueue ─▶ asked again within a second, then ever later
-// not known, later                        ─▶ asked again after ten seconds
-//   not known by the second poll either   ─▶ close(gone)
-// limited, this object alone (429)        ─▶ the watch backs off; the lane goes on at its rate
-// cannot be asked at all                  ─▶ five tries: close(dead)
+// unreadable: a page of a proxy, a redirect ─▶ the watch backs off, a minute at most, later ten
+//   for the first time                      ─▶ the lane counts it: ten watches open the circuit
+//   from the same watch again               ─▶ the lane does not; an open circuit is held longer
+//   for half a day, the circuit closed      ─▶ close(dead): only this object is unreadable
+// not found (404), soon after the enqueue   ─▶ polled again within a second, then ever later
+// not found, later                          ─▶ polled again after ten seconds
+//   not found by the second poll either     ─▶ close(gone)
+// limited, this object only (429)           ─▶ the watch backs off; the lane keeps its rate
+// cannot be polled at all                   ─▶ five attempts: close(dead)
 // ```
 //
-// *Why so late*: an outage is not a verdict about a payment. Whatever stands between us and the upstream
-// answers for it: a maintenance page, a login, a load balancer without servers, for hours sometimes. A watch
-// that was given up for that is polled by no one, and its payment is reported by no one.
+// *Why so late*: an outage is not a verdict about a payment. During an outage, other systems may answer for the
+// upstream, sometimes for hours: a maintenance page, a login, a load balancer without servers. A quarantined watch is
+// not polled, and its payment is not reported.
 //
-// *Why a 404 is asked about twice*: an upstream with replicas answers reads from one that may not have the
+// *Why a 404 is confirmed by a second poll*: an upstream with replicas may answer from one that does not have the
 // object yet. The shop enqueues it within milliseconds of its creation.
 
 extension PollDecider {
-    /// How long the answers about one object make no sense before a person must look: long enough for
-    /// the outages that a status page reports.
-    package static let quarantineAfter = Duration.seconds(12 * 3600)
-    /// Answers in a row that are not understood, at the least, before a person must look.
-    static let malformedMin = 5
-    /// The longest wait of a watch whose answers make no sense, once there were ``malformedMany``.
-    static let malformedWaitMax = Duration.seconds(600)
-    /// Some ten minutes of them.
-    static let malformedMany = 20
-    /// How long after it was enqueued an object may not be readable yet.
+    /// The time of unreadable answers about one object before an operator must act.
     ///
-    /// Reports tell of one to five seconds. *Source*: issues of plugins for Stripe; Stripe documents none.
+    /// It is longer than the outages that status pages report.
+    package static let quarantineAfter = Duration.seconds(12 * 3600)
+    /// The minimum number of consecutive unreadable answers before an operator must act.
+    static let malformedMin = 5
+    /// The longest wait of a watch after ``malformedMany`` unreadable answers.
+    static let malformedWaitMax = Duration.seconds(600)
+    /// The number of unreadable answers in about ten minutes.
+    static let malformedMany = 20
+    /// The time after the enqueue in which an object may not be readable yet.
+    ///
+    /// Reports mention one to five seconds. *Source*: issues of plugins for Stripe; Stripe documents no limit.
     static let absenceGrace = Duration.seconds(15)
-    /// How long after a 404 the upstream is asked again, to confirm it.
+    /// The wait after a 404 before the poll that confirms it.
     static let absencePause = Duration.seconds(10)
 
-    /// An answer that makes no sense.
+    /// Handles an unreadable answer.
     func malformed(
         _ context: PollContext,
         _ before: WatchState,
@@ -74,11 +75,11 @@ extension PollDecider {
         var state = before
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-        // The schedule decides the next attempt: this text is read after the end, too.
+        // The text does not promise another attempt, because it is also read after the end.
         return failed(context, state, wait, error: "credentials refused: \(reason)", signal)
     }
 
-    /// A poll that could not be sent by any process.
+    /// Handles a poll that no process can send.
     func unaskable(
         _ context: PollContext,
         _ before: WatchState,
@@ -88,11 +89,11 @@ extension PollDecider {
         var state = before
         state.failures += 1
         state.malformed += 1
-        // It says nothing about the lane.
+        // The result says nothing about the lane.
         let silence = LaneSignal.hold(.zero)
         if state.malformed >= Self.malformedMin {
             let error = "cannot be polled: \(reason)"
-            // A hint changes nothing about that: the watch waits for a person.
+            // A hint cannot fix this, so the watch waits for an operator.
             state.understood()
             return closed(context, .dead, state, error: error, signal: silence)
         }
@@ -100,7 +101,7 @@ extension PollDecider {
         return failed(context, state, wait, error: reason, silence)
     }
 
-    /// The upstream does not know the object: not yet, or not any more.
+    /// Handles an object that the upstream does not know yet, or does not know any more.
     func absent(
         _ context: PollContext,
         _ state: WatchState,
@@ -111,7 +112,7 @@ extension PollDecider {
         let span = context.polledAt - since
         let graceEnd = watch.createdAt + Self.absenceGrace
         let isYoung = context.polledAt < graceEnd
-        // What a hint has opened again was not known before either, or was known to have ended.
+        // A reopened watch either was unknown before or is known to have ended.
         let isOver = watch.isOnlyLooking && !watch.isEager(at: context.polledAt)
         if (!isYoung && span >= Self.absencePause / 2) || isOver || context.now >= watch.end {
             let error = "the upstream does not know this source (404): check id, account and mode"
@@ -128,7 +129,7 @@ extension PollDecider {
         )
     }
 
-    /// The upstream limits requests for this object alone.
+    /// Handles a rate limit on this object.
     func objectLimited(
         _ context: PollContext,
         _ before: WatchState,
@@ -143,7 +144,7 @@ extension PollDecider {
         return failed(context, state, wait, error: error)
     }
 
-    /// No answer: back off, but give up only when the grace after the deadline has passed.
+    /// Handles a failed poll: the watch backs off, and closes only when the grace after the deadline has passed.
     func failed(
         _ context: PollContext,
         _ state: WatchState,
@@ -165,10 +166,10 @@ extension PollDecider {
         )
     }
 
-    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
+    /// Returns a wait with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
     ///
-    /// Anything from the least wait to 1 s · 2^failures, capped. At least 100 ms, so that no
-    /// failure spins.
+    /// The wait is between the minimum and 1 s · 2^failures, capped. It is at least 100 ms, so that no failure causes a
+    /// busy loop.
     func backoff(
         failures: Int,
         atLeast least: Duration?,
@@ -186,14 +187,14 @@ extension PollDecider {
         retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 
-    /// Decides on a watch whose every holder died: it is not polled again before a person looks.
+    /// Quarantines a watch whose workers all died: it is not polled again until an operator acts.
     package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> Decision<WatchChange> {
         let error =
             "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
             + "again before somebody redrives it"
         let context = PollContext(watch, due: now, polledAt: now, now: now)
         var state = watch.state
-        // A hint must not open it: only what was not understood goes on by itself.
+        // A hint must not reopen it: only watches with unreadable answers resume automatically.
         state.understood()
         return closed(context, .dead, state, error: error)
     }

@@ -2,14 +2,14 @@ import JSONText
 import PollerIdentity
 package import PollerQueue
 
-/// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
+/// Decides on the next step of a watch after a poll, as a pure function.
 ///
 /// ``decide(_:_:using:)`` is its only entry. Its decisions on an `answer` of the upstream:
 ///
 /// ```
-/// observed, news           ─▶ event; final? close(settled) : goal? close(reached) : look again soon
-/// observed, nothing new    ─▶ look again, each time later
-/// rate limited             ─▶ the lane waits, then goes on at half its rate; the watch has not failed
+/// observed, changed        ─▶ event; final? close(settled) : goal? close(reached) : poll again soon
+/// observed, unchanged      ─▶ poll again, each time later
+/// rate limited             ─▶ the lane waits, then continues at half its rate; not a failure of the watch
 /// object limited           ─▶ this watch backs off
 /// lock timeout             ─▶ this watch waits a moment
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
@@ -17,16 +17,16 @@ package import PollerQueue
 /// unauthorized             ─▶ full-jitter backoff; of different watches, enough in a row open the circuit
 /// revoked                  ─▶ the same, for the whole account: operators are notified at once
 /// unserved                 ─▶ this watch backs off, and another worker goes first
-/// gone                     ─▶ asked again, soon after the enqueue for some seconds; then close(gone)
+/// gone                     ─▶ polled again, soon after the enqueue for some seconds; then close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
-/// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
-/// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
-/// hint after dead          ─▶ goes on as before, where only its answers were not understood
+/// expired upstream         ─▶ a poll at that instant and one a minute later, then close(expired)
+/// hint after expired, gone ─▶ a minute of eager polls; without a change closed as before, no event
+/// hint after dead          ─▶ resumes, if only its answers were unreadable
 /// hint of money after an answer ─▶ a poll, and two more until a change is found; only the payment is reported
-/// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
+/// money not taken yet      ─▶ a poll and a warning after half of the time for it, and at nine tenths
 /// ```
 ///
-/// Its decisions on the other cases of ``PollOutcome``; the whole tables are in the files named:
+/// Its decisions on the other cases of ``PollOutcome``; the complete tables are in the named files:
 ///
 /// ```
 /// charge answer            ─▶ its payment is reported; settled? close : the next poll (`PollDecider+charging`)
@@ -35,43 +35,43 @@ package import PollerQueue
 /// refund postponed         ─▶ full-jitter backoff, and the refund is tried again
 /// ```
 ///
-/// News is another status, or the same with another ``Observation/detail``: a try that was declined,
-/// money that arrived, another next step. So the last event shows an object no older than these.
+/// A change is a different status, or the same status with a different ``Observation/detail``: a declined attempt,
+/// received money, another next step. The last event therefore shows an object no older than these.
 ///
-/// A polling error never becomes a payment status: what we could not see, we do not tell.
+/// A polling error never becomes a payment status.
 ///
-/// *Why it is pure*: whatever it says is recorded, so its every rule must be shown by a test without
-/// a store, a clock or an upstream. Time comes with the ``PollContext``, chance as a generator.
+/// *Why it is pure*: its decisions are recorded, so a test must be able to show every rule without a store, a clock or
+/// an upstream. The ``PollContext`` supplies the time, and a generator the randomness.
 ///
-/// *Why errors wait with full jitter*: watches that fail together would otherwise come back together.
-/// A lane that fails as a whole is the circuit's to hold (`LaneSignal`); what a watch adds up here
-/// is its own.
+/// *Why errors wait with full jitter*: watches that fail together would otherwise retry together. The circuit holds a
+/// lane that fails as a whole (`LaneSignal`). This type counts only the failures of one watch.
 ///
-/// *Why a deadline has a grace*: an upstream that is down at the deadline would turn every payment
-/// that settled meanwhile into one that expired. A tenth of the timeout more, ten minutes at most,
-/// gives it the time to answer.
+/// *Why a deadline has a grace*: if an upstream is down at the deadline, every payment that settled meanwhile would be
+/// reported as expired. The grace is a tenth of the timeout, ten minutes at most.
 package struct PollDecider: Sendable {
-    /// How long after a hint a watch is polled eagerly: a customer has just come back.
+    /// The span of eager polling after a hint: a customer has just returned.
     static let eagerness = Duration.seconds(60)
-    /// The times after its hint at which a review without a change polls again.
+    /// The ages of a hint at which an unchanged review polls again.
     static let reviewAges: [Duration] = [.seconds(2), .seconds(10)]
-    /// The longest wait of an eager watch, and of one whose object was locked.
+    /// The longest wait of an eager watch, and of a watch whose object was locked.
     static let eagerWait = Duration.seconds(1)
     /// The longest wait of a watch whose upstream fails.
     static let failureWaitMax = Duration.seconds(60)
-    /// How long a lane stays closed after a 429 that names no time: Stripe documents none.
+    /// The hold of a lane after a 429 without `Retry-After`.
+    ///
+    /// Stripe documents none.
     static let rateLimitHold = Duration.seconds(1)
-    /// The most a receiver's `Retry-After` may ask for.
+    /// The longest `Retry-After` that is obeyed.
     static let retryAfterMax = Duration.seconds(3600)
-    /// The longest that a watch outlives its deadline for want of an answer.
+    /// Returns the longest time that an unanswered watch continues after its deadline.
     static func grace(timeout: Duration) -> Duration {
         min(timeout / 10, .seconds(600))
     }
 
-    /// How long answers that make no sense are no verdict about an object.
+    /// The time of unreadable answers after which an object is quarantined.
     let quarantineAfter: Duration
 
-    /// A decider that gives an object up once its answers made no sense for so long.
+    /// Creates a decider that quarantines a watch after this time of unreadable answers.
     package init(quarantineAfter: Duration = Self.quarantineAfter) {
         self.quarantineAfter = quarantineAfter
     }
@@ -148,13 +148,13 @@ package struct PollDecider: Sendable {
             return failed(context, state, wait, error: error)
 
         case .unauthorized(let reason):
-            // One object that our key may not see is no reason to slow the others of its lane.
+            // An object that our key may not read must not slow the other watches of its lane.
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
             return refused(context, state, reason, signal, &chance)
         case .revoked(let reason): return refused(context, state, reason, .revoked, &chance)
 
         case .unserved(let reason):
-            // It is no sign of trouble in the lane: another worker may be configured for it.
+            // The lane is healthy: another worker may be configured for the account.
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let silence = LaneSignal.hold(.zero)
@@ -175,13 +175,13 @@ package struct PollDecider: Sendable {
             && context.outlook(seen, look).isOver(at: context.polledAt)
     }
 
-    /// Whether an observation has something that was not reported before, or ends the watch.
+    /// Whether an observation contains a change that was not reported, or ends the watch.
     private func isNews(_ seen: Observation, _ look: PaymentLook?, _ context: PollContext) -> Bool {
         context.watch.state.differs(from: seen) || end(of: context, seen) != nil
             || look?.isNews == true
     }
 
-    /// Something nobody has been told yet, or a status that ends the watch.
+    /// Records an observation with a change, or with a status that ends the watch.
     func recorded(
         _ context: PollContext,
         _ observation: Observation,
@@ -212,7 +212,7 @@ package struct PollDecider: Sendable {
             events: events
         )
         if let end { return Decision(verdict: .close(end), change: change) }
-        // A change at the deadline leaves one more look, at once, which then closes the watch.
+        // A change at the deadline leaves one more immediate poll, which closes the watch.
         let outlook = context.outlook(observation, look)
         let isAtOnce =
             context.now >= outlook.deadline || isChargedNext(watch, state)
@@ -225,7 +225,7 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// Ends a watch that was opened again as it had ended, with what is new of its payment alone.
+    /// Closes a reopened watch with its earlier reason, and reports only the change of its payment.
     func reviewed(
         _ context: PollContext,
         _ look: PaymentLook?,
@@ -258,7 +258,7 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// The time until a review without a change polls again; nil after the last poll.
+    /// Returns the time until a review without a change polls again; `nil` after the last poll.
     ///
     /// The upstream's answer may be some seconds older than the event behind the hint, and no other hint follows.
     private func reviewWait(_ context: PollContext) -> Duration? {
@@ -267,8 +267,8 @@ package struct PollDecider: Sendable {
         return Self.reviewAges.lazy.map { $0 - age }.first { $0 >= .milliseconds(500) }
     }
 
-    /// How a watch ends with what was seen; nil while its goal is not reached, a charge is still to be
-    /// made or answered, or a hold to be acted on.
+    /// Returns the close reason after an observation; `nil` while the goal is not reached, a charge is pending, or a
+    /// hold needs an action.
     private func end(of context: PollContext, _ seen: Observation) -> ClosedReason? {
         guard context.watch.goal.isMet(by: seen.rank), !awaitsCharge(context.watch, seen),
             !context.awaitsAct(seen.status)
@@ -276,10 +276,10 @@ package struct PollDecider: Sendable {
         return seen.rank >= .steady ? .settled : .reached
     }
 
-    /// Ends a watch whose goal has not been reached.
+    /// Closes a watch whose goal has not been reached.
     ///
-    /// One that a hint had opened again, and that has seen nothing new, ends as it had ended: that
-    /// was told then.
+    /// A watch that a hint reopened and that has not changed closes with its earlier reason, without an event: the
+    /// reason was reported then.
     func closed(
         _ context: PollContext,
         _ reason: ClosedReason,
@@ -309,7 +309,8 @@ package struct PollDecider: Sendable {
         return Decision(verdict: .close(reason), change: change, signal: signal, isNews: isNews)
     }
 
-    /// Nothing new: look again, by the policy or eagerly, and on time for the deadline.
+    /// Handles an unchanged observation: the watch is polled again by its policy or eagerly, and on time for the
+    /// deadline.
     func again(
         _ context: PollContext,
         _ outlook: PollOutlook,
@@ -321,7 +322,7 @@ package struct PollDecider: Sendable {
         let wait = waitUntilNext(context, outlook, state, &chance)
         return Decision(
             verdict: .next(after: wait),
-            // What is remembered already needs no writing.
+            // Stored values are not written again.
             change: WatchChange(
                 state: state,
                 payment: look?.memory == context.watch.payment ? nil : look?.memory,

@@ -6,7 +6,7 @@ import PollerQueue
 extension PollHandler {
     /// Counts and logs a poll.
     ///
-    /// `trace` is what the watch itself carries; a change has its own place in it.
+    /// `trace` is the trace of the watch. A change has its own span in it.
     func report(
         _ context: PollContext,
         _ result: PollResult,
@@ -18,7 +18,8 @@ extension PollHandler {
             lag: context.polledAt - context.due,
             took: context.now - context.polledAt
         )
-        // Made only where the level is logged: text for each poll costs as much as deciding about it.
+        // A closure, because building this text costs as much as the decision. It is called only when the level is
+        // logged.
         func metadata() -> Logger.Metadata { self.metadata(context, result, decision, trace) }
         if decision.change.event != nil {
             metrics.count(changes: 1)

@@ -5,14 +5,14 @@ package import PollerQueue
 /// Polls a watch: reads from the upstream, runs the follow-ups, and lets the ``PollDecider`` decide.
 ///
 /// In one poll each follow-up acts at most once, in this order:
-/// 1. A watch that has ended its workers too often is not polled: it is put aside.
-/// 2. The upstream is asked about the source, its charge, or both (``UpstreamReads``).
+/// 1. A watch that has ended its workers too often is not polled: it is quarantined.
+/// 2. The source, its charge, or both are read from the upstream (``UpstreamReads``).
 /// 3. Each ``FollowUp`` acts on the answer if it is time to: it charges, refunds, captures or cancels.
 /// 4. The decider turns the ``PollOutcome`` into a `Decision`.
 ///
-/// Nothing is requested that could not be recorded: each request has the time that the lease still allows, less a
-/// margin for the commit. A poll that is cancelled releases the watch: an answer that was cut off says
-/// nothing, and an action that is repeated has the same result.
+/// No request is sent whose result could not be recorded: each request may take the rest of the lease, less a margin
+/// for the commit. A cancelled poll releases the watch: a truncated answer is no evidence, and a repeated action has
+/// the same result.
 package struct PollHandler<Provider: Upstream>: ItemHandler {
     private let reads: UpstreamReads<Provider>
     private let followUps: [any FollowUp]
@@ -22,11 +22,11 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let metrics = PollMetrics()
     let logger: Logger
 
-    /// A handler whose polls take at most `timeout`, from the connection to the last byte.
+    /// Creates a handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
     /// The follow-ups act in the order of the list. Without a reader of payments only statuses are reported. Without a
-    /// tracer events continue the trace of the watch. A watch whose answers are malformed for `quarantineAfter` is
-    /// dead-lettered. `onPaid` is called with the account when a poll has seen money arrive.
+    /// tracer events continue the trace of the watch. A watch with malformed answers for `quarantineAfter` is
+    /// quarantined. `onPaid` is called with the account when a poll has observed received money.
     package init(
         upstream: Provider,
         followUps: [any FollowUp] = [],
@@ -55,8 +55,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         var watch = leased.item
         for followUp in followUps { followUp.prepare(&watch) }
         let polledAt = leased.now
-        // A thousand polls wait for an answer at a time, so this frame holds no more than the request needs. The
-        // follow-ups have another frame.
+        // A thousand polls wait for an answer at a time, so this frame holds only the values that the request needs.
+        // The follow-ups have another frame.
         guard let read = await reads.read(watch, leased, polledAt) else { return nil }
         return await follow(read, of: watch, leased, polledAt)
     }

@@ -1,9 +1,9 @@
 import Metrics
 import PollerIdentity
 
-/// The metrics of a worker's polls, made once: to look a metric up costs more than to count.
+/// The metrics of a worker's polls, created once: the lookup of a metric costs more than the increment.
 ///
-/// To count something new, add it here; the admin listener exports what has been counted.
+/// Add new metrics here. The admin listener exports them.
 struct PollMetrics: Sendable {
     private let polls: [String: Counter]
     private let dueLag = Timer(label: "poller_due_lag_seconds")
@@ -31,7 +31,7 @@ struct PollMetrics: Sendable {
 }
 
 extension PollResult {
-    /// Every ``name`` there is.
+    /// All values of ``name``.
     package static let names = [
         "observed", "rate_limited", "object_limited", "lock_timeout", "unavailable",
         "unauthorized", "unserved", "unaskable", "gone", "malformed",

@@ -6,13 +6,13 @@ import PollerQueue
 ///
 /// A follow-up acts on an observation only, so its case carries that observation.
 package enum PollOutcome: Hashable, Sendable {
-    /// The upstream was asked about the watched object.
+    /// The answer about the watched object.
     case answer(PollResult)
-    /// The upstream was asked about the charge of a source, in place of the source.
+    /// The answer about the charge of a source, which was read instead of the source.
     case chargeAnswer(ChargeID, PollResult)
-    /// A source was charged, or its charge was searched for.
+    /// The result of charging a source, or of the search for its charge.
     case charged(Observation, ChargeResult)
-    /// A payment was captured or cancelled before its deadline.
+    /// The result of capturing or cancelling a payment before its deadline.
     case acted(Observation, DeadlineAct, SettleResult)
     /// The refund of a duplicate payment must be tried again.
     case refundPostponed(Observation, String, retryAfter: Duration?)
@@ -26,9 +26,9 @@ package enum PollOutcome: Hashable, Sendable {
         }
     }
 
-    /// Whether the poll has read everything that the hint of a watch is about.
+    /// Whether the poll has read everything that the watch's hint is about.
     ///
-    /// A source says nothing of its charge: the hint stays until the charge was read or found.
+    /// A source does not contain its charge, so the hint stays until the charge was read or found.
     func coversHint(of context: PollContext, _ decision: Decision<WatchChange>) -> Bool {
         let watch = context.watch
         guard watch.news != nil, case .observed = result else { return false }
@@ -37,7 +37,7 @@ package enum PollOutcome: Hashable, Sendable {
             return watch.isReview || watch.key.kind != .source || context.chargeSeen != nil
         case .chargeAnswer: return true
         case .charged(_, .made):
-            // The next poll still has to read how a charge without an order is disputed.
+            // The next poll still has to read the disputes of a charge without an order.
             if case .next = decision.verdict, watch.charge == nil { return false }
             return true
         case .charged, .acted, .refundPostponed: return false

@@ -1,7 +1,7 @@
 package import PollerIdentity
 import SafeNumbers
 
-/// How often a source is looked at: a geometric schedule with a cap, and a slower cap with age.
+/// The poll intervals of a source: a geometric schedule with a cap that rises with age.
 ///
 /// | policy | first | factor | cap | span | GETs of an hour, a day, 7 days, 30 days |
 /// |---|---|---|---|---|---|
@@ -10,41 +10,41 @@ import SafeNumbers
 /// | `standard` | 1.5 s | 2 | 5 min | 24 h | 19, 295, 439, 531 |
 /// | `patient` | 30 s | 2 | 1 h | 30 d | 7, 30, 174, 266 |
 ///
-/// A policy decides the speed and not the end. Beyond its span, that of whom it was made for, a
-/// watch goes on at the cap of the next slower one, and after a week any at ``slowest``. The numbers
-/// are those of an object that keeps its status; a change or a hint makes it fast again for a while.
+/// A policy sets the speed, not the end. After its span, a watch continues at the cap of the next slower policy, and
+/// after a week at ``slowest``. The numbers are for an object that keeps its status. A change or a hint makes the polls
+/// fast again for a while.
 ///
-/// `auto` is for whoever does not choose: as fast as `interactive` while the customer is likely to be
-/// there, for ``presence`` after the watch has begun, a hint has come or something has changed; then ever
-/// slower, with the caps of `standard` and with age of `patient`.
-/// Stripe allows 500 GETs for each transaction of a month, on average:
-/// <https://docs.stripe.com/rate-limits>.
+/// `auto` is the default. It is as fast as `interactive` while the customer is likely to be present: for ``presence``
+/// after the start, a hint or a change. Then it slows down, with the caps of `standard` and later of `patient`. Stripe
+/// allows 500 GETs per transaction in a month, on average: <https://docs.stripe.com/rate-limits>.
 package struct PollPolicy: Hashable, Sendable {
-    /// The name users write.
+    /// The name in requests and configuration.
     package let name: String
-    /// The wait after the first look and after every change.
+    /// The wait after the first poll and after every change.
     package let first: Duration
-    /// What each unchanged look multiplies the wait by.
+    /// The multiplier of the wait after each unchanged poll.
     package let factor: Double
     /// The longest wait within the span.
     package let cap: Duration
-    /// How long after its beginning a watch is looked at so often; for what is not Stripe's also how
-    /// long it is watched when the user names no timeout.
+    /// The age up to which the cap applies.
+    ///
+    /// It is also the default timeout of upstreams other than Stripe.
     package let span: Duration
 
-    /// The longest wait after ``week``: few payments live so long, and those that do are debits,
-    /// whose banks answer once a day.
+    /// The longest wait after ``week``.
+    ///
+    /// The few payments that live so long are debits, whose banks answer once a day.
     package static let slowest = Duration.seconds(6 * 3600)
-    /// The age from which on ``slowest`` is the longest wait of every policy.
+    /// The age after which ``slowest`` is the longest wait of every policy.
     static let week = Duration.seconds(7 * 86_400)
 
-    /// How long a customer is likely to be there who has just paid, come back or done something else.
+    /// The time that a customer is likely to stay after paying, returning or another action.
     static let presence = Duration.seconds(600)
-    /// The unchanged looks of ``presence`` at the speed of `interactive`: seven until its cap, in half a
-    /// minute, and 38 at it.
+    /// The unchanged polls of ``presence`` at the speed of `interactive`: seven until its cap, in half a minute, and 38
+    /// at the cap.
     static let presenceSteps = 45
 
-    /// Whatever is to come of it; the default.
+    /// The default policy, for every kind of payment.
     package static let auto = PollPolicy(
         name: "auto",
         first: .seconds(1),
@@ -52,7 +52,7 @@ package struct PollPolicy: Hashable, Sendable {
         cap: .seconds(300),
         span: .seconds(86_400)
     )
-    /// A customer waits in front of a page.
+    /// A customer waits at a page.
     package static let interactive = PollPolicy(
         name: "interactive",
         first: .seconds(1),
@@ -68,7 +68,7 @@ package struct PollPolicy: Hashable, Sendable {
         cap: .seconds(300),
         span: .seconds(86_400)
     )
-    /// Bank transfers and receivers, which take days.
+    /// Bank transfers and receiver sources, which take days.
     package static let patient = PollPolicy(
         name: "patient",
         first: .seconds(30),
@@ -76,9 +76,9 @@ package struct PollPolicy: Hashable, Sendable {
         cap: .seconds(3600),
         span: .seconds(30 * 86_400)
     )
-    /// Every policy with one speed, in the order documents list them, the fastest first.
+    /// The policies with one speed, in the order of the documents, the fastest first.
     package static let all = [interactive, standard, patient]
-    /// Whatever somebody may name.
+    /// The policies that a request may name.
     package static let named = [auto] + all
 
     /// Finds a policy by its name.
@@ -100,9 +100,10 @@ package struct PollPolicy: Hashable, Sendable {
         self.span = span
     }
 
-    /// The wait after the `step`-th unchanged look (0 = just enqueued or just changed) of a watch
-    /// that began `age` ago and was hinted `hinted` ago, ±10 % so that watches enqueued together drift
-    /// apart.
+    /// Returns the wait after the `step`-th unchanged poll (0 = just enqueued or just changed).
+    ///
+    /// The watch began `age` ago and was hinted `hinted` ago. The wait varies by ±10 %, so that watches enqueued
+    /// together drift apart.
     package func wait(
         step: Int,
         age: Duration,
@@ -133,15 +134,15 @@ package struct PollPolicy: Hashable, Sendable {
         return min(wait, cap.inSeconds)
     }
 
-    /// Whether the customer is likely to be there.
+    /// Whether the customer is likely to be present.
     ///
-    /// A hint from far ahead is old: the store's clock was set back.
+    /// A hint from the far future is old: the store's clock was set back.
     private static func isPresent(step: Int, age: Duration, hinted: Duration?) -> Bool {
         if step < presenceSteps || age < presence { return true }
         return hinted.map { $0 < presence && $0 > .zero - presence } ?? false
     }
 
-    /// The longest wait at an age.
+    /// Returns the longest wait at an age.
     private func cap(at age: Duration) -> Duration {
         if age >= Self.week { return Self.slowest }
         if age < span { return cap }

@@ -6,18 +6,18 @@ import SafeNumbers
 import ServiceLifecycle
 import Synchronization
 
-/// Counts what is read from each account and says how much longer its watches may wait.
+/// Counts the reads of each account and computes how much longer its watches must wait.
 ///
-/// *Why*: Stripe allows 500 reads a transaction over thirty days, for the whole cluster. Every
-/// process adds what it read to the store each ``interval`` and reads the sum back; between two
-/// rounds it goes by the last sum. A process that dies leaves at most one interval uncounted.
+/// *Why*: Stripe allows 500 reads per transaction over thirty days, for the whole cluster. Every ``interval`` each
+/// process adds its reads to the store and reads the sum back. In between it uses the last sum. A process that dies
+/// leaves at most one interval uncounted.
 ///
 /// A class, because workers count while the service stores.
 package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
-    /// How often a process stores what it has read.
+    /// The time between two writes of a process.
     static var interval: Duration { .seconds(10) }
 
-    /// Reads that are not written yet, and the sum that was read last.
+    /// The reads that are not stored yet, and the last sum from the store.
     private struct Account: Sendable {
         var fresh = ReadUsage(reads: 0, transactions: 0)
         var sum = ReadUsage(reads: 0, transactions: 0)
@@ -29,14 +29,14 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     private let logger: Logger
     private let accounts = Mutex<[AccountID: Account]>([:])
 
-    /// Stores in `store`.
+    /// Creates a meter that writes to `store`.
     package init(store: any SweepStore, clock: C, logger: Logger) {
         self.store = store
         self.clock = clock
         self.logger = logger
     }
 
-    /// Counts a read; `isFirst` when it was the first look at a watch.
+    /// Counts a read; `isFirst` for the first poll of a watch.
     package func count(_ account: AccountID, isFirst: Bool) {
         accounts.withLock { accounts in
             accounts[account, default: Account()].fresh.reads += 1
@@ -44,17 +44,17 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Notes that money has arrived in an account: for a day it is swept more often for refunds.
+    /// Notes that money has arrived in an account, which is then swept more often for a day, to find refunds.
     package func notePaid(_ account: AccountID) {
         accounts.withLock { $0[account, default: Account()].fresh.isPaid = true }
     }
 
-    /// Notes whether the account's sweep would tell of changes soon enough.
+    /// Notes whether the account's sweep reports changes soon enough.
     package func setSwept(_ account: AccountID, _ isSwept: Bool) {
         accounts.withLock { $0[account, default: Account()].isSwept = isSwept }
     }
 
-    /// How much longer than its policy says a watch of this account may wait.
+    /// Returns the factor by which waits of this account's watches are extended.
     package func stretch(_ account: AccountID) -> Double {
         accounts.withLock { accounts in
             guard let account = accounts[account] else { return 1 }
@@ -62,9 +62,9 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// What was read in thirty days, as last heard.
+    /// Returns the reads of thirty days, as of the last sum.
     ///
-    /// The process that observed the payment knows it at once.
+    /// The process that observed a payment knows of it at once.
     package func usage(_ account: AccountID) -> ReadUsage {
         accounts.withLock { accounts in
             guard let known = accounts[account] else { return ReadUsage(reads: 0, transactions: 0) }
@@ -74,19 +74,21 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
-    /// Stores until shut down, and once more then.
+    /// Writes the counts regularly until shutdown, and once more then.
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.flush()
-                // Cancelled: the loop's condition ends it.
+                // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await self.clock.sleep(for: Self.interval)
             }
         }
         await flush()
     }
 
-    /// Adds what was counted since the last time; what cannot be stored is kept for the next.
+    /// Adds the counts since the last flush.
+    ///
+    /// If the store fails, they are kept for the next flush.
     package func flush() async {
         let all = accounts.withLock { Array($0.keys) }
         for account in all {
@@ -117,10 +119,10 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     }
 }
 
-/// How an account's allowance of reads is spent: the sweep's share, and how polls give way.
+/// The use of an account's read allowance: the sweep's share, and the slowdown of polls.
 ///
 /// An account with few payments would be swept every twenty minutes, and its refunds would be seen as late. For a day
-/// after money has arrived it is swept every minute instead, while half of its allowance is left.
+/// after a payment it is swept every minute instead, while half of its allowance is left.
 ///
 /// | | stretch of polls |
 /// |---|---|
@@ -129,42 +131,46 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 /// | more than 80 % of the allowance used | × 4 |
 /// | the whole allowance used | × 16 |
 ///
-/// Eager looks after a hint, first looks and looks at a deadline are never stretched.
+/// Eager polls after a hint, first polls and polls at a deadline are never stretched.
 package enum ReadBudget {
-    /// Polls of an account whose sweep is healthy: an hour's life takes 9 looks instead of 19.
+    /// The stretch of polls while the sweep is healthy: 9 polls in the first hour instead of 19.
     static let sweptStretch = 8.0
-    /// What of the allowance sweeps may take.
+    /// The share of the allowance for sweeps.
     static let sweepShare = 0.2
-    /// A slower sweep than this tells too late to let polls wait for it.
+    /// The longest sweep interval for which polls wait.
+    ///
+    /// A slower sweep reports too late.
     static let sweepIntervalMax = Duration.seconds(30)
-    /// A faster one brings no news sooner.
+    /// The shortest sweep interval.
+    ///
+    /// A shorter one finds no change sooner.
     static let sweepIntervalMin = Duration.seconds(2)
     /// The longest interval of an account that was paid within a day, so that a refund of a recent payment is seen
     /// within a minute.
     package static let paidIntervalMax = Duration.seconds(60)
-    /// The share of its allowance above which the budget alone sets the interval, also for such an account.
+    /// The used share of the allowance above which only the budget sets the interval, even for such an account.
     ///
     /// The rest is for polls, which are not slowed below 0.8.
     static let paidShareMax = 0.5
     private static let period = 30.0 * 86_400
 
-    /// How much longer polls wait.
+    /// Returns the factor by which waits are extended.
     package static func stretch(used: Double, isSwept: Bool) -> Double {
         let swept = isSwept ? sweptStretch : 1
         return used >= 1 ? swept * 16 : used > 0.8 ? swept * 4 : swept
     }
 
-    /// How often an account is swept, so that it stays within its share.
+    /// Returns the sweep interval that keeps an account within the sweep's share.
     ///
-    /// An account with few transactions is swept rarely, and its polls go on as if it were not.
+    /// An account with few transactions is swept rarely, and its polls continue as if there were no sweep.
     package static func sweepInterval(_ usage: ReadUsage) -> Duration {
         let seconds = period / (sweepShare * Double(usage.allowance))
         return max(sweepIntervalMin, .milliseconds(Int64(saturating: seconds * 1000)))
     }
 
-    /// The interval between two sweeps of a list that is read `times` less often than the budget allows.
+    /// Returns the interval between two sweeps of a list that is read `times` less often than the budget allows.
     ///
-    /// If the account was paid within a day it is `paidMax` at most; `nil` for no such bound.
+    /// If the account was paid within a day, the interval is `paidMax` at most; `nil` for no such limit.
     static func sweepInterval(_ usage: ReadUsage, times: Int, paidMax: Duration?) -> Duration {
         let interval = sweepInterval(usage) * times
         guard let paidMax, usage.isPaid, usage.used < paidShareMax else { return interval }
@@ -177,7 +183,7 @@ package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Durat
     private let base: Base
     private let meter: ReadMeter<C>
 
-    /// Counts the reads of `base` in `meter`.
+    /// Creates an upstream that counts the reads of `base` in `meter`.
     package init(_ base: Base, meter: ReadMeter<C>) {
         self.base = base
         self.meter = meter
@@ -187,7 +193,7 @@ package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Durat
         let result = await base.poll(watch, timeout: timeout)
         // Only Stripe counts reads; other systems have their own limits.
         guard watch.key.kind != .http else { return result }
-        // The upstream was not asked.
+        // No request was sent.
         switch result {
         case .unserved, .unaskable: return result
         default: break

@@ -1,19 +1,18 @@
 package import PollerIdentity
 
-/// A status as the upstream names it: `pending`, `chargeable`, `Awaiting Payment`, or one that did not exist when this
-/// was written.
+/// A status in the upstream's words: `pending`, `chargeable`, `Awaiting Payment`, or a future one.
 ///
-/// Case is kept, and makes no difference: two statuses that differ by it alone are equal, as in the upstreams' SDKs.
+/// Case is kept but ignored: two statuses that differ only in case are equal, as in the upstreams' SDKs.
 package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
-    /// 1–64 printable characters (Unicode scalars), with one blank for many and none at the ends.
+    /// The status: 1–64 printable Unicode scalars, with single spaces and none at the ends.
     package let description: String
 
-    /// Longer than any status that we have seen; four bytes each at most.
+    /// The maximum length, longer than any known status; at most four bytes per scalar.
     private static let lengthMax = 64
 
     /// Checks and wraps a status from outside.
     package init(_ text: String) throws(InvalidInput) {
-        // Nearly all have nothing to be changed.
+        // Most statuses need no change.
         let trimmed =
             text.utf8.allSatisfy(IdentifierSyntax.isAllowed)
             ? text : text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -31,15 +30,15 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
         description = trimmed
     }
 
-    /// Wraps a status that this system wrote itself.
+    /// Wraps a status that this system wrote.
     package init(unchecked text: String) {
         description = text
     }
 
-    /// How it ends the type of an event: `awaiting_payment` for `Awaiting Payment`.
+    /// The status as the last part of an event type: `awaiting_payment` for `Awaiting Payment`.
     ///
-    /// Endpoints match types, and people write them into files and commands: so they have `a–z 0–9 _ - .` alone. A
-    /// status without any of these is `other`; the event has the status itself, too.
+    /// Endpoints match types, and people write them in files and commands, so only `a–z 0–9 _ - .` are allowed. A
+    /// status without any of these becomes `other`. The event also contains the original status.
     package var typeName: String {
         let plain = caseless
         if plain.utf8.allSatisfy(IdentifierSyntax.isAllowed) { return plain }
@@ -65,7 +64,10 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
 
     private var caseless: String { description.lowercased() }
 
-    /// Not what steers a terminal, or turns the text around it (Unicode Standard Annex 9, explicit formatting).
+    /// Whether a scalar is printable.
+    ///
+    /// Control characters and explicit bidirectional formatting (Unicode Standard Annex 9) are not, because they
+    /// control a terminal or reorder the text around them.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x202A...0x202E, 0x2066...0x2069: false
@@ -74,15 +76,15 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How near to its end a status is.
+/// The progress of a status towards its end.
 package enum StatusRank: Int, Hashable, Sendable, Comparable {
-    /// The customer, or the bank, still has something to do.
+    /// The customer or the bank still has to act.
     case pending
-    /// That is done, and more will follow: a source to be charged, an intent to be captured.
+    /// The customer has acted, and an action of the shop follows: charge a source, capture an intent.
     case leftPending
-    /// Nothing more is to be expected, though it might come: a reusable source that is chargeable.
+    /// No further change is expected, although one is possible, such as for a chargeable reusable source.
     case steady
-    /// It cannot change any more.
+    /// The status cannot change any more.
     case final
 
     package static func < (lhs: StatusRank, rhs: StatusRank) -> Bool {

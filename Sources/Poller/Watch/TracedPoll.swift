@@ -2,18 +2,18 @@ import Logging
 package import PollerIdentity
 import PollerQueue
 
-/// The spans of one poll of a watch: the look at the upstream, and the change it may have shown.
+/// The spans of one poll: the read from the upstream, and the change that it may find.
 ///
-/// Both are named before anybody knows whether there is a change, since its events carry the name; most polls
-/// see none, and end neither.
+/// Both IDs exist before the result is known, because the events contain them. Most polls find no change, and end
+/// neither span.
 struct TracedPoll: Sendable {
     private let poll: any WorkSpan
     private let change: any WorkSpan
 
-    /// Begins both, at the moment the upstream is asked.
+    /// Begins both spans when the request is sent.
     init(_ tracer: any WorkTracer, _ watch: Watch, at polledAt: Timestamp) {
         poll = tracer.begin(.poll, under: nil, linked: watch.trace, at: polledAt)
-        // A change of what nobody has given a trace stands in that of the look.
+        // Without a caller's trace, the change is in the trace of the poll.
         change = tracer.begin(
             .change,
             under: watch.trace ?? poll.context,
@@ -25,7 +25,9 @@ struct TracedPoll: Sendable {
     /// The trace that the events of the poll continue.
     var cause: TraceContext { change.context }
 
-    /// Ends what there is something to tell of.
+    /// Ends the spans of a failed poll or a change.
+    ///
+    /// Other polls record no spans.
     func end(_ context: PollContext, _ result: PollResult, _ decision: Decision<WatchChange>) {
         let error = decision.change.lastError
         guard error != nil || decision.change.event != nil else { return }
@@ -48,14 +50,14 @@ struct TracedPoll: Sendable {
 }
 
 extension SpanFacts {
-    /// Adds what names a watch.
+    /// Adds the attributes that identify a watch.
     package mutating func add(_ key: WatchKey) {
         add("poller.account", key.account.description)
         add("poller.source", key.source.description)
         add("poller.kind", key.kind.rawValue)
     }
 
-    /// Adds what names an event.
+    /// Adds the attributes that identify an event.
     mutating func add(_ event: Event) {
         add("poller.event.id", event.id.description)
         add("poller.event.type", event.type)
@@ -64,7 +66,7 @@ extension SpanFacts {
 }
 
 extension Logger.Metadata {
-    /// Says in a line which trace it is about, by the names that OpenTelemetry gives these in logs.
+    /// Adds the trace and span IDs under their OpenTelemetry names for logs.
     mutating func add(_ trace: TraceContext?) {
         guard let trace else { return }
         self["trace_id"] = "\(trace.traceID)"

@@ -2,20 +2,22 @@ package import Logging
 package import PollerIdentity
 package import PollerQueue
 
-/// An amount of an upstream that its configuration does not explain, so that payments are reported without it.
+/// An upstream amount that the configuration does not explain, so payments are reported without it.
 package struct UnreadAmount: Hashable, Sendable {
-    /// An older one is not reported: the upstream, or its configuration, has changed since.
+    /// The age limit for reports.
+    ///
+    /// After it the upstream or its configuration is assumed to have changed.
     package static let kept = Duration.seconds(86_400)
     private static let textMax = 40
 
-    /// The upstream, by the name in the configuration.
+    /// The name of the upstream in the configuration.
     package let upstream: AccountID
     /// The amount as the upstream wrote it: printable characters, 40 at most.
     package let text: String
-    /// When it was seen last.
+    /// The last time it was observed.
     package let last: Timestamp
 
-    /// An amount that was seen then.
+    /// Creates an amount that was last observed at `last`.
     package init(_ upstream: AccountID, _ text: String, last: Timestamp) {
         self.upstream = upstream
         let printable = text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
@@ -23,32 +25,32 @@ package struct UnreadAmount: Hashable, Sendable {
         self.last = last
     }
 
-    /// Whether operators should still look at it.
+    /// Whether operators should still check it.
     package func isRecent(at now: Timestamp) -> Bool { now - last <= Self.kept }
 
-    /// What is wrong, for a log or the doctor.
+    /// The problem, as text for a log or `pollerctl doctor`.
     package var message: String {
         "the amount “\(text)” of upstream \(upstream) is not understood; its payments have no amount"
     }
 
-    /// What an operator can do about it.
+    /// The action for an operator.
     package static let action =
         "say in upstreams: of the configuration where the amount is and how it is written: amount, amount_format, "
         + "currency"
 }
 
-/// Keeps for the whole cluster which amounts are not understood.
+/// A cluster-wide store of unreadable amounts.
 package protocol UnreadAmountStore: Sendable {
-    /// Notes an amount; the last one of an upstream counts.
+    /// Stores an amount, which replaces the last one of its upstream.
     func note(_ amount: UnreadAmount) async throws(StoreError)
 
-    /// The amounts noted within ``UnreadAmount/kept``, one for each upstream.
+    /// Returns the amounts noted within ``UnreadAmount/kept``, one for each upstream.
     func unreadAmounts() async throws(StoreError) -> [UnreadAmount]
 }
 
-/// Reports amounts that are not understood: in the log and, through a store, to the doctor.
+/// Reports unreadable amounts in the log and, through a store, to `pollerctl doctor`.
 ///
-/// Once a minute for an upstream at most, whatever its polls see.
+/// It reports at most once a minute for each upstream.
 package actor UnreadAmountReporter {
     private static let pause = Duration.seconds(60)
 
@@ -56,18 +58,18 @@ package actor UnreadAmountReporter {
     private let logger: Logger
     private var reported: [AccountID: Timestamp] = [:]
 
-    /// Reports to `store` and `logger`.
+    /// Creates a reporter.
     package init(store: any UnreadAmountStore, logger: Logger) {
         self.store = store
         self.logger = logger
     }
 
-    /// Reports an amount that was seen now.
+    /// Reports an amount that was just observed.
     package func report(_ amount: UnreadAmount) async {
         if let last = reported[amount.upstream], amount.last - last < Self.pause { return }
         reported[amount.upstream] = amount.last
         logger.warning("\(amount.message)", metadata: ["upstream": "\(amount.upstream)"])
-        // The log has it; without the store the doctor learns it a minute later.
+        // The log already has it. If the store fails, the doctor shows it a minute later.
         try? await store.note(amount)
     }
 }

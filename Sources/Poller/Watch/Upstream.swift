@@ -1,26 +1,26 @@
 package import JSONText
 package import PollerIdentity
 
-/// Where the truth about sources is: Stripe, or any system that answers a GET.
+/// The authority on sources: Stripe, or any system that answers a GET.
 package protocol Upstream: Sendable {
-    /// Asks once. Never throws: whatever happens is one of the results, and what follows from it
-    /// is decided elsewhere.
+    /// Polls a watch once.
     ///
-    /// `timeout` is for everything from the connection to the last byte of the body.
+    /// It never throws: every failure is a result, and ``PollDecider`` decides on it. `timeout` covers everything from
+    /// the connection to the last byte of the body.
     func poll(_ watch: Watch, timeout: Duration) async -> PollResult
 }
 
-/// Reads from what an upstream has answered what it says of a payment.
+/// Extracts payment facts from the answers of an upstream.
 package protocol PaymentReader: Sendable {
-    /// What an object says; nil when it is none of a payment.
+    /// Returns the payment facts of an object.
     ///
     /// - Parameters:
-    ///   - key: what was asked for.
+    ///   - key: the watch that was polled.
     ///   - object: the answer.
-    ///   - charge: the charge of the object, when it was seen beside it.
-    ///   - lists: the charge's disputes and refunds, where they were read by themselves.
-    ///   - seenAt: when it was asked, by the store's clock.
-    /// - Returns: What was seen; nil when nobody can tell of such objects.
+    ///   - charge: the charge of the object, if it was read separately.
+    ///   - lists: the charge's disputes and refunds, if they were read separately.
+    ///   - seenAt: the time of the request, by the store's clock.
+    /// - Returns: The facts; `nil` for an object that is not a known kind of payment.
     func facts(
         of key: WatchKey,
         in object: RawJSON,
@@ -30,49 +30,46 @@ package protocol PaymentReader: Sendable {
     ) -> PaymentFacts?
 }
 
-/// What belongs to a charge and was read by itself, because the charge does not say enough of it.
+/// Lists of a charge that are read separately, because the charge does not contain all of them.
 package struct ChargeLists: Hashable, Sendable {
-    /// The upstream's list of the charge's disputes; nil where it was not read.
+    /// The upstream's list of the charge's disputes; `nil` if it was not read.
     package var disputes: RawJSON?
-    /// The upstream's list of the charge's refunds; nil where it was not read.
+    /// The upstream's list of the charge's refunds; `nil` if it was not read.
     package var refunds: RawJSON?
 
-    /// Nothing was read by itself.
+    /// The value when no list was read.
     package static let unread = ChargeLists()
 
-    /// Lists that were read.
+    /// Creates a value from the lists that were read.
     package init(disputes: RawJSON? = nil, refunds: RawJSON? = nil) {
         self.disputes = disputes
         self.refunds = refunds
     }
 }
 
-/// What came of asking the upstream once.
+/// The result of one poll.
 package enum PollResult: Hashable, Sendable {
-    /// It told the source's status.
+    /// The upstream returned the source's status.
     case observed(Observation)
-    /// It wants everybody of this account and endpoint to slow down (429).
+    /// The upstream limits all requests for this account and endpoint (429).
     case rateLimited(retryAfter: Duration?)
-    /// It limits requests for this one object (429); others are not concerned.
+    /// The upstream limits requests for this object (429); other objects are not affected.
     case objectLimited(retryAfter: Duration?)
-    /// This one object is busy (429 with code `lock_timeout`); others are not concerned.
+    /// This object is locked (429 with code `lock_timeout`); other objects are not affected.
     case lockTimeout
-    /// It is down or cannot be reached: network, timeout, or 5xx, with which it has answered.
+    /// The upstream is unavailable: a network error, a timeout, or a 5xx, which sets `isAnswer`.
     case unavailable(String, retryAfter: Duration?, isAnswer: Bool = false)
-    /// It refuses our credentials (401, 403), for this object or for all of the lane.
+    /// The upstream refuses our credentials (401, 403), for this object or the whole lane.
     case unauthorized(String)
-    /// The upstream refuses our credentials for everything of the account, as Stripe's 401 does.
+    /// The upstream refuses our credentials for the whole account, as Stripe's 401 does.
     case revoked(String)
-    /// The upstream was not asked: this process lacks the key or the upstream, and another may
-    /// have it.
+    /// No request was sent: this process lacks the key or the upstream, and another process may have it.
     case unserved(String)
-    /// The upstream was not asked, and no process can ask it: the watch lacks its client secret, or names
-    /// what no URL can be made of.
+    /// No process can send the request: the watch lacks its client secret, or its name cannot be part of a URL.
     case unaskable(String)
-    /// It does not know the source (404).
+    /// The upstream does not know the source (404).
     case gone
-    /// It answered what cannot be understood, or something else in its place did: a page of a proxy, a
-    /// redirect, half a body.
+    /// The answer is unreadable, or came from another system: a page of a proxy, a redirect, half a body.
     case malformed(String)
 
     /// The observation; `nil` for every other result.
@@ -81,42 +78,42 @@ package enum PollResult: Hashable, Sendable {
     }
 }
 
-/// A status that a poll has really seen.
+/// A status that a poll returned.
 package struct Observation: Hashable, Sendable {
     package let status: SourceStatus
-    /// How near to its end the source is.
+    /// The progress of the source towards its end.
     package var rank: StatusRank
-    /// The upstream's object as it came.
+    /// The upstream's object, unchanged.
     package let object: RawJSON?
-    /// A few characters that change when something changes that somebody waits for although the
-    /// status stays: a declined try, money that arrived, another next step.
+    /// A short fingerprint of the facts that are worth an event although the status stays: a declined attempt, received
+    /// money, another next step.
     ///
-    /// Empty when there is nothing of the kind.
+    /// Empty without such facts.
     package let detail: String
-    /// A fingerprint of the whole object: six characters; empty when there is none.
+    /// A fingerprint of the whole object, of six characters; empty without an object.
     ///
-    /// Where it is the one that is remembered (``PaymentMemory/object``) nothing can be new.
+    /// If it equals the stored one (``PaymentMemory/object``), nothing has changed.
     package let digest: String
-    /// What was read of the object's charge by itself.
+    /// The lists of the object's charge that were read separately.
     package var lists = ChargeLists.unread
-    /// The intent of a charge whose money is held, which says how the hold has ended; nil where nobody has asked
-    /// for it.
+    /// The intent of a held charge, which contains how the hold ended; `nil` if it was not read.
     package var intent: RawJSON?
-    /// Whether the upstream has an event by which the hold of a charge has expired: the charge shows nothing of that.
-    package var hasLapsed = false
-    /// The charge of the object with more than is read as a rule; nil where that was enough.
-    package var charge: RawJSON?
-    /// When the upstream itself ends an object that keeps this status; nil when it never does, or
-    /// nobody knows.
-    package private(set) var expiresAt: Timestamp?
-    /// What the clock shows by which ``expiresAt`` is told; nil for the store's.
-    private var toldAt: Timestamp?
-    /// How much longer than its policy says the watch may wait while nothing changes, 1 or more.
+    /// Whether the upstream has an event for the expiry of the charge's hold.
     ///
-    /// Above 1 while somebody else, such as the account's event sweep, would tell of a change.
+    /// The charge does not show it.
+    package var hasLapsed = false
+    /// The charge of the object, read with more fields than usual; `nil` if the usual ones were enough.
+    package var charge: RawJSON?
+    /// The time at which the upstream expires an object in this status; `nil` if it does not, or the time is unknown.
+    package private(set) var expiresAt: Timestamp?
+    /// The clock reading that ``expiresAt`` refers to; `nil` for the store's clock.
+    private var toldAt: Timestamp?
+    /// The factor, 1 or more, by which the watch may exceed its policy's wait while nothing changes.
+    ///
+    /// It is above 1 while another source, such as the account's event sweep, reports changes.
     package var stretch: Double
 
-    /// Describes what was seen.
+    /// Creates an observation.
     package init(
         status: SourceStatus,
         rank: StatusRank,
@@ -137,7 +134,7 @@ package struct Observation: Hashable, Sendable {
         self.stretch = stretch
     }
 
-    /// The same with its expiry by the store's clock, which may be set otherwise than the upstream's.
+    /// Returns the observation with its expiry converted to the store's clock, which may differ from the upstream's.
     package func told(at now: Timestamp) -> Observation {
         guard let expiresAt, let toldAt else { return self }
         var copy = self
@@ -146,7 +143,7 @@ package struct Observation: Hashable, Sendable {
         return copy
     }
 
-    /// Describes what was seen where a status is final or is not, and no more is known.
+    /// Creates an observation whose status is only known to be final or not.
     package init(
         status: SourceStatus,
         final: Bool,
@@ -170,37 +167,39 @@ package struct Observation: Hashable, Sendable {
     }
 }
 
-/// Finds the upstream and the source that a URL names.
+/// Finds the upstream and the source for a URL.
 ///
-/// A watch may name its source by URL. It is accepted only where an operator has said what is to be
-/// read there: nothing outside the configuration is ever asked, whatever a request says.
+/// A request may name its source by URL. The URL is accepted only if it matches a configured upstream, so no request
+/// can make a worker read any other address.
 package protocol SourceLocator: Sendable {
-    /// The watch of the resource at a URL.
+    /// Returns the watch key for the resource at a URL.
     ///
     /// - Parameters:
-    ///   - url: as a request has it.
-    ///   - account: which upstream it must belong to; nil for any.
-    ///   - accounts: those that are there for whoever asks.
-    /// - Returns: what names the watch.
-    /// - Throws: `InvalidInput` for a URL of no upstream, or of several.
+    ///   - url: the URL of the request.
+    ///   - account: the upstream that it must belong to; `nil` for any.
+    ///   - accounts: the accounts that the caller may access.
+    /// - Returns: the watch key.
+    /// - Throws: `InvalidInput` if no upstream or several upstreams match.
     func key(
         of url: String,
         account: AccountID?,
         among accounts: AccountSet
     ) throws(InvalidInput) -> WatchKey
 
-    /// Refuses a watch that nobody will ever poll, because its account is not configured.
+    /// Rejects a watch whose account is not configured, because no worker would poll it.
     ///
-    /// - `accounts`: those that are there for whoever asks; no other is named.
-    /// - Throws: `InvalidInput` that names the accounts that are configured.
+    /// - `accounts`: the accounts that the caller may access; the error names no other.
+    /// - Throws: `InvalidInput` that names the configured accounts.
     func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput)
 }
 
 extension SourceLocator {
-    /// Whoever knows no accounts refuses none.
+    /// Accepts every account.
+    ///
+    /// This is the default for locators that know no accounts.
     package func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput) {}
 
-    /// The same for who may see every account.
+    /// Returns the watch key for a caller that may access all accounts.
     package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
         try key(of: url, account: account, among: .all)
     }

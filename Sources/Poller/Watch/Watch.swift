@@ -2,40 +2,42 @@ package import PollerIdentity
 package import PollerQueue
 import SafeNumbers
 
-/// One upstream source that is followed until its status is final or its deadline passes.
+/// An upstream source that is polled until its status is final or its deadline passes.
 ///
-/// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that counting on cannot overflow.
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
 package struct Watch: Hashable, Sendable, HasWatchOptions {
     package let key: WatchKey
     package var options: WatchOptions
     package let createdAt: Timestamp
-    /// The instant of the last look, unless a charge is pending (``end``).
+    /// The instant of the last poll, unless a charge is pending (``end``).
     package let deadline: Timestamp
-    /// How often this source has been watched anew after a close; starts at 1.
+    /// The number of runs: 1, plus one for each restart after a close.
     package let run: Int
-    /// Events recorded before a hint opened the closed watch again for a look; nil when none did,
-    /// or somebody has asked for it since.
+    /// The `seq` when a hint reopened this watch; `nil` if no hint did, or if a request has restarted it since.
     package let reopenedSeq: Int?
-    /// How it had ended when a hint opened it again, where that was with an answer.
+    /// The close reason before the reopen, if it was conclusive.
     package let endedAs: ClosedReason?
-    /// What hints have told of it since it was opened, the gravest, until a look has seen it.
+    /// The most important hint not yet covered by a poll.
     package let news: HintNews?
-    /// Events recorded so far over all runs: gapless, the next one is `seq + 1`.
+    /// The number of recorded events over all runs.
+    ///
+    /// There are no gaps: the next event is `seq + 1`.
     package let seq: Int
-    /// The last hint, which makes polling eager for a while.
+    /// The time of the last hint, which makes polling eager for a while.
     package let hintedAt: Timestamp?
-    /// The source's own `client_secret`, for polls with a publishable key and for the customer to show:
-    /// as it was handed in, or as a poll with a secret key has seen it.
+    /// The source's `client_secret`, for polls with a publishable key and for the customer's page.
+    ///
+    /// It was part of the request, or a poll with a secret key read it.
     package let clientSecret: ClientSecret?
-    /// What to charge once the source is chargeable; nil: what the account says, or nothing.
+    /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
     package var charge: ChargeOrder?
-    /// What is paid by it, where somebody has said so.
+    /// The shop's order ID, if given.
     package let order: OrderID?
     package let state: WatchState
-    /// What is remembered of its payment; nil before anybody has looked at that.
+    /// The stored facts of the payment; `nil` before they were read.
     package let payment: PaymentMemory?
 
-    /// Puts a watch together, as a store does.
+    /// Creates a watch from the fields of a store.
     package init(
         key: WatchKey,
         policy: PollPolicy,
@@ -75,18 +77,19 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
 }
 
 extension Watch {
-    /// The instant of the last look.
+    /// The instant of the last poll.
     ///
-    /// | what is waited for | the end |
+    /// | waiting for | the end |
     /// |---|---|
-    /// | the bank's answer to a charge of ours | the deadline, or when its method must have answered |
-    /// | a hold that we are to act on | the deadline, or when the hold has ended |
-    /// | the payer, who has a voucher or a code with an end of its own | the deadline, or that end and what the bank may take to report the money, where the watch ``followsObject`` |
+    /// | the bank's answer to a charge of this system | the deadline, or when its method must have answered |
+    /// | the end of a hold that this system acts on | the deadline, or when the hold has ended |
+    /// | the payer, who has a voucher or a code with an expiry | the deadline, or that expiry plus the bank's time |
     /// | anything else | the deadline |
     ///
-    /// The ends are ``PaymentLife/newsUntil``, by the day. A deadline is how long the payer is waited for;
-    /// in the first two cases the payer has then done everything. What a
-    /// hint has opened again is looked at for as long as a hint makes eager, however short its span.
+    /// The third row applies if the watch ``followsObject``; the bank's time is the time that it may take to report the
+    /// money. The ends are ``PaymentLife/newsUntil``, by the day. A deadline limits the wait for the payer; in the
+    /// first two cases the payer has no more to do. A watch that a hint reopened is polled for the whole eager span of
+    /// a hint, even if its own span is shorter.
     package var end: Timestamp {
         let isCharged = if case .pending = state.charge { true } else { false }
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
@@ -100,28 +103,30 @@ extension Watch {
         return max(end, hintedAt + PollDecider.eagerness)
     }
 
-    /// Whether the watch goes on for as long as its object can be paid, beyond its own deadline: because
-    /// no one has chosen a shorter span than the longest there is by default, or because the object is to be
-    /// cancelled at the end, and a payer may hold a voucher for it.
+    /// Whether the watch continues after its own deadline, for as long as its object can be paid.
+    ///
+    /// It does if its span is at least the longest default span. It also does if the object is to be cancelled at the
+    /// end, because a payer may hold a voucher for it.
     package var followsObject: Bool {
         deadline - createdAt >= PaymentLife.most || acts.ofAbandoned != nil
     }
 
-    /// Whether a hint has opened it again and nothing new was seen since: it ends as it had ended,
-    /// and no event is recorded twice.
+    /// Whether a hint reopened the watch and nothing has changed since.
+    ///
+    /// Such a watch closes with its earlier reason, and no event is recorded twice.
     package var isOnlyLooking: Bool { reopenedSeq == seq }
 
-    /// Whether it had ended with an answer, and is looked at once because its money may have moved.
+    /// Whether a conclusively closed watch was reopened to read its payment once.
     package var isReview: Bool { isOnlyLooking && endedAs != nil }
 
-    /// Whether a customer is in front of a page that waits for it.
+    /// Whether a customer is waiting at a page.
     package func isWaitedFor(at now: Timestamp) -> Bool {
         policy == .interactive && now < createdAt + policy.span
     }
 
-    /// Whether a hint came a moment ago.
+    /// Whether a hint arrived recently.
     ///
-    /// One from far ahead is old: the store's clock was set back.
+    /// A hint from the far future is old: the store's clock was set back.
     package func isEager(at now: Timestamp) -> Bool {
         let span = PollDecider.eagerness
         return hintedAt.map { now < $0 + span && $0 < now + span } ?? false
@@ -129,39 +134,41 @@ extension Watch {
 }
 
 extension WatchKey {
-    /// The watch's short key in the queue.
+    /// The ID of the watch in the queue.
     package var id: ItemID {
         ItemID(of: account.description, kind.rawValue, source.description)
     }
 
-    /// The limit it shares.
+    /// The lane of the watch.
     package var lane: LaneID { LaneID(account: account, kind: kind) }
 }
 
-/// What a watch has learnt so far; the only part of it that a poll changes.
+/// The state of a watch: the part that a poll changes.
 ///
-/// *Limits*: counts are kept from 0 to `SafeInteger.max`, as those of a ``Watch`` are.
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, like those of a ``Watch``.
 package struct WatchState: Hashable, Sendable {
-    /// The last status seen, nil before the first answer.
+    /// The last observed status; `nil` before the first answer.
     package var status: SourceStatus?
-    /// ``Observation/detail`` as it was told last.
+    /// The last reported ``Observation/detail``.
     package var detail: String
-    /// Polls since the watch began, answered or not.
+    /// The number of polls in this run, answered or not.
     package var attempts: Int
-    /// Unchanged looks since the last change: the position in the policy's schedule.
+    /// The number of unchanged polls since the last change: the position in the policy's schedule.
     package var step: Int
-    /// Failed polls in a row; a rate limit is not a failure.
+    /// The number of consecutive failed polls; a rate limit is not a failure.
     package var failures: Int
-    /// Answers in a row that nobody understood.
+    /// The number of consecutive unreadable answers.
     package var malformed: Int
-    /// What the last answers have in common, when they say nothing of the payment.
+    /// The streak of the last answers, if they contained no payment status.
     package var streak: AnswerStreak?
-    /// When the upstream was last asked.
+    /// The time of the last poll.
     package var lastPolledAt: Timestamp?
-    /// How far the charge has come, when there is to be one.
+    /// The progress of the charge, if one is to be made.
     package var charge: ChargeProgress
 
-    /// A state; by default that of a watch nobody has looked at.
+    /// Creates a state.
+    ///
+    /// The defaults are those of a watch that was never polled.
     package init(
         status: SourceStatus? = nil,
         detail: String = "",
@@ -184,37 +191,40 @@ package struct WatchState: Hashable, Sendable {
         self.charge = charge
     }
 
-    /// Notes that the upstream has answered something that was understood.
+    /// Records that the upstream's answer was readable.
     mutating func understood() {
         malformed = 0
         streak = nil
     }
 }
 
-/// How far a watch follows its source before it ends.
+/// The status up to which a watch follows its source.
 ///
 /// | goal | single-use source | reusable source | intent |
 /// |---|---|---|---|
 /// | `left_pending` | any status but `pending` | the same | `requires_capture` or an end |
 /// | `settled` | `consumed`, `canceled`, `failed` | also `chargeable`, where it stays | `succeeded`, `canceled` |
-/// | `final` | the same | the same; `chargeable` goes on to the deadline | the same |
+/// | `final` | the same | the same; `chargeable` continues to the deadline | the same |
 ///
-/// An order to charge comes first: such a watch does not end before the bank has answered.
+/// An order to charge has priority: such a watch does not end before the bank has answered.
 package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
-    /// The customer has done what had to be done: what the SDKs' poller of sources waits for.
+    /// The customer has acted.
+    ///
+    /// The source poller of the SDKs waits for this.
     case leftPending = "left_pending"
-    /// Nothing more is to be expected: a final status, or the one in which a reusable source stays.
+    /// No further change is expected: a final status, or the lasting status of a reusable source.
     case settled
-    /// A status that can never change any more.
+    /// A status that can never change.
     case final
 
-    /// The farther of two goals: a request that joins a watch never shortens what an earlier one
-    /// asked for.
+    /// Returns the farther of two goals.
+    ///
+    /// A request that joins a watch never shortens an earlier request.
     package func farther(_ other: WatchGoal) -> WatchGoal {
         distance < other.distance ? other : self
     }
 
-    /// Whether a status of this rank is what the watch was there for.
+    /// Whether a status of this rank meets the goal.
     package func isMet(by rank: StatusRank) -> Bool { rank >= needed }
 
     private var needed: StatusRank {
@@ -237,9 +247,11 @@ package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The secret that lets a publishable key read one source; never printed.
+/// The secret with which a publishable key can read one source.
 ///
-/// One that is sealed in the store is opened when it is asked for: hardly any poll needs it.
+/// It is never printed.
+///
+/// A sealed secret is decrypted on each access, because few polls need it.
 package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
     private enum Text: Sendable {
         case known(String)
@@ -248,7 +260,7 @@ package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
 
     private let text: Text
 
-    /// The secret itself, for the request to the upstream alone; nil when this process cannot open it.
+    /// The plain secret, only for the request to the upstream; `nil` if this process cannot decrypt it.
     package var reveal: String? {
         switch text {
         case .known(let text): text
@@ -263,12 +275,12 @@ package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Wraps a secret read back from a store.
+    /// Wraps a secret from a store.
     package init(unchecked text: String) {
         self.text = .known(text)
     }
 
-    /// A secret that `open` reads, each time it is asked for.
+    /// Creates a secret that `open` decrypts on each access.
     package init(opening open: @escaping @Sendable () -> String?) {
         text = .sealed(open)
     }

@@ -2,47 +2,45 @@ import JSONText
 package import PollerIdentity
 import PollerQueue
 
-/// What came to a watch from outside, or what somebody did to it, beside its events: for the person who
-/// looks into one payment.
+/// A hint, visit or action on a watch, stored for its timeline.
 ///
-/// Events tell what has become of the payment; notes tell why somebody looked. They are read by people
-/// alone and nothing is decided by them, so losing one does no harm, and where the store is full none
-/// is kept.
+/// Events report the changes of a payment. Notes explain why it was polled. Only people read them and no decision
+/// depends on them, so a lost note does no harm. A full store keeps none.
 package struct WatchNote: Hashable, Sendable {
-    /// The sort of thing it tells of.
+    /// The kind of a note.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// An upstream's event that names the source.
         case hint
         /// A payer on the return page.
         case visit
-        /// Somebody's wish, by a key.
+        /// An action of an API key.
         case deed
     }
 
-    /// Notes kept of a watch: with the events and attempts beside them what a person reads in one go,
-    /// 4 kB in Redis.
+    /// The number of notes that are kept per watch: with events and attempts, as many as a person can read at once; 4
+    /// kB in Redis.
     package static let countMax = 50
-    /// How long the notes of a watch outlive the newest, as those of its deliveries' attempts do.
+    /// The time that the notes of a watch are kept after the newest, the same as for delivery attempts.
     package static let kept = AttemptRecord.kept
-    /// The same again within this span is not noted: a page that loads itself, a loop that polls.
+    /// The span in which an identical note is dropped, such as from a reloading page or a polling loop.
     package static let pause = Duration.seconds(60)
 
-    /// How a hint came: by a post of the upstream's.
+    /// The origin of a hint that the upstream posted.
     package static let webhook = "webhook"
-    /// How a hint came: in the list of an account's events.
+    /// The origin of a hint from an account's event list.
     package static let list = "list"
 
     package let kind: Kind
-    /// What it was: the type of an event, the name of an operation or of a form.
+    /// The type of an event, or the name of an operation or form.
     package let what: String
-    /// Who it was: the name of a key; of a hint ``webhook`` or ``list``; nil for a payer.
+    /// The name of a key; for a hint ``webhook`` or ``list``; `nil` for a payer.
     package let by: String?
-    /// Whether who it was is bound to the account of the watch alone.
+    /// Whether the author may access only the account of the watch.
     ///
-    /// Whoever may see only some accounts is not told the names of those who may see others.
+    /// A caller with access to some accounts does not see the names of keys that may access others.
     package let isOfAccount: Bool
 
-    /// Describes what came.
+    /// Creates a note.
     package init(_ kind: Kind, _ what: String, by name: String? = nil, isOfAccount: Bool = false) {
         self.kind = kind
         self.what = what
@@ -50,7 +48,7 @@ package struct WatchNote: Hashable, Sendable {
         self.isOfAccount = isOfAccount
     }
 
-    /// Describes what somebody did to the watch of a key.
+    /// Creates a note about an action on a watch.
     package init(deed: String, by actor: AuditActor, of key: WatchKey) {
         self.init(
             .deed,
@@ -60,7 +58,7 @@ package struct WatchNote: Hashable, Sendable {
         )
     }
 
-    /// As it is stored: `{"kind":"hint","what":"charge.succeeded","by":"webhook"}`.
+    /// The stored form: `{"kind":"hint","what":"charge.succeeded","by":"webhook"}`.
     package var json: String {
         JSONWriter.text { json in
             json.object { json in
@@ -72,7 +70,7 @@ package struct WatchNote: Hashable, Sendable {
         }
     }
 
-    /// Reads ``json``; nil for what a later release has stored and this one does not know.
+    /// Parses ``json``; `nil` for a note of a later release.
     package init?(json text: String) {
         guard let json = RawJSON(text), let what = json.member("what")?.string,
             let kind = json.member("kind")?.string.flatMap(Kind.init(rawValue:))
@@ -86,13 +84,13 @@ package struct WatchNote: Hashable, Sendable {
     }
 }
 
-/// A note as the store keeps it.
+/// A stored note.
 package struct KeptNote: Hashable, Sendable {
-    /// By the store's clock.
+    /// The time of the note, by the store's clock.
     package let at: Timestamp
     package let note: WatchNote
 
-    /// What the store has kept.
+    /// Creates a note from the fields of a store.
     package init(at: Timestamp, note: WatchNote) {
         self.at = at
         self.note = note
@@ -100,12 +98,14 @@ package struct KeptNote: Hashable, Sendable {
 }
 
 extension WatchStore {
-    /// Keeps a note where that is possible: what it tells of has happened all the same.
+    /// Stores a note if possible.
+    ///
+    /// A failure is ignored, because the noted action has already happened.
     package func tryToNote(_ note: WatchNote, of key: WatchKey) async {
         do throws(StoreError) {
             try await self.note(note, of: key)
         } catch {
-            // Nothing is decided by a note, and a store that takes none says so itself.
+            // No decision depends on a note, and the store reports its own failure.
         }
     }
 }

@@ -1,16 +1,17 @@
 /// The options that a request chooses for a watch.
 ///
-/// They apply until a closed watch starts again. To add an option, add a property here with its rule in ``joined(by:)``, and its field in the store's `WatchOption`.
+/// They apply until a closed watch starts again. To add an option, add a property here with its rule in
+/// ``joined(by:)``, and its field in the store's `WatchOption`.
 package struct WatchOptions: Hashable, Sendable {
     package var policy: PollPolicy
-    /// How far the source is followed.
+    /// The status up to which the source is followed.
     package var goal: WatchGoal
-    /// The actions before a deadline; unsaid: those of the account, or none.
+    /// The actions before a deadline; `unsaid` selects those of the account, or none.
     package var acts: DeadlineActs
-    /// The trace of the caller, which events carry on; `nil` when the caller sent none.
+    /// The trace of the caller, which events continue; `nil` when the caller sent none.
     package var trace: TraceContext?
 
-    /// Describes options; the defaults are those of a request that names none.
+    /// Creates options; the defaults are those of a request without options.
     package init(
         policy: PollPolicy = .auto,
         goal: WatchGoal = .settled,
@@ -23,9 +24,10 @@ package struct WatchOptions: Hashable, Sendable {
         self.trace = trace
     }
 
-    /// The options of an open watch after another request for it.
+    /// Returns the options of an open watch after another request joined it.
     ///
-    /// The policy stays, the farther goal holds, and for each action and the trace the first request holds.
+    /// The policy stays. The farther goal applies. For each action and the trace, the first request that set it
+    /// applies.
     package func joined(by new: WatchOptions) -> WatchOptions {
         WatchOptions(
             policy: policy,
@@ -36,16 +38,16 @@ package struct WatchOptions: Hashable, Sendable {
     }
 }
 
-/// A value with the options of a watch: the watch, and a request for one.
+/// A type with the options of a watch: the watch, and a request for one.
 package protocol HasWatchOptions {
     var options: WatchOptions { get set }
 }
 
 extension HasWatchOptions {
     package var policy: PollPolicy { options.policy }
-    /// How far the source is followed.
+    /// The status up to which the source is followed.
     package var goal: WatchGoal { options.goal }
-    /// The actions before a deadline; unsaid: those of the account, or none.
+    /// The actions before a deadline; `unsaid` selects those of the account, or none.
     package var acts: DeadlineActs {
         get { options.acts }
         set { options.acts = newValue }

@@ -1,19 +1,19 @@
 package import PollerIdentity
 package import PollerQueue
 
-/// The queue of watches with its change log, as the API and the workers see it.
+/// The queue of watches with its event log, for the API and the workers.
 package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChange {
-    /// The metadata by which its watches are found.
+    /// The metadata fields that are indexed for search.
     var searchKeys: SearchKeys { get }
 
     /// Accepts watches; one result for each, in order.
     ///
-    /// A source with an open watch is joined: endpoints are merged (``NewWatch/notifyKeptMax``), the later deadline
-    /// wins, and it becomes due now. A closed one starts again with `run + 1`.
+    /// A request for a source with an open watch joins it: recipients are merged (``NewWatch/notifyKeptMax``), the
+    /// later deadline applies, and the watch becomes due now. A closed watch restarts with `run + 1`.
     ///
     /// Each watch is checked and written in one atomic step. When a request names another order than the open watch of
     /// its source, nothing of the call is written. A store with several partitions compares all orders before the first
-    /// write, so a watch that another caller creates between the two steps can still leave part of the call written.
+    /// write. If another caller creates a watch between the two steps, a part of the call may still be written.
     ///
     /// With `reading` each result has a snapshot of its watch after the call. A request that joined a watch and names
     /// an order has one in any case.
@@ -22,90 +22,102 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         reading: Bool
     ) async throws(StoreError) -> [EnqueueResult]
 
-    /// Makes an open watch due now, or right after the poll in flight; and opens one again that ended without an
-    /// answer (``WatchSnapshot/opensOnHint``), or with one that the news of the hint may change (``HintNews``).
+    /// Makes an open watch due now, or right after the poll in flight.
     ///
-    /// News of an open watch is kept until a look has seen it (``Watch/news``): where the one that closes
-    /// the watch was begun before the hint, or did not see the money (``WatchChange/seesMoney``), the
-    /// watch is opened again at once, as if the hint had come a moment later.
+    /// It also reopens a watch that closed without an answer (``WatchSnapshot/opensOnHint``), or with an answer that
+    /// the hint may change (``HintNews``).
     ///
-    /// That is a new run with the span it had at first and everything it knew: where to tell, what
-    /// to charge, the last status and how far its charge has come. False when there is none.
+    /// A hint to an open watch is kept until a poll has covered it (``Watch/news``). The poll that closes the watch may
+    /// have begun before the hint, or may not have read the money (``WatchChange/seesMoney``). Then the watch is
+    /// reopened at once, as if the hint had come a moment later.
+    ///
+    /// A reopened watch is a new run with its original span and all stored data: recipients, the charge to make, the
+    /// last status and the progress of its charge. Returns false when there is no such watch.
     func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool
 
-    /// Closes an open watch and records that; a poll in flight becomes stale. False when none is open.
+    /// Closes an open watch and records an event; a poll in flight becomes stale.
+    ///
+    /// Returns false when none is open.
     func cancel(_ key: WatchKey) async throws(StoreError) -> Bool
 
-    /// Records what a debit's payer has to be told of before, with an event of its own and nothing else
-    /// changed; once, by the notice's id, for as long as the watch's log goes back.
+    /// Records the notice that a debit's payer must receive, as an event of its own without any other change.
     ///
-    /// A poll in flight becomes stale, since its events would not follow, and is made again at once.
-    /// False when there is no such watch, or somebody has ended it by their wish.
+    /// It is recorded once per notice ID while the watch's log contains it.
+    ///
+    /// A poll in flight becomes stale, because its events would not follow, and is repeated at once. Returns false when
+    /// there is no such watch, or when a caller has cancelled or dismissed it.
     func announce(_ notice: MandateNotice, of key: WatchKey) async throws(StoreError) -> Bool
 
-    /// Reads one watch, open or closed; nil when there is none.
+    /// Reads one watch, open or closed; `nil` when there is none.
     func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot?
 
-    /// A page of watches. A moving picture: a watch that is polled or hinted while you page
-    /// may show up twice or, rarely, not at all; while nothing moves each shows up once.
+    /// Returns a page of watches.
+    ///
+    /// The result is not a snapshot: a watch that is polled or hinted between two pages may appear twice or, rarely,
+    /// not at all. Without changes each watch appears once.
     func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot>
 
-    /// The recorded events of a watch after `seq`, oldest first; bounded history (the last 100).
+    /// Returns the recorded events of a watch after `seq`, oldest first; the last 100 are kept.
     func events(
         of key: WatchKey,
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event]
 
-    /// The same, once as many replicas have them as the store is to wait for before an event is told.
+    /// Returns the events that as many replicas have as the store must wait for before delivery.
     func eventsToTell(
         of key: WatchKey,
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event]
 
-    /// Forgets the bodies of events (``Event/withoutBody``) of some watches that ended longer ago than
-    /// `retention`; true when there may be more.
+    /// Deletes the bodies of events (``Event/withoutBody``) of some watches that closed longer than `retention` ago;
+    /// true when there may be more.
     ///
-    /// What is open keeps them, since its newest object is what the next step and the page are made of.
+    /// Open watches keep them, because the next step and the payer's page are built from the newest object.
     func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
 
-    /// Puts watches back that an archive has, closed as they were; nobody is told anything of that, and
-    /// nothing is polled. Whether each was put back, in order: false where there is one already, open or
-    /// closed, which stays as it is.
+    /// Restores archived watches as closed.
     ///
-    /// Each is put back whole or not at all; when the store fails midway some are. Repeating goes on.
+    /// Nothing is published or polled.
+    ///
+    /// The results say in order whether each watch was restored. An existing watch, open or closed, stays unchanged and
+    /// returns false. Each watch is restored completely or not at all. If the store fails midway, some are restored,
+    /// and a repeated call restores the rest.
     func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool]
 
-    /// Keeps a note beside a watch; nothing when there is no such watch, or the same was noted within
-    /// ``WatchNote/pause``.
+    /// Stores a note with a watch.
+    ///
+    /// Nothing is stored when there is no such watch, or the same note is younger than ``WatchNote/pause``.
     func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError)
 
-    /// What was noted of a watch, oldest first; bounded (``WatchNote/countMax``).
+    /// Returns the notes of a watch, oldest first; at most ``WatchNote/countMax``.
     func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote]
 
-    /// When a watch is polled next and what it waits for; nil when there is none.
+    /// Explains when a watch is polled next, and why; `nil` when there is none.
     ///
-    /// `limit` is what holds for lanes without a limit of their own.
+    /// `limit` is the default for lanes without their own limit.
     func explain(
         _ key: WatchKey,
         limit: LaneLimit
     ) async throws(StoreError) -> Explanation?
 
-    /// The watches of a lane that are due, the longest overdue first; at most `limit` of each urgency.
+    /// Returns the due watches of a lane, the longest overdue first; at most `limit` of each urgency.
     ///
     /// Watches that a worker polls are left out. The result is not a snapshot, as with ``list(_:)``.
     func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch]
 
-    /// Opens a quarantined watch (closed as dead) again, due now, with the span it had at first.
-    /// False when it is not in quarantine.
+    /// Reopens a quarantined watch (closed as dead), due now, with its original span.
+    ///
+    /// Returns false when it is not quarantined.
     func redrive(_ key: WatchKey) async throws(StoreError) -> Bool
 
-    /// Takes a watch out of quarantine for good: it is closed as cancelled, and nobody is told anything, since its end
-    /// was told. False when it is not in quarantine.
+    /// Takes a watch out of quarantine permanently: it is closed as cancelled.
+    ///
+    /// No event is published, since its end was reported. Returns false when it is not quarantined.
     func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool
 
-    /// Counts for operators, over all partitions.
+    /// Returns counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
 }
 
@@ -115,7 +127,7 @@ extension WatchStore {
         try await enqueue(watches, reading: false)
     }
 
-    /// Of a store that waits for nobody.
+    /// Returns the events without a wait, as the default for stores without replicas.
     package func eventsToTell(
         of key: WatchKey,
         after seq: Int,
@@ -124,46 +136,49 @@ extension WatchStore {
         try await events(of: key, after: seq, limit: limit)
     }
 
-    /// Hints that something may have happened, and nobody knows what.
+    /// Hints that a watch may have changed in an unknown way.
     package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await hint(key, of: .anything)
     }
 }
 
-/// What a hint is about, as far as whoever gives it knows: it decides what is opened again for it.
+/// The subject of a hint, which determines the closed watches that it reopens.
 ///
-/// | news | opens what is closed as |
+/// | hint | reopens watches closed as |
 /// |---|---|
 /// | anything | `expired`, `gone` |
-/// | outcome: a bank has answered | the same; and `settled`, `reached` while no money was seen |
+/// | outcome: a bank has answered | the same; and `settled`, `reached` while no money was observed |
 /// | money: refunds, disputes, a hold that ended | the same; and `settled`, `reached` in any case |
 ///
-/// The last two only where payments are known of the watch (``Watch/payment``). Such a look is one look:
-/// it tells what is new of the payment, or nothing, and ends as it had ended.
+/// The last two apply only if the watch has payment facts (``Watch/payment``). Such a review is a single poll: it
+/// reports a change of the payment, or nothing, and closes with its earlier reason.
 package enum HintNews: Hashable, Sendable, CaseIterable {
     case anything
     case outcome
     case money
 }
 
-/// What a poll changes in a watch.
+/// The changes that a poll makes to a watch.
 package struct WatchChange: Hashable, Sendable {
     package let state: WatchState
-    /// What is to be remembered of the payment from now on; nil leaves what is.
+    /// The payment facts to store; `nil` keeps the stored ones.
     package let payment: PaymentMemory?
-    /// The payment's own secret, where the upstream has told it and nobody else had: kept with the watch,
-    /// unless it has one; nil leaves what is.
-    package let secret: ClientSecret?
-    /// What is to be recorded and told, in order; their numbers follow the watch's last one.
+    /// The payment's client secret, if the upstream returned it; `nil` keeps the stored one.
     ///
-    /// All of them or none is recorded, with the state they tell of.
+    /// It is stored unless the watch has one.
+    package let secret: ClientSecret?
+    /// The events to record and publish, in order; their numbers follow the watch's last one.
+    ///
+    /// All of them or none are recorded, together with the new state.
     package let events: [Event]
-    /// Why the poll failed, for operators; nil clears it.
+    /// The error of the poll, for operators; `nil` clears it.
     package let lastError: String?
-    /// Whether the look has seen all that news was of which came before it; what has no news needs none.
+    /// Whether the poll has read everything that earlier hints were about.
+    ///
+    /// It does not matter for a watch without hints.
     package var seesMoney = false
 
-    /// Describes a change.
+    /// Creates a change.
     package init(
         state: WatchState,
         payment: PaymentMemory? = nil,
@@ -178,12 +193,12 @@ package struct WatchChange: Hashable, Sendable {
         self.lastError = lastError
     }
 
-    /// Describes a change that tells one thing or nothing.
+    /// Creates a change with at most one event.
     package init(state: WatchState, event: Event?, lastError: String? = nil) {
         self.init(state: state, events: event.map { [$0] } ?? [], lastError: lastError)
     }
 
-    /// The last of its events, which tells the status and how the watch ends; nil when there is none.
+    /// The last event, which contains the status and the close reason; `nil` when there is none.
     package var event: Event? { events.last }
 }
 
@@ -199,7 +214,7 @@ package struct EnqueueResult: Hashable, Sendable {
         /// The watch was not changed.
         case refused(EnqueueRefusal)
 
-        /// The name that clients of the API see.
+        /// The name in the API.
         package var name: String {
             switch self {
             case .created: "created"
@@ -217,14 +232,14 @@ package struct EnqueueResult: Hashable, Sendable {
 
     package let key: WatchKey
     package let outcome: Outcome
-    /// 0 for a request that was not tried and has no watch.
+    /// The current run; 0 for a request that was not tried and has no watch.
     package let run: Int
-    /// Events recorded so far.
+    /// The number of recorded events.
     package let seq: Int
     /// The watch after the call, if the call reads it (``WatchStore/enqueue(_:reading:)``).
     package let snapshot: WatchSnapshot?
 
-    /// Creates a result, as a store does.
+    /// Creates a result from the values of a store.
     package init(
         key: WatchKey,
         outcome: Outcome,
@@ -240,7 +255,7 @@ package struct EnqueueResult: Hashable, Sendable {
     }
 }
 
-/// Why a request to enqueue a watch was refused.
+/// The reason why a request to enqueue a watch was refused.
 package enum EnqueueRefusal: Hashable, Sendable {
     /// The watch would have more notify URLs than ``NewWatch/notifyKeptMax``.
     case tooManyURLs
@@ -250,22 +265,22 @@ package enum EnqueueRefusal: Hashable, Sendable {
     case notTried
 }
 
-/// Everything a reader may want to know about one watch at one moment.
+/// The state of one watch at one moment.
 package struct WatchSnapshot: Hashable, Sendable {
     package let watch: Watch
-    /// Nil while the watch is open.
+    /// The close reason; `nil` while the watch is open.
     package let closed: ClosedReason?
-    /// When it is looked at next; nil once closed, and while a worker holds it.
+    /// The time of the next poll; `nil` once closed, and while a worker holds the watch.
     package let nextPollAt: Timestamp?
-    /// Why the last poll failed; nil after one that was answered.
+    /// The error of the last poll; `nil` if the poll was answered.
     package let lastError: String?
     package let notify: [NotifyURL]
-    /// A JSON object, or empty.
+    /// The metadata: a JSON object, or empty.
     package let metadata: String
-    /// The newest event, whose `object` is the last object seen.
+    /// The newest event, whose `object` is the last observed object.
     package let lastEvent: Event?
 
-    /// Puts a snapshot together, as a store does.
+    /// Creates a snapshot from the fields of a store.
     package init(
         watch: Watch,
         closed: ClosedReason?,
@@ -286,37 +301,37 @@ package struct WatchSnapshot: Hashable, Sendable {
 }
 
 extension WatchSnapshot {
-    /// What is true of the payment, as far as is known; nil where nobody knows of any.
+    /// The known state of the payment; `nil` when there is none.
     package var payment: Payment? {
-        // The log of what may still come back is forgotten before the watch is.
+        // The log of a refundable payment is deleted before the watch is.
         lastEvent?.payment ?? (watch.key.kind.isOfPayments ? watch.remembered : nil)
     }
 }
 
-/// Which watches to list, and from where.
+/// The filters and the position of a list of watches.
 package struct ListQuery: Hashable, Sendable {
-    /// Open ones, closed ones, or (nil) both.
+    /// Open watches or closed watches; `nil` selects both.
     package enum State: String, Hashable, Sendable, CaseIterable {
         case open
         case closed
-        /// Of the closed ones, those a person must look at: closed as dead.
+        /// The closed watches that an operator must check: closed as dead.
         case quarantined
     }
 
     package let state: State?
     package let status: SourceStatus?
-    /// What is true of the money.
+    /// The payment state.
     package let payment: PaymentState?
     package let accounts: AccountSet
     package let kind: SourceKind?
-    /// What is looked for besides.
+    /// The search query.
     package let search: SearchQuery?
-    /// 1–500: a page is read in one go from Redis.
+    /// The size of the page, 1–500, because a page is one read from Redis.
     package let limit: Int
-    /// `next` of the page before; nil for the first page.
+    /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Describes a page.
+    /// Creates a query.
     package init(
         state: State? = nil,
         status: SourceStatus? = nil,
@@ -337,7 +352,7 @@ package struct ListQuery: Hashable, Sendable {
         self.cursor = cursor
     }
 
-    /// The same, with something that is looked for besides.
+    /// Returns the query with a search added.
     package func searching(for search: SearchQuery) -> ListQuery {
         ListQuery(
             state: state,
@@ -351,7 +366,9 @@ package struct ListQuery: Hashable, Sendable {
         )
     }
 
-    /// Whether a watch passes the filters; orders and incidents, which are no watches, do not.
+    /// Whether a watch passes the filters.
+    ///
+    /// Orders and incidents are not watches and do not pass.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         let watch = snapshot.watch
         let fits =
@@ -369,14 +386,16 @@ package struct ListQuery: Hashable, Sendable {
             && (search?.matches(snapshot) ?? true)
     }
 
-    /// Whether it is about closed watches alone.
+    /// Whether the query selects only closed watches.
     package var isOfClosed: Bool {
         state == .closed || search?.isOfClosed ?? false
     }
 
-    /// Whether it leaves out watches that its state alone would not.
+    /// Whether filters other than the state exclude watches.
     package var isSelective: Bool { accounts != .all || isSelectiveAmongAccounts }
-    /// Whether it leaves out watches of its accounts, which stores themselves tell from others.
+    /// Whether filters other than the state and the accounts exclude watches.
+    ///
+    /// Stores apply the account filter themselves.
     package var isSelectiveAmongAccounts: Bool {
         status != nil || payment != nil || kind != nil
             || search.map { !$0.conditions.isEmpty } ?? false
