@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("the index by creation", .timeLimit(.minutes(2)))
+@Suite("Index by creation time", .timeLimit(.minutes(2)))
 struct CreationIndexTests {
     private func key(_ number: Int, account: String = "acct_a") -> WatchKey {
         WatchKey("src_\(number)", of: AccountID(unchecked: account))
@@ -35,7 +35,7 @@ struct CreationIndexTests {
         return leaves
     }
 
-    @Test("entries are in leaves that Redis keeps compactly, full where watches come one by one")
+    @Test("index leaves stay compact, and are full when watches arrive one by one")
     func leaves() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -60,7 +60,7 @@ struct CreationIndexTests {
     }
 
     @Test(
-        "a cursor whose entry is none of ours is refused",
+        "a cursor with an invalid entry is rejected",
         arguments: ["", "soon", "179500000012a"]
     )
     func cursors(_ entry: String) {

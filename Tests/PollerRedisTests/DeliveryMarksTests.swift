@@ -7,7 +7,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite("Marks of deliveries in a real Redis")
+@Suite("Delivery marks in a real Redis")
 struct DeliveryMarksTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     private let watch = WatchKey("src_1")
@@ -20,7 +20,7 @@ struct DeliveryMarksTests {
         try await StoreLayout.agreed(on: client, namespace: "t", partitions: 2)
     }
 
-    @Test("one that too few replicas have is not taken for made")
+    @Test("marking fails when too few replicas have the mark")
     func durability() async throws {
         try await withRedis { client in
             let queue = RedisDeliveryQueue(
@@ -36,7 +36,7 @@ struct DeliveryMarksTests {
         }
     }
 
-    @Test("a promoted server writes another history, in which old notes do not count")
+    @Test("a promoted server starts another history and ignores notes for the old one")
     func promotion() async throws {
         try await withRedis { client in
             let queue = RedisDeliveryQueue(
@@ -62,7 +62,7 @@ struct DeliveryMarksTests {
         }
     }
 
-    @Test("the stored text of a state is read, with and without the values that are nil at its end")
+    @Test("a stored delivery state is read with and without the optional values at its end")
     func storedTexts() async throws {
         try await withRedis { client in
             let layout = try await layout(client)

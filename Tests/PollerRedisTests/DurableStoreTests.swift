@@ -9,12 +9,12 @@ import Testing
 @testable import PollerRedis
 
 /// A master with one replica, and stores that accept only data that the replica has.
-@Suite("what is accepted or told is on a replica first", .timeLimit(.minutes(1)))
+@Suite("Replication before data is accepted or published", .timeLimit(.minutes(1)))
 struct DurableStoreTests {
     private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
     private let key = WatchKey("src_1")
 
-    @Test("a new watch, and one that is joined, wait for the replica")
+    @Test("a new or joined watch is accepted only after the replica has it")
     func accepted() async throws {
         try await withPair { store, _, replica in
             let watch = try NewWatch(key: key)
@@ -28,7 +28,7 @@ struct DurableStoreTests {
         }
     }
 
-    @Test("what is told of is confirmed by the server that has it, and by no other")
+    @Test("confirming an outbox entry fails on a server that does not have it")
     func told() async throws {
         try await withPair { store, _, _ in
             let entry = try await record(store)
@@ -40,7 +40,7 @@ struct DurableStoreTests {
         }
     }
 
-    @Test("live listeners are told what replicas have, and nothing else")
+    @Test("live subscribers receive only events that the replica has")
     func live() async throws {
         try await withPair { store, _, replica in
             let partition = try await record(store).partition
@@ -57,9 +57,7 @@ struct DurableStoreTests {
         }
     }
 
-    @Test(
-        "a full store takes names of what operators do about it, and none of what would be refused"
-    )
+    @Test("a full store grants only named requests that may run when full, and keeps responses")
     func fullNames() async throws {
         try await withPair { store, client, _ in
             let requests = RedisNamedRequests(
@@ -84,7 +82,7 @@ struct DurableStoreTests {
         }
     }
 
-    @Test("a full store goes on: what is open is polled, told, acknowledged and forgotten")
+    @Test("a full store still polls, records, acknowledges and trims, but rejects new watches")
     func full() async throws {
         try await withPair { store, client, _ in
             _ = try await store.enqueue([try NewWatch(key: key)])
@@ -116,7 +114,7 @@ struct DurableStoreTests {
         }
     }
 
-    @Test("what waits to be told is counted, whatever the group says of its lag")
+    @Test("undelivered entries are counted correctly after Redis loses the group's read count")
     func undelivered() async throws {
         try await withPair { store, client, _ in
             let entry = try await record(store)

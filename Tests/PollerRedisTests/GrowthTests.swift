@@ -9,9 +9,9 @@ import Testing
 @testable import PollerRedis
 
 /// Operations in steps, regardless of a partition's size: the number of Redis calls, and their duration.
-@Suite("large partitions are gone through in steps", .timeLimit(.minutes(3)))
+@Suite("Large partitions are processed in steps", .timeLimit(.minutes(3)))
 struct GrowthTests {
-    @Test("an outbox of 25,000 entries is trimmed by several calls, up to what is not dealt with")
+    @Test("trimming an outbox of 25,000 entries takes several calls and stops at unread entries")
     func trim() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -35,7 +35,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("a step of an audit costs what its lanes cost, and all lanes are checked once")
+    @Test("an audit step costs no more in a large partition, and each lane is checked once")
     func audit() async throws {
         var costs: [Int] = []
         for count in [500, 30_000] {
@@ -77,7 +77,7 @@ struct GrowthTests {
         #expect(costs[1] < costs[0] * 3, "\(costs) µs")
     }
 
-    @Test("a lane that is in none of the lists is checked where it has leases")
+    @Test("a lane that is missing from all lists is audited through its leases")
     func lost() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
@@ -99,7 +99,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("a page of lanes that hold nothing costs what a page costs, and each is told once")
+    @Test("a page of empty lanes costs no more when there are many, and each is listed once")
     func settings() async throws {
         var costs: [Int] = []
         for count in [300, 20_000] {

@@ -9,13 +9,13 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("numbers in Redis that no program has written", .serialized)
+@Suite("Hostile numbers in Redis", .serialized)
 struct HostileRecordsTests {
     /// The longest time for all operations with one value changed.
     private static let patience = Duration.seconds(10)
 
     @Test(
-        "a hostile number in any key, field, score or entry ends no process and harms no other record"
+        "a hostile number in any key, field, score or entry causes no crash, hang or lasting damage"
     )
     func everyRecord() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -132,7 +132,7 @@ struct HostileRecordsTests {
     ]
 
     @Test(
-        "a hostile number in one record leaves the other records of its partition in use",
+        "a hostile number in one record leaves the other records of its partition usable",
         arguments: [
             "x", "nan", "inf", "-inf", "1e308", "9223372036854775807", "-9223372036854775808",
             "9007199254740992",

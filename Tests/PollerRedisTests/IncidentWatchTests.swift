@@ -70,7 +70,7 @@ struct IncidentWatchTests {
         looker.troubles.withLock { $0 = isThere ? [.noWorker: seen] : [:] }
     }
 
-    @Test("two processes report one trouble once, and its end once")
+    @Test("two processes report an incident and its end only once")
     func two() async throws {
         try await withStores { stores in
             let watches = [stores.watch("anna"), stores.watch("bert")]
@@ -108,9 +108,7 @@ struct IncidentWatchTests {
         }
     }
 
-    @Test(
-        "the pause between checks is a fourth of the hold, within bounds, and grows with their duration"
-    )
+    @Test("the pause between checks is a quarter of the hold, bounded, and grows with slow checks")
     func paces() {
         #expect(IncidentPace(hold: .seconds(60)).pause == .seconds(5))
         #expect(IncidentPace(hold: .seconds(12)).pause == .seconds(3))
@@ -121,7 +119,7 @@ struct IncidentWatchTests {
         #expect(pace.pause(after: .seconds(9)) == .seconds(60))
     }
 
-    @Test("it checks the cluster until it is shut down")
+    @Test("the watch checks the cluster until it is cancelled")
     func runs() async throws {
         try await withStores { stores in
             trouble(true)

@@ -188,7 +188,7 @@ struct KeyRingTests {
         }
     }
 
-    @Test("a late answer of the store does not remove a key created in the meantime")
+    @Test("a late response of the store does not remove a key created in the meantime")
     func overtaken() async throws {
         try await withKeys { keys in
             let slow = SlowKeys(keys.store)
@@ -223,7 +223,7 @@ struct KeyRingTests {
         }
     }
 
-    @Test("keys of the file close the API before the store was read")
+    @Test("keys from the file close the API before the store is read")
     func ofFile() async throws {
         try await withKeys { keys in
             let caller = Caller(name: "key 1", scopes: [.readWatches], accounts: .all)
@@ -233,7 +233,7 @@ struct KeyRingTests {
         }
     }
 
-    @Test("the running key ring finds new keys of the store")
+    @Test("a running key ring finds new keys in the store")
     func running() async throws {
         try await withKeys { keys in
             let ring = keys.ring()

@@ -6,11 +6,11 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite("what is left of a lane that holds nothing")
+@Suite("Data kept for an empty lane")
 struct LaneMemoryTests {
     private let key = WatchKey("src_1", of: AccountID(unchecked: "acct_a"))
 
-    @Test("a lane that has nothing to remember leaves nothing")
+    @Test("an empty lane without a rate or failures leaves no data")
     func nothing() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -19,7 +19,7 @@ struct LaneMemoryTests {
         }
     }
 
-    @Test("what a lane remembers ends by itself, and stays while it holds something")
+    @Test("the data of an empty lane expires, and is kept while the lane has items")
     func remembered() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)

@@ -7,12 +7,12 @@ import RedisClient
 import Testing
 
 /// The cost of a page for Redis with few and with many lanes, in the same run.
-@Suite("reading costs what a page costs", .timeLimit(.minutes(2)))
+@Suite("Cost of list pages", .timeLimit(.minutes(2)))
 struct ListCostTests {
     private static let few = 100
     private static let many = 10_000
 
-    @Test("a page of watches, of lanes and of counts does not grow with the lanes of the store")
+    @Test("a page of watches, lanes or counts costs no more in a store with many lanes")
     func pages() async throws {
         let small = try await costs(lanes: Self.few)
         let large = try await costs(lanes: Self.many)
@@ -23,7 +23,7 @@ struct ListCostTests {
         }
     }
 
-    @Test("every watch of many lanes is listed once while nothing moves")
+    @Test("paging through an unchanged store lists each watch once and every lane")
     func complete() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -48,9 +48,7 @@ struct ListCostTests {
         }
     }
 
-    @Test(
-        "a page of the newest takes as many commands and entries beside many watches as beside few"
-    )
+    @Test("a page of the newest watches takes no more commands or bytes in a larger store")
     func newest() async throws {
         let small = try await newestCosts(watches: 2000)
         let large = try await newestCosts(watches: 6000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("Where lists stand")
+@Suite("List cursors")
 struct ListPlaceTests {
     private let map = PartitionMap(partitions: 16)
 
@@ -13,7 +13,7 @@ struct ListPlaceTests {
     }
 
     @Test(
-        "a cursor whose score is no number is none of ours, whatever it lists",
+        "a cursor with a score that is not a number is rejected",
         arguments: ["soon", "nan", "1e", "(1"]
     )
     func scores(_ score: String) {
@@ -21,7 +21,7 @@ struct ListPlaceTests {
     }
 
     @Test(
-        "every score that Redis writes is taken",
+        "a cursor with any score that Redis writes is accepted",
         arguments: ["0", "1795000000123", "-1", "1.5", "1.7950000001230000e+17", "inf", "-inf"]
     )
     func redisScores(_ score: String) throws {

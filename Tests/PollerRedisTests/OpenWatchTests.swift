@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// An open watch with the usual data: a recipient, a secret and two metadata names.
-@Suite("an open watch")
+@Suite("Memory of an open watch")
 struct OpenWatchTests {
     /// Enough watches for each list to leave its small encoding, as in a store of a hundred thousand.
     private static let count = 500
@@ -44,7 +44,7 @@ struct OpenWatchTests {
 
     /// The limits are those of the guide *Capacity*.
     @Test(
-        "it takes 440 bytes of Redis at most, before it was looked at and after; sealed 30 more",
+        "an open watch takes at most 440 bytes before and after a poll, 470 when encrypted",
         arguments: [nil, RedisHarness.masterKey]
     )
     func weight(_ master: String?) async throws {

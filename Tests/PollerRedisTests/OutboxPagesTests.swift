@@ -9,7 +9,7 @@ import Testing
 
 /// Outboxes that are read in many pages.
 @Suite struct OutboxPagesTests {
-    @Test("what has left its log is passed, and a page is short only at the end")
+    @Test("reading skips events that left their log, and only the last page is short")
     func passed() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("what lies behind very many entries that stay is taken over all the same")
+    @Test("an entry behind 1,400 unacknowledged ones is taken over within a few calls")
     func behindMany() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)

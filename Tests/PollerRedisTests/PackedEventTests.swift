@@ -34,12 +34,12 @@ import Testing
 
     private func event() throws -> Event { try #require(Event(json: Self.json)) }
 
-    @Test("an event takes an eighth")
+    @Test("a packed event takes less than a seventh of its JSON")
     func size() throws {
         #expect(PackedEvent.bytes(of: try event()).count < Self.json.utf8.count / 7)
     }
 
-    @Test("unpacked it is the same bytes, with the metadata that were put behind it")
+    @Test("unpacking an event restores the same bytes and any appended metadata")
     func exact() throws {
         let packed = PackedEvent.bytes(of: try event())
         #expect(PackedEvent.event(packed)?.json == Self.json)
@@ -48,7 +48,7 @@ import Testing
         #expect(told == [try event().carrying(metadata: metadata)])
     }
 
-    @Test("an event that cannot be packed is stored as its JSON, and read back")
+    @Test("an event that cannot be packed is stored as JSON and read back")
     func unpacked() throws {
         let name = String(repeating: "x", count: 1 << 18)
         let large = try #require(Event(json: Self.json.replacing("Jenny Rosen", with: name)))
@@ -56,7 +56,7 @@ import Testing
         #expect(PackedEvent.events(Array(large.json.utf8), of: Self.key) == [large])
     }
 
-    @Test("old events are one entry of less than a third of their size")
+    @Test("folded events take less than a third of their packed size and lose only their bodies")
     func folded() throws {
         let events = try Self.five()
         let folded = FoldedEvents.bytes(of: events)
@@ -70,7 +70,7 @@ import Testing
         #expect(twice == again.map(\.withoutBody))
     }
 
-    @Test("an id that follows from the rest of its event takes nothing, whenever its run began")
+    @Test("a folded event stores its ID only if its run began too long ago to derive it")
     func foldedIDs() throws {
         let span = RetentionSpans.deliveryMax
         var sizes: [Int] = []
@@ -97,7 +97,7 @@ import Testing
         #expect(sizes.allSatisfy { $0 < 100 && $0 + 80 < whole }, "\(sizes) and \(whole)")
     }
 
-    @Test("what came back from an archive is the same bytes, and is known by its mark")
+    @Test("events restored from an archive keep their bytes, and their mark after folding")
     func restored() throws {
         let events = try Self.five().map { event in
             var event = event
@@ -118,7 +118,7 @@ import Testing
         #expect(both.map(\.id) == later.map(\.id))
     }
 
-    @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)
+    @Test("damaged folded events are read or ignored without a crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))
         var folded = FoldedEvents.bytes(of: try Self.five())
@@ -149,13 +149,13 @@ import Testing
     /// Checks bytes of this format as an earlier program has written them.
     ///
     /// A change of the reader must still read these.
-    @Test("what this form was when it was new is read for ever")
+    @Test("an event in the original packed form is still read")
     func pinned() throws {
         let written = try #require(Self.bytes(ofHex: Self.written))
         #expect(PackedEvent.event(written)?.json == Self.json)
     }
 
-    @Test("bytes that are cut off or altered are no event, and no crash", arguments: 0..<200)
+    @Test("a truncated or altered event is read or ignored without a crash", arguments: 0..<200)
     func damaged(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))
         var packed = PackedEvent.bytes(of: try event())

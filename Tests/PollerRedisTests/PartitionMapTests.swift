@@ -4,9 +4,9 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("where lanes are")
+@Suite("Partitions of lanes")
 struct PartitionMapTests {
-    @Test("a lane goes from its partition to one of those it is split into, once that is heard")
+    @Test("a lane moves to its final partition when the process learns of the split")
     func hearing() {
         let settled = PartitionMap(partitions: 64)
         let map = PartitionMap(partitions: 64, base: 16, former: 16)
@@ -38,7 +38,7 @@ struct PartitionMapTests {
         #expect(!again.hear(0, from: 3), "it was split once")
     }
 
-    @Test("incidents stay beside their board")
+    @Test("incidents stay in the partition of their board")
     func incidents() {
         let lane = Incident.lane.description
         let map = PartitionMap(partitions: 64, base: 1, former: 1)

@@ -2,10 +2,10 @@ import PollerRedis
 import Testing
 
 /// The distribution of partitions over masters, as in the guide *Growth*.
-@Suite("partitions spread over masters")
+@Suite("Distribution of partitions over masters")
 struct PartitionSpreadTests {
     @Test(
-        "the hottest master has as much as the table says, of 100,000 lanes",
+        "the load of the hottest master matches the documented table for 100,000 lanes",
         arguments: [
             (6, [1.51, 1.32, 1.25, 1.06]), (24, [4.51, 3.01, 1.8, 1.23]),
         ]

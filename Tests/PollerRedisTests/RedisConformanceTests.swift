@@ -3,9 +3,9 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite("the Redis store keeps every promise of the seams")
+@Suite("Conformance of the Redis store")
 struct RedisConformanceTests {
-    @Test("each behaviour, on real scripts under virtual time")
+    @Test("all cases pass on the real scripts under virtual time")
     func conformance() async throws {
         try await withRedis { client in
             let failures = try await failures(on: client)
@@ -13,7 +13,7 @@ struct RedisConformanceTests {
         }
     }
 
-    @Test("each behaviour where Redis takes no functions")
+    @Test("all cases pass when Redis does not allow functions")
     func conformanceOfScripts() async throws {
         try await withRedis(
             ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-fcall", "-function"]
@@ -25,7 +25,7 @@ struct RedisConformanceTests {
         }
     }
 
-    @Test("each behaviour on a Redis Cluster of three masters")
+    @Test("all cases pass on a Redis Cluster of three masters")
     func conformanceOnCluster() async throws {
         try await withRedisCluster { client in
             let failures = try await failures(on: client)
@@ -33,7 +33,7 @@ struct RedisConformanceTests {
         }
     }
 
-    @Test("each behaviour of a store of which one partition is split and the other is not")
+    @Test("all cases pass on a store with one partition split and the other unsplit")
     func conformanceOfSplitStore() async throws {
         try await withRedis { client in
             let failures = try await failures(on: client) { client in
@@ -61,9 +61,9 @@ struct RedisConformanceTests {
     }
 }
 
-@Suite("simulated workers over the real scripts", .serialized)
+@Suite("Simulated workers on the real scripts", .serialized)
 struct RedisSimulationTests {
-    @Test("no seed breaks a rule under virtual time", arguments: [1, 2, 3] as [UInt64])
+    @Test("no simulated seed violates an invariant", arguments: [1, 2, 3] as [UInt64])
     func seeds(_ seed: UInt64) async throws {
         try await withRedis { client in
             let simulation = QueueSimulation(seed: seed, steps: 120) {
@@ -76,7 +76,7 @@ struct RedisSimulationTests {
 
     /// The entry point of `ops/simulate --redis`; see ``SeedRange`` for the variables.
     @Test(
-        "the seeds somebody asks for break no rule",
+        "simulations with the requested seeds violate no invariant",
         .enabled(if: ProcessInfo.processInfo.environment["SIMULATION_SEEDS"] != nil)
     )
     func asked() async throws {

@@ -7,7 +7,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite("Streams for services, and who is sent no mail, in a real Redis")
+@Suite("Event streams, mail suppression and recent problems in a real Redis")
 struct RedisCustomersTests {
     private static func event(_ seq: Int, _ status: String = "pending") -> Event {
         let watch = Watch(
@@ -25,7 +25,7 @@ struct RedisCustomersTests {
         )
     }
 
-    @Test("a stream has each event as it was recorded, and forgets the oldest")
+    @Test("a stream contains each event as recorded and drops the oldest beyond its limit")
     func stream() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -63,7 +63,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("a key of another kind is not overwritten, and the operator is told what to look at")
+    @Test("delivery to a key that is not a stream fails, and the reason suggests the cause")
     func wrongKind() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -75,7 +75,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("a recipient is suppressed at one shop or everywhere, until that is lifted")
+    @Test("a recipient is suppressed for one account or for all until the suppression is lifted")
     func suppressions() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -102,7 +102,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("the list shows suppressed recipients, newest first, page by page, until they are lifted")
+    @Test("the list shows suppressed recipients page by page, newest first, until they are lifted")
     func suppressedRecipients() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -155,9 +155,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test(
-        "the first refusal of a mailbox is remembered for ninety days, until it is mailed or lifted"
-    )
+    @Test("the first refusal of a mailbox is kept for 90 days unless it is cleared or lifted")
     func refusals() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -186,7 +184,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("amounts that are not understood are kept by upstream, the last one of each, for a day")
+    @Test("the last unreadable amount of each upstream is kept for a day")
     func unreadAmounts() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -213,7 +211,7 @@ struct RedisCustomersTests {
         }
     }
 
-    @Test("what a mail relay refuses is kept for a day, and when it accepted a mail")
+    @Test("refusals of the mail relay are kept for a day, with the time of the last accepted mail")
     func relayTroubles() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)

@@ -9,11 +9,11 @@ import Testing
 @testable import PollerRedis
 
 /// The scripts as functions, whose variables Redis keeps from one call to the next.
-@Suite("functions of one library", .timeLimit(.minutes(2)))
+@Suite("Redis functions of one library", .timeLimit(.minutes(2)))
 struct RedisFunctionsTests {
     private let owner = OwnerID(unchecked: "AAAAAAAAAAA")
 
-    @Test("functions and scripts are the same text with the same rights")
+    @Test("functions and scripts have the same text and the same flags")
     func texts() {
         let library = Scripts.live.library.source
         #expect(Scripts.live.library.name != Scripts.virtual.library.name)
@@ -31,7 +31,7 @@ struct RedisFunctionsTests {
         }
     }
 
-    @Test("scripts are described by their name: a log at debug describes whatever holds them")
+    @Test("describing a value that holds scripts prints their names, not their sources")
     func description() {
         struct Service {
             let scripts = Scripts.live
@@ -41,7 +41,7 @@ struct RedisFunctionsTests {
         #expect("\([Scripts.live[.claim].function])".count < 300)
     }
 
-    @Test("a call knows nothing of the one before, whatever partition or queue that was for")
+    @Test("a call sees no state of the previous call, even for a lane of the same name")
     func calls() async throws {
         try await withRedis { client in
             let one = try await RedisHarness(client: client)
@@ -62,7 +62,7 @@ struct RedisFunctionsTests {
         }
     }
 
-    @Test("a call that an error ends half-way leaves nothing to the next")
+    @Test("a call that fails halfway leaves no state for the next call")
     func errors() async throws {
         try await withRedis { client in
             let broken = try await RedisHarness(client: client)
@@ -82,7 +82,7 @@ struct RedisFunctionsTests {
         }
     }
 
-    @Test("a store that is full finishes what it has and refuses what is new, as functions too")
+    @Test("with functions a full store still claims existing items and rejects new ones")
     func full() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -98,7 +98,7 @@ struct RedisFunctionsTests {
         }
     }
 
-    @Test("libraries of releases that nobody runs are removed, and no others")
+    @Test("only libraries of releases that no process runs are removed")
     func removed() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -142,7 +142,7 @@ struct RedisFunctionsTests {
         }
     }
 
-    @Test("a library that nobody has started with for a month is over")
+    @Test("a library is obsolete if no process runs it or none has started with it for a month")
     func over() {
         let now = Timestamp(ms: 40 * 86_400_000)
         func isOver(_ days: Int64, _ release: String) -> Bool {

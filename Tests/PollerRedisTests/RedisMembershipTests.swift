@@ -25,7 +25,7 @@ struct RedisMembershipTests {
         return worker
     }()
 
-    @Test("the description of a process has eleven parts, and later releases may add more")
+    @Test("a stored heartbeat has eleven fields, and additional fields are ignored")
     func parts() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -47,7 +47,7 @@ struct RedisMembershipTests {
         }
     }
 
-    @Test("who only announces itself is told nothing, and listed like the others")
+    @Test("announcing a process lists it and reads no other processes")
     func announced() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("requirements of Redis", .timeLimit(.minutes(2)))
+@Suite("Requirements of Redis", .timeLimit(.minutes(2)))
 struct RedisRequirementsTests {
     private typealias Fact = RedisRequirements.Fact
 
-    @Test("a version below 7 and a policy that evicts are refused; a hidden fact is a warning")
+    @Test("a version below 7 or an evicting policy is refused; an unreadable fact is a warning")
     func verdicts() {
         func verdict(_ version: Fact, _ eviction: Fact) -> RedisRequirements.Verdict {
             RedisRequirements.verdict(version: version, eviction: eviction)
@@ -27,7 +27,7 @@ struct RedisRequirementsTests {
         #expect(hidden.warnings.first?.contains("INFO is not allowed") == true)
     }
 
-    @Test("the eviction policy is read from INFO where CONFIG is not allowed")
+    @Test("the eviction policy is read from INFO when CONFIG is not allowed")
     func policyWithoutConfig() async throws {
         try await withRedis(["--maxmemory-policy", "allkeys-lru"]) { client in
             try await forbid(["-config"], on: client)
@@ -48,7 +48,7 @@ struct RedisRequirementsTests {
         }
     }
 
-    @Test("the missing right is named, and does not stop a start")
+    @Test("a missing permission is named in a warning and does not prevent a start")
     func missingRights() async throws {
         try await withRedis { client in
             // HELLO is always allowed, because a client logs in with it.
@@ -66,7 +66,7 @@ struct RedisRequirementsTests {
         }
     }
 
-    @Test("commands that have another name are said to be missing")
+    @Test("renamed commands are reported as missing")
     func renamed() async throws {
         let renaming = [
             "--rename-command", "INFO", "INFO2", "--rename-command", "CONFIG", "CONFIG2",

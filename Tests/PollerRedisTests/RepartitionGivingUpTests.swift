@@ -9,10 +9,10 @@ import Testing
 @testable import PollerRedis
 
 /// Failures while a partition is split, and changes meanwhile.
-@Suite("a split goes on, or everything goes on without it", .timeLimit(.minutes(2)))
+@Suite("Failures and changes during a split", .timeLimit(.minutes(2)))
 struct RepartitionGivingUpTests {
     @Test(
-        "without memory for the copies nothing stands still, and none of them is left",
+        "a split without memory for its copies fails and leaves the partition unchanged",
         arguments: [false, true]
     )
     func memory(_ hasEnded: Bool) async throws {
@@ -42,7 +42,9 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("what changes after it was copied is as it is then, and what is forgotten stays so")
+    @Test(
+        "items changed after they were copied move in their latest state, deleted ones stay deleted"
+    )
     func changes() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -81,7 +83,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("what a killed one has left standing still goes on undivided", arguments: Stop.allCases)
+    @Test("a crashed split can be completed, or undone until copied", arguments: Stop.allCases)
     func stopping(_ stop: Stop) async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -110,7 +112,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("who was taken over copies nothing, and says nothing is done")
+    @Test("a splitter that was replaced can neither copy items nor advance the split")
     func takenOver() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -137,7 +139,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("nothing is counted or listed twice at any stage", arguments: Stop.allCases)
+    @Test("no item is counted or listed twice at any stage of a split", arguments: Stop.allCases)
     func counts(_ stop: Stop) async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -164,7 +166,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("a failover that lost that a partition was frozen does not let it be taken for copied")
+    @Test("a split that lost its frozen stage in a failover is not marked as copied")
     func lostStage() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -186,7 +188,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("a new part in which nothing was recorded yet holds no marks up")
+    @Test("a new partition without recorded events counts as fully acknowledged")
     func settled() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -208,7 +210,7 @@ struct RepartitionGivingUpTests {
         }
     }
 
-    @Test("of marks nothing is noted to be whole while their partition is being split")
+    @Test("the mark watermark does not advance while its partition is being split")
     func whole() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)

@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// Positions in lists and ids of deliveries from before a repartition.
-@Suite("what was told before a split is good after it", .timeLimit(.minutes(2)))
+@Suite("Cursors and delivery IDs from before a split stay valid", .timeLimit(.minutes(2)))
 struct RepartitionPlacesTests {
     /// A list that is read page by page: the entries of a page, and its cursor.
     typealias Page = @Sendable (RedisHarness, String?) async throws -> ([String], String?)
@@ -48,7 +48,7 @@ struct RepartitionPlacesTests {
         return (page.items.map(\.lane.description), page.next)
     }
 
-    @Test("a list that two splits come into tells everything, and nothing twice")
+    @Test("a list read across two splits is complete, and lists of single items repeat none")
     func lists() async throws {
         let all = try SearchQuery("customer=c1", keys: .standard, now: Timestamp(ms: 0))
         let found = try SearchQuery("src_777", keys: .standard, now: Timestamp(ms: 0))
@@ -108,7 +108,7 @@ struct RepartitionPlacesTests {
         }
     }
 
-    @Test("a delivery is revised by the name that it had, also beside others")
+    @Test("deliveries are revised by their IDs from before and after a split")
     func revising() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -141,7 +141,7 @@ struct RepartitionPlacesTests {
         }
     }
 
-    @Test("how a replay ended is known after a split, and nothing is written while it stands still")
+    @Test("the end of a replay is recorded after the split when its partition is frozen")
     func replays() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -161,7 +161,7 @@ struct RepartitionPlacesTests {
         }
     }
 
-    @Test("a replay goes on over a split, and sends nothing again twice")
+    @Test("a replay continues across a split and sends no dead letter twice")
     func replayed() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)

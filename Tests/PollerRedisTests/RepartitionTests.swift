@@ -10,10 +10,10 @@ import Testing
 @testable import PollerRedis
 
 /// A store gets more partitions: every item is there once, even for processes that learn of it late.
-@Suite("partitions are split", .timeLimit(.minutes(2)))
+@Suite("Splitting partitions", .timeLimit(.minutes(2)))
 struct RepartitionTests {
     @Test(
-        "everything is where it belongs, and who has not heard of it is told",
+        "a resumed split moves every item once, and processes with the old layout follow",
         arguments: Stop.allCases
     )
     func whole(_ stop: Stop) async throws {
@@ -40,9 +40,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test(
-        "of what is being split nothing is claimed, what is leased is committed, and then nothing is written"
-    )
+    @Test("a closing partition grants no claims but accepts commits; a frozen one rejects writes")
     func stages() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -75,7 +73,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("who comes late with what was read before undoes nothing")
+    @Test("delayed steps of a split fail after its end and change nothing")
     func late() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -103,7 +101,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("a store is given more a second time, and works all the while")
+    @Test("a store is split a second time and stays usable meanwhile")
     func again() async throws {
         try await withRedis { client in
             let first = try await RedisHarness(client: client, former: 1, partitions: 2)
@@ -127,7 +125,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("a part whose opening was lost is opened by the same command, also when all is done")
+    @Test("repeating the command opens a partition that lost its open stage, even after the end")
     func lostOpening() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, former: 1)
@@ -154,7 +152,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("who may not copy is told before anything stands still")
+    @Test("a split without permission for RESTORE fails before the partition closes")
     func rights() async throws {
         let user = ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-restore"]
         try await withRedis(user) { client in
@@ -166,7 +164,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("an audit finds what is in another partition than its lane")
+    @Test("an audit finds an item outside the partition of its lane")
     func misplaced() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -187,7 +185,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("only multiples can be had")
+    @Test("the number of partitions grows only to a multiple, and one repartition runs at a time")
     func numbers() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -205,7 +203,7 @@ struct RepartitionTests {
         }
     }
 
-    @Test("every script of a partition asks whether its caller knows where lanes are, or need not")
+    @Test("every script checks its caller's partition map unless its data does not move")
     func asking() {
         // Data that does not move, and the split itself.
         let anywhere: Set<ScriptName> = [

@@ -160,7 +160,7 @@ struct SealedStoreTests {
         #expect(endpoint?.headers.map(\.value) == [Self.header])
     }
 
-    @Test("nothing that is planted is found in a sealed store, and all of it in another")
+    @Test("a dump of Redis contains secrets in plain text only when no master key is set")
     func sealed() async throws {
         for keys in [try MasterKeys(Self.one), .none] {
             try await withRedis { client in
@@ -176,7 +176,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test("who runs on with the old key alone is known of, and seals nothing that a request brings")
+    @Test("a process with only the old key is detected, and rejects requests that store secrets")
     func leftBehind() async throws {
         try await withRedis { client in
             let old = try await Rig(client, try MasterKeys(Self.one))
@@ -209,9 +209,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test(
-        "a store in the clear is sealed, then sealed by another key, and the old one is not needed"
-    )
+    @Test("a plain store is encrypted and then rekeyed, after which the old key is not needed")
     func rekeying() async throws {
         try await withRedis { client in
             let clear = try await Rig(client, .none)
@@ -241,7 +239,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test("who lacks a key that is in use does not start, and makes no second root")
+    @Test("a process without a key in use does not start and creates no second root")
     func wrongKey() async throws {
         try await withRedis { client in
             let rig = try await Rig(client, try MasterKeys(Self.one))
@@ -267,7 +265,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test("what somebody has changed since it was read is not put back")
+    @Test("rekeying does not overwrite a value that has changed since it was read")
     func race() async throws {
         try await withRedis { client in
             let clear = try await Rig(client, .none)
@@ -287,7 +285,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test("roots rotate with an overlap, not twice within it; links in mails outlive them")
+    @Test("roots rotate once per overlap, and the root of email links does not change")
     func roots() async throws {
         try await withRedis { client in
             let rig = try await Rig(client, try MasterKeys(Self.one))
@@ -312,7 +310,7 @@ struct SealedStoreTests {
         }
     }
 
-    @Test("a cluster signs for each account alone, with the same secrets after a restart")
+    @Test("inline webhook secrets differ by account and are the same after a restart")
     func inline() async throws {
         try await withRedis { client in
             let rig = try await Rig(client, .none)

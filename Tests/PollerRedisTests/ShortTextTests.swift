@@ -15,7 +15,7 @@ import Testing
         "{\"a\": \"b\",\n\t\"c\": \"d\"}",
     ]
 
-    @Test("a text comes back as it was, and none gets longer", arguments: texts)
+    @Test("abbreviated text is restored exactly and is never longer", arguments: texts)
     func exact(_ text: String) throws {
         let short = try #require(ShortText.bytes(of: text))
         #expect(ShortText.text(of: short) == text)
@@ -24,7 +24,7 @@ import Testing
         #expect(ShortText.text(of: Array(text.utf8)) == text)
     }
 
-    @Test("a script reads of a short text what a program does")
+    @Test("a script expands abbreviated text exactly as the program does")
     func inScripts() async throws {
         let script = RedisScript(
             source: "#!lua\nreturn (string.gsub(ARGV[1], '%c', \(ShortText.luaTable)))"
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("a text that is long, or has a byte of a fragment, is not shortened")
+    @Test("text that is long or contains a fragment's byte is not abbreviated")
     func long() {
         #expect(ShortText.bytes(of: "a\u{1}b") == nil)
         let text = "https://shop.example/" + String(repeating: "x", count: 60)
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// A change of the table could not read existing stores.
-    @Test("what a byte stands for never changes")
+    @Test("the meaning of a fragment's byte never changes")
     func pinned() {
         let table = ShortText.fragments.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         #expect(

@@ -101,12 +101,12 @@ struct ReleasedScripts: Sendable {
 }
 
 @Suite(
-    "two releases work on one store",
+    "Two releases on one store",
     .enabled(if: ReleasedScripts.hasAny, "ops/release has kept the scripts of no release yet")
 )
 struct SideBySideTests {
     @Test(
-        "each behaviour, where every second call of a script is a former release's",
+        "all cases pass when every second call of a script is from a former release",
         arguments: [true, false]
     )
     func inTurn(former first: Bool) async throws {
@@ -115,7 +115,7 @@ struct SideBySideTests {
 
     /// One release enqueues and claims, and the other commits and publishes; then the other way round.
     @Test(
-        "each behaviour, where one release begins the work and the other does all the rest",
+        "all cases pass when one release starts the work and the other does the rest",
         arguments: [true, false]
     )
     func handedOver(former begins: Bool) async throws {

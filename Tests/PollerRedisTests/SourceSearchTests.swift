@@ -9,9 +9,9 @@ import Testing
 @testable import PollerRedis
 
 /// Searches for sources by the ids of their watches.
-@Suite("searches by source in Redis", .timeLimit(.minutes(2)))
+@Suite("Searches by source in Redis", .timeLimit(.minutes(2)))
 struct SourceSearchTests {
-    @Test("a bare watch is in no bucket of the index")
+    @Test("a watch without metadata is in no index bucket, and its source is found")
     func bare() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -21,7 +21,7 @@ struct SourceSearchTests {
         }
     }
 
-    @Test("after a reindex older watches are found by metadata that are searched since")
+    @Test("a reindex makes older watches searchable by newly configured metadata")
     func reindexed() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -56,7 +56,7 @@ struct SourceSearchTests {
     }
 
     @Test(
-        "in many lanes a source is found in all of its accounts, whatever a page takes",
+        "a source among many lanes is found in all its accounts, with any page size",
         arguments: [
             (NameBounds.standard, 500, 1), (NameBounds.standard, 7, 13),
             (NameBounds(lanes: 40, names: 100, asked: 7), 500, 40),
@@ -95,11 +95,11 @@ struct SourceSearchTests {
 }
 
 /// The counts of registered endpoints.
-@Suite("counts of endpoints in Redis", .timeLimit(.minutes(2)))
+@Suite("Endpoint counts in Redis", .timeLimit(.minutes(2)))
 struct EndpointCountTests {
     private let shop = AccountID(unchecked: "shop")
 
-    @Test("a count that is wrong is found and mended")
+    @Test("an audit finds and repairs a wrong endpoint count")
     func audited() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)

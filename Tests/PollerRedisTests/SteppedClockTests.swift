@@ -6,11 +6,11 @@ import RedisClient
 import Testing
 
 /// Times by Redis' own clock, after it was set back by an hour: they are that far ahead.
-@Suite("what was stored before Redis' clock was set back")
+@Suite("Data stored before Redis' clock was set back")
 struct SteppedClockTests {
     private let hourMs = 3_600_000
 
-    @Test("a sweep that is due farther ahead than its pause is taken; one that is not waits")
+    @Test("a sweep with a lease or due time too far ahead is taken; others wait")
     func sweep() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
@@ -35,7 +35,7 @@ struct SteppedClockTests {
         }
     }
 
-    @Test("a process that announced itself then is not taken for a live one")
+    @Test("a process with a heartbeat too far in the future is not listed")
     func member() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)

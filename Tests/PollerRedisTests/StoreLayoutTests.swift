@@ -8,12 +8,12 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("the layout of a store that is lost under running processes", .timeLimit(.minutes(1)))
+@Suite("Loss of a store's layout under running processes", .timeLimit(.minutes(1)))
 struct StoreLayoutTests {
     /// The layout of a process that was started while 16 became 64, after the end of the repartition.
     private let known = StoreLayout(namespace: "t", partitions: 64, base: 16)
 
-    @Test("who asks how a store stands makes none")
+    @Test("reading the state of a missing layout writes nothing")
     func asking() async throws {
         try await withRedis { client in
             let standing = try await RedisRepartition.standing(known, on: client)
@@ -24,7 +24,7 @@ struct StoreLayoutTests {
         }
     }
 
-    @Test("an empty store is given the layout that a process knows, and later ones agree")
+    @Test("an empty store takes the layout of a running process, and later processes agree")
     func restoring() async throws {
         try await withRedis { client in
             let layouts = [
@@ -41,7 +41,7 @@ struct StoreLayoutTests {
         }
     }
 
-    @Test("a store that had been given more partitions is worked on again")
+    @Test("a restored store with added partitions is usable after they are reopened")
     func opened() async throws {
         try await withRedis { client in
             #expect(try await known.restore(on: client))
@@ -68,7 +68,7 @@ struct StoreLayoutTests {
         }
     }
 
-    @Test("who comes second writes nothing, and hears that there is another")
+    @Test("restoring over an existing layout changes nothing and reports the other layout")
     func second() async throws {
         try await withRedis { client in
             let made = try await StoreLayout.agreed(on: client, namespace: "t")
@@ -80,7 +80,7 @@ struct StoreLayoutTests {
         }
     }
 
-    @Test("a store that has only said its form, as one that is being made, takes the layout")
+    @Test("a store that has a form but no layout yet takes the restored layout")
     func halfMade() async throws {
         try await withRedis { client in
             try await StoreVersion.begin("t:layout", on: client)
@@ -90,7 +90,7 @@ struct StoreLayoutTests {
         }
     }
 
-    @Test("what changes while processes work fits, and what an older copy has does not")
+    @Test("a stored layout fits if it is equal or one step ahead, not if it is older or recreated")
     func fitting() {
         let before = StoreLayout(namespace: "t", partitions: 16, form: 2)
         let during = StoreLayout(namespace: "t", partitions: 64, base: 16, former: 16, form: 2)

@@ -8,7 +8,7 @@ import Testing
 @testable import PollerRedis
 
 /// The commands of `pollerd migrate`, with a format that no release has.
-@Suite("migration of a store", .timeLimit(.minutes(1)))
+@Suite("Migration of a store", .timeLimit(.minutes(1)))
 struct StoreMigrationTests {
     /// A program of release 1.1.0 that writes format 2.
     private static let planted = StoreVersion(steps: [
@@ -42,7 +42,7 @@ struct StoreMigrationTests {
         )
     }
 
-    @Test("a new store has the only form there is, and nothing is to be done")
+    @Test("a new store has the newest form and needs no migration")
     func live() async throws {
         try await withRedis { client in
             #expect(StoreVersion.live.current == 1 && StoreVersion.live.steps.isEmpty)
@@ -58,7 +58,7 @@ struct StoreMigrationTests {
         }
     }
 
-    @Test("a step waits for every older program, and then for the restart of every process")
+    @Test("a migration step requires newer programs first and restarted processes afterwards")
     func step() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, form: 1)
@@ -105,7 +105,7 @@ struct StoreMigrationTests {
         }
     }
 
-    @Test("a store that this program does not read is refused, with the action to take")
+    @Test("a store in an unreadable form is refused, and the error names the action to take")
     func refusals() async throws {
         try await withRedis { client in
             func refusal(_ version: StoreVersion, _ fields: String...) async throws -> String? {

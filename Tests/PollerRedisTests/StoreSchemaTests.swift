@@ -8,7 +8,7 @@ import Testing
 
 /// The bytes that earlier and later releases read, whose meaning never changes.
 @Suite struct StoreSchemaTests {
-    @Test("the kinds of keys are the letters that every release has used")
+    @Test("key kinds keep the letters of earlier releases")
     func keys() {
         #expect(
             pinned(KeyKind.self) == """
@@ -37,7 +37,7 @@ import Testing
         #expect(keys.events(of: "src_1") == "poller:events:src_1")
     }
 
-    @Test("the fields of records are the letters that every release has used")
+    @Test("record fields keep the letters of earlier releases")
     func fields() {
         #expect(
             pinned(ItemField.self) == """
@@ -87,7 +87,7 @@ import Testing
         )
     }
 
-    @Test("each option of a watch has a field, unless it has its default value")
+    @Test("a watch option is stored unless it has its default value, and is read back")
     func options() throws {
         // A new option is added last; the letters of the others never change.
         let first = "policy=P goal=U authorisation=A abandoned=B trace=T"
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "a status of any text is read back as it was written",
+        "a status with any text is read back unchanged",
         arguments: ["a|b", "|", "Awaiting Payment"]
     )
     func status(text: String) throws {
@@ -130,7 +130,7 @@ import Testing
         #expect(read.attempts == 3 && read.malformed == 2)
     }
 
-    @Test("a delivery that nobody has tried is what mark.lua begins with")
+    @Test("a new delivery is stored in the form that mark.lua writes")
     func freshDelivery() {
         #expect(DeliveryRecord.text(of: DeliveryState()) == "0|0|0|")
         let state = DeliveryState(
@@ -148,7 +148,7 @@ import Testing
         #expect(DeliveryRecord.text(of: state) == "4|2|9|70|60|3|1,2|2|abc|4")
     }
 
-    @Test("names in scripts become what is stored, and nothing else changes")
+    @Test("names in scripts are replaced by their stored values, and nothing else changes")
     func rendering() {
         let script = """
             #!lua flags=no-writes
@@ -170,7 +170,7 @@ import Testing
         )
     }
 
-    @Test("no script that Redis is sent has a name left in it")
+    @Test("no script sent to Redis contains an unresolved name")
     func complete() {
         for script in Scripts.live.all {
             for line in script.source.split(separator: "\n") where !line.contains("--") {

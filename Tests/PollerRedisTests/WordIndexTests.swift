@@ -9,13 +9,11 @@ import Testing
 @testable import PollerRedis
 
 /// The sorted index of words, which finds prefixes.
-@Suite("the index of words in Redis", .timeLimit(.minutes(2)))
+@Suite("Word index in Redis", .timeLimit(.minutes(2)))
 struct WordIndexTests {
     private static let count = 900
 
-    @Test(
-        "a prefix that many share is found page by page, each watch once, and is deleted with them"
-    )
+    @Test("a shared prefix finds each watch once across pages until the watches are deleted")
     func many() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -54,7 +52,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a page reads a bounded number of words, also for a caller who may see none of them")
+    @Test("a page reads a bounded number of words, even if the caller may see no match")
     func pages() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -85,7 +83,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a pasted long order is found alone, and its prefix finds all with this prefix")
+    @Test("a complete order ID finds one watch, and its prefix finds every watch that shares it")
     func long() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -110,7 +108,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("words of any script and sign are added and found, also before all others")
+    @Test("words in any script or with special characters are indexed and found")
     func signs() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -136,7 +134,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a watch keeps a bounded number of words, also after joins, and its record stays compact")
+    @Test("a watch keeps a bounded number of words after many joins, and its record stays compact")
     func bounded() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -170,7 +168,7 @@ struct WordIndexTests {
         }
     }
 
-    @Test("a place of another search is refused or harmless")
+    @Test("a cursor that does not fit the search is rejected or finds nothing")
     func places() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
@@ -192,7 +190,7 @@ struct WordIndexTests {
     }
 
     /// The guide *Growth* has the figures.
-    @Test("a word takes 90 bytes of Redis at most")
+    @Test("a word takes at most 90 bytes of Redis")
     func weight() async throws {
         let bare = try await Self.bytes(search: [])
         let sorted = try await Self.bytes(search: ["order", "customer"])
