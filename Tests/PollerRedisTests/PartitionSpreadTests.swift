@@ -5,7 +5,7 @@ import Testing
 @Suite("Distribution of partitions over masters")
 struct PartitionSpreadTests {
     @Test(
-        "the load of the hottest master matches the documented table for 100,000 lanes",
+        "with 100,000 lanes the busiest master has the load that the Growth guide states",
         arguments: [
             (6, [1.51, 1.32, 1.25, 1.06]), (24, [4.51, 3.01, 1.8, 1.23]),
         ]

@@ -117,7 +117,7 @@ struct RepartitionTests {
             for partition in 2..<4 { #expect(try await second.claim(1, in: partition).isEmpty) }
             #expect(try await second.pictures(of: second.store) == before)
             try await second.split([0, 1])
-            // A process that knows only two partitions is asked to restart, and does nothing.
+            // A process that knows only two partitions fails until it is restarted.
             await #expect(throws: StoreError.self) { try await first.pictures(of: first.store) }
             #expect(try await second.pictures(of: second.store) == before)
             #expect(try await second.homes().values.reduce(0, +) == RedisHarness.filled)

@@ -130,7 +130,7 @@ import Testing
         #expect(read.attempts == 3 && read.malformed == 2)
     }
 
-    @Test("a new delivery is stored in the form that mark.lua writes")
+    @Test("a new delivery is stored as the state that mark.lua starts with")
     func freshDelivery() {
         #expect(DeliveryRecord.text(of: DeliveryState()) == "0|0|0|")
         let state = DeliveryState(

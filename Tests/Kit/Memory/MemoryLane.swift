@@ -39,7 +39,7 @@ struct MemoryLane: Sendable {
         health = LaneHealth(circuit: circuit, flaws: flaws)
     }
 
-    /// Whether it has items or settings of its own.
+    /// Whether the lane has items or settings.
     var isKnown: Bool { waiting > 0 || inFlight > 0 || ownLimit != nil || isPaused }
 
     /// The number of waiting items.

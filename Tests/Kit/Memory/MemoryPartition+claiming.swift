@@ -108,7 +108,7 @@ extension MemoryPartition {
             var item = items[place.id]
         {
             guard round.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
-                // It also keeps its turn, and so comes first in one of the next claims.
+                // It also keeps its position, and so comes first in one of the next claims.
                 return round.leave(.init(lane: lane, isUrgent: isUrgent))
             }
             let startsAt = max(ready, now)

@@ -5,7 +5,7 @@ import PollerRedis
 import PollerTesting
 
 extension QueueConformance {
-    /// The incidents, and the turn of checking for them.
+    /// The incidents, and the claim to check for them.
     static let incidents: [ConformanceCase] = [
         ConformanceCase("of all who ask one has the turn to look, until a while after its end") {
             bench in
@@ -166,7 +166,7 @@ extension ConformanceBench {
         try await redis.store.takeLook(owner, for: Self.lease)
     }
 
-    /// Ends a turn with a pause of 3 s.
+    /// Ends a check with a pause of 3 s.
     func end(
         _ look: IncidentLook,
         _ board: IncidentBoard? = nil,
@@ -200,7 +200,7 @@ extension ConformanceBench {
         return (board, news)
     }
 
-    /// Takes the next turn, in which all is well, and stores the ended incidents.
+    /// Claims the next check, which finds no problem, and stores the ended incidents.
     func over(after look: IncidentLook, _ board: IncidentBoard) async throws -> [Incident] {
         try await advance(ms: 3000)
         let next = try some(try await self.look(), "the next turn")

@@ -295,7 +295,7 @@ extension ConformanceBench {
         return record
     }
 
-    /// Ends a turn of a delivery.
+    /// Ends the attempt of a delivery.
     func end(
         _ lease: Lease<Delivery>,
         _ verdict: Verdict,
