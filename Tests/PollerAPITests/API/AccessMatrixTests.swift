@@ -10,7 +10,7 @@ import Testing
 /// Every operation with every role, on own and foreign objects.
 ///
 /// The cases are generated from the existing routes.
-@Suite("Who may do what, to what", .timeLimit(.minutes(2)))
+@Suite("Access by role and account", .timeLimit(.minutes(2)))
 struct AccessMatrixTests {
     private static func key(_ role: KeyRole) -> String { "key-of-\(role.rawValue)-0123456789" }
 
@@ -18,7 +18,7 @@ struct AccessMatrixTests {
         ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
     }
 
-    @Test("each role may use the routes of its scopes, and is told which one it lacks elsewhere")
+    @Test("each role may use the routes of its scopes, and a 403 names the missing scope")
     func roles() async throws {
         let lines = KeyRole.allCases.map { "\(Self.key($0)) role=\($0.rawValue)" }
         try await LiveAPI.run(keys: KeyFile(text: lines.joined(separator: "\n"))) { api in
@@ -43,7 +43,7 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("what moves money needs a scope of its own, alone and in a batch")
+    @Test("charging and capturing need `payments:charge`, alone and in a batch")
     func charging() async throws {
         let lines = "\(Self.key(.operator)) role=operator\n\(Self.key(.admin)) role=admin"
         try await LiveAPI.run(keys: KeyFile(text: lines)) { api in
@@ -70,7 +70,7 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("to a bound key nothing of others is there: it reads, lists and changes nothing of it")
+    @Test("for a bound key, objects of other accounts respond like missing ones and stay unchanged")
     func accounts() async throws {
         let line = "\(Self.key(.admin)) role=admin account=acme"
         try await LiveAPI.run(keys: KeyFile(text: "\(line)\nkey-of-everything-0123456789")) { api in
@@ -104,7 +104,7 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("what one key was answered under a name, no other key is told under it: on every route")
+    @Test("an idempotency key of one API key replays no response to another key, on every route")
     func names() async throws {
         let lines = """
             \(Self.key(.admin)) role=admin name=shop
@@ -145,7 +145,9 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("the cursors of a bound key tell nothing, lead on, and are good for nobody else")
+    @Test(
+        "cursors of a bound key page over its account, hide other accounts and fail with other keys"
+    )
     func cursors() async throws {
         let lines = """
             \(Self.key(.admin)) role=admin account=acme

@@ -7,11 +7,11 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Who may use the API")
+@Suite("API keys and local access")
 struct KeyTests {
     private static let key = "pk_0123456789abcdef0123"
 
-    @Test("with keys every /v1 route wants one, and only a right one is let in")
+    @Test("with keys, `/v1` needs a valid key and `/openapi.json` needs none")
     func keysAreChecked() async throws {
         let keys = try KeyFile(text: "# ours\n\n  \(Self.key)  \nanother-key-of-somebody-else\n")
         try await LiveAPI.run(keys: keys) { api in
@@ -34,7 +34,7 @@ struct KeyTests {
         }
     }
 
-    @Test("two keys of the file that are called the same are told apart")
+    @Test("two keys of a file with the same name get distinct names")
     func sameNames() throws {
         let text = "key-of-a-shop-0123456789 name=shop\nkey-of-another-0123456789 name=shop"
         let names = try KeyFile(text: text).callers.values.map(\.name).sorted()
@@ -42,7 +42,7 @@ struct KeyTests {
     }
 
     @Test(
-        "without keys a foreign name or origin is refused, whatever it looks like",
+        "without keys, requests with a foreign host or origin are rejected",
         arguments: [
             ["Host": "evil.example"], ["Host": "127.0.0.1.evil.example"],
             ["Host": "127.evil.com:8080"], ["Origin": "https://evil.example"],
@@ -62,7 +62,7 @@ struct KeyTests {
     }
 
     @Test(
-        "without keys what a proxy has passed on is refused: it may come from anywhere",
+        "without keys, requests with a proxy header are rejected; with keys, they are served",
         arguments: [
             "Forwarded", "Via", "X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Proto",
             "X-Real-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
@@ -81,7 +81,7 @@ struct KeyTests {
         }
     }
 
-    @Test("without keys a key changes nothing, and a request must say for whom it is")
+    @Test("without keys, a key does not help, and a missing, foreign or second host is rejected")
     func keysWithoutKeys() async throws {
         try await LiveAPI.run { api in
             let page = ["Authorization": "Bearer \(Self.key)", "Host": "evil.example"]
@@ -104,7 +104,7 @@ struct KeyTests {
     }
 
     @Test(
-        "without keys this machine is served under its own names",
+        "without keys, requests with a loopback host and a matching origin are served",
         arguments: [
             ["Host": "localhost:8080"], ["Host": "[::1]:8080"], ["Host": "127.0.0.2"],
             ["Host": "localhost:8080", "Origin": "http://localhost:8080"],
@@ -120,7 +120,7 @@ struct KeyTests {
     }
 
     @Test(
-        "files without a usable key are refused without quoting it",
+        "invalid key files are rejected, and the error does not contain the key",
         arguments: [
             "", "# only comments\n", "short-key", "a key with spaces in it 123",
             "pk_0123456789abcdef0123 role=boss", "pk_0123456789abcdef0123 allow=everything",
@@ -132,7 +132,7 @@ struct KeyTests {
         #expect(error?.message.contains("short-key") == false)
     }
 
-    @Test("no key verifies nobody, and descriptions hold no key")
+    @Test("unnamed keys are numbered, unknown keys have no caller, and descriptions contain no key")
     func noKeys() throws {
         #expect(KeyFile.none.isEmpty)
         let keys = try KeyFile(text: "# first\nanother-key-of-somebody-else\n\(Self.key)\n")
@@ -141,7 +141,7 @@ struct KeyTests {
         #expect(!"\(keys)".contains("pk_"))
     }
 
-    @Test("addresses are read, and loopback is told by address and not by name")
+    @Test("listen addresses are parsed, and loopback addresses are recognised")
     func addresses() throws {
         #expect(try ListenAddress(":8080").description == "127.0.0.1:8080")
         #expect(try ListenAddress("[::1]:0").isLoopback)
@@ -154,7 +154,7 @@ struct KeyTests {
 }
 
 /// Generated from the API description, so that added operations are covered automatically.
-@Suite("Who gets in, however an address is spelt")
+@Suite("Access with unusual spellings of a path")
 struct AccessSpellingTests {
     private static let key = "pk_0123456789abcdef0123"
     /// Values for which an operation would succeed.
@@ -176,7 +176,7 @@ struct AccessSpellingTests {
         var description: String { "\(method) \(path)" }
     }
 
-    @Test("with keys, an operation without one is refused, however its path is spelt")
+    @Test("operations need a key with any spelling of their path")
     func spellings() async throws {
         try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             let operations = try await Self.operations(api)
@@ -195,7 +195,7 @@ struct AccessSpellingTests {
         }
     }
 
-    @Test("paths and methods that nothing answers want a key, too")
+    @Test("unknown paths and methods need a key")
     func unmatched() async throws {
         try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             for target in [
@@ -210,7 +210,7 @@ struct AccessSpellingTests {
         }
     }
 
-    @Test("what the description calls public answers without a key")
+    @Test("public operations respond without a key")
     func publicOperations() async throws {
         try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             for operation in try await Self.operations(api) where operation.isPublic {

@@ -13,7 +13,7 @@ struct AccountRoutesTests {
         own: [AccountID(unchecked: "free"): .none]
     )
 
-    @Test("at its limit an account begins no watch, and what is open may be enqueued again")
+    @Test("at its limit, an account cannot start a watch but can enqueue open ones again")
     func watches() async throws {
         try await LiveAPI.run(limits: Self.limits) { api in
             for number in 0..<3 { try await api.enqueue("src_\(number)") }
@@ -40,7 +40,7 @@ struct AccountRoutesTests {
         }
     }
 
-    @Test("a batch beyond a limit enqueues nothing; one that is sent again is joined")
+    @Test("a batch over the limit enqueues nothing, and a repeated batch joins its watches")
     func batches() async throws {
         try await LiveAPI.run(limits: Self.limits) { api in
             func batch(_ numbers: Range<Int>) async throws -> Answer {
@@ -61,7 +61,7 @@ struct AccountRoutesTests {
         }
     }
 
-    @Test("an account registers as many endpoints as it may, which a wait does not change")
+    @Test("at its endpoint limit, an account gets a 409 until an endpoint is deleted")
     func endpoints() async throws {
         try await LiveAPI.run(limits: Self.limits) { api in
             func add(_ account: String) async throws -> Answer {
@@ -85,7 +85,7 @@ struct AccountRoutesTests {
         }
     }
 
-    @Test("accounts are listed with what they have and may have; a bound key is told of its own")
+    @Test("accounts are listed with usage and limits, and a bound key sees only its own")
     func list() async throws {
         let keys = try KeyFile(
             text: """

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Archives are signed", .timeLimit(.minutes(2)))
+@Suite("Signed archives", .timeLimit(.minutes(2)))
 struct ArchiveSigningTests {
     private static let path = "/v1/watches/batch/restore"
     private static let keys = ArchiveKeys.ephemeral
@@ -51,7 +51,7 @@ struct ArchiveSigningTests {
         return found
     }
 
-    @Test("a line is restored by a server that has the same key, as it was")
+    @Test("a server with the same key restores a signed payment unchanged")
     func sameKey() async throws {
         let (line, watch) = try await exported()
         #expect(!line.utf8.contains(0x0A))
@@ -64,7 +64,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("a line of a server with another key is refused, and the refusal says what to do")
+    @Test("a line signed with another key is rejected with advice, and `trust=true` restores it")
     func otherKey() async throws {
         let (line, _) = try await exported()
         try await LiveAPI.run { api in
@@ -84,7 +84,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("a line without a digest is refused, one whose digest is null too")
+    @Test("a line without a valid digest is rejected")
     func withoutDigest() async throws {
         let (line, _) = try await exported()
         let digest = try #require(RawJSON(line)?.member("digest")?.description)
@@ -104,7 +104,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("each line is refused for itself, by its number")
+    @Test("rejected lines are reported by index, and nothing is restored")
     func oneByOne() async throws {
         let (line, _) = try await exported()
         try await LiveAPI.run(archives: Self.keys) { api in
@@ -118,7 +118,7 @@ struct ArchiveSigningTests {
     /// Replaces and removes every member of the watch.
     ///
     /// A line that is still accepted must restore the same watch.
-    @Test("whatever a restore reads of a watch is signed")
+    @Test("the signature covers every member that a restore reads")
     func coverage() async throws {
         let (line, watch) = try await exported()
         let shown = try #require(RawJSON(line)?.member("watch"))
@@ -183,7 +183,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("events are signed as they are: none changed, left out, added or in another order")
+    @Test("changed, missing, added or reordered events are rejected, and white space is ignored")
     func events() async throws {
         let (line, _) = try await exported()
         let events = try #require(RawJSON(line)?.member("events"))
@@ -212,7 +212,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("a bound key restores its own account's lines, and vouches for none")
+    @Test("a bound key restores only signed lines of its own account")
     func boundKey() async throws {
         let (own, _) = try await exported(account: "acme")
         let (others, _) = try await exported(account: "other")
@@ -237,7 +237,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("the archive of an open watch is signed and still left out")
+    @Test("an open watch has a signed archive, but a restore skips it")
     func open() async throws {
         try await LiveAPI.run(archives: Self.keys) { api in
             try await api.enqueue("src_1")
@@ -248,7 +248,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("an upstream's object that no request could have is restored")
+    @Test("an upstream object with duplicate members and a lone surrogate is restored")
     func oddObject() async throws {
         let many = (0..<2000).map { #""m\#($0)":0"# }.joined(separator: ",")
         let odd = #"{"a":1,"a":2,"half":"\ud800",\#(many)}"#
@@ -263,7 +263,7 @@ struct ArchiveSigningTests {
         }
     }
 
-    @Test("names that could end a header, a field or a record are refused in trusted lines too")
+    @Test("names that could break a header, field or record are rejected even in trusted lines")
     func hostileNames() async throws {
         let (line, _) = try await exported()
         let events = try #require(RawJSON(line)?.member("events"))

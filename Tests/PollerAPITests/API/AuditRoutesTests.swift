@@ -9,7 +9,7 @@ import Testing
 @testable import PollerAPI
 
 /// The entries in the audit trail, for every existing route.
-@Suite("Who changed what", .timeLimit(.minutes(2)))
+@Suite("Audit trail over HTTP", .timeLimit(.minutes(2)))
 struct AuditRoutesTests {
     private static let admin = "key-of-ada-0123456789abc"
     private static let viewer = "key-of-vic-0123456789abc"
@@ -48,7 +48,7 @@ struct AuditRoutesTests {
         return answer.list("data")
     }
 
-    @Test("every route that writes is audited, or says why not")
+    @Test("every route that writes is audited or states a reason")
     func everyRoute() async throws {
         try await run { api in
             for route in api.routes {
@@ -62,7 +62,9 @@ struct AuditRoutesTests {
         }
     }
 
-    @Test("a change of each route leaves one entry: who, from where, what, and how it was")
+    @Test(
+        "each change adds one audit entry with author, address, action and target, and no secrets"
+    )
     func everyChange() async throws {
         try await run { api in
             let stage = try await Stage(api, headers: Self.headers(Self.admin))
@@ -98,7 +100,7 @@ struct AuditRoutesTests {
         }
     }
 
-    @Test("what differs is told, as it was and as it is; what changes nothing leaves nothing")
+    @Test("an entry has the values before and after, and a repeated change adds no entry")
     func differences() async throws {
         try await run { api in
             let headers = Self.headers(Self.admin)
@@ -115,7 +117,9 @@ struct AuditRoutesTests {
         }
     }
 
-    @Test("a refusal of a known key is noted once a minute, and one of no key never")
+    @Test(
+        "rejected requests of a known key are recorded once a minute, those of an unknown key never"
+    )
     func refusals() async throws {
         try await run { api in
             for _ in 0..<3 {
@@ -136,7 +140,7 @@ struct AuditRoutesTests {
         }
     }
 
-    @Test("traffic leaves nothing, however much of it there is")
+    @Test("traffic adds no audit entries")
     func traffic() async throws {
         try await run { api in
             let headers = Self.headers(Self.admin)
@@ -149,7 +153,7 @@ struct AuditRoutesTests {
         }
     }
 
-    @Test("who is bound sees what was done to what is theirs, and not by whose key")
+    @Test("a bound key sees the entries of its account without the names of other keys")
     func bound() async throws {
         try await run { api in
             for path in ["acme/sources", "other/sources"] {

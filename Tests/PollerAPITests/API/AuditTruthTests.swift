@@ -11,7 +11,7 @@ import Testing
 @testable import PollerAPI
 
 /// The entries in the audit trail match the actual changes and their authors.
-@Suite("The audit trail tells the truth", .timeLimit(.minutes(2)))
+@Suite("Accuracy of the audit trail", .timeLimit(.minutes(2)))
 struct AuditTruthTests {
     private static let admin = "key-of-ada-0123456789abc"
     private static let other = "key-of-bob-0123456789abc"
@@ -48,7 +48,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("a selection that the store interrupts tells what it has done until then")
+    @Test("a batch cancellation that the store interrupts is audited")
     func interrupted() async throws {
         try await run { api in
             try await enqueue(api, ["src_1", "src_2", "src_3"], account: "acme")
@@ -62,7 +62,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("a change is told although the read behind it fails")
+    @Test("a change is audited even if the following read fails")
     func readBehind() async throws {
         try await run { api in
             try await enqueue(api, ["src_1"], account: "acme")
@@ -75,7 +75,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("who rotates a secret is not said to have changed what others change meanwhile")
+    @Test("the entry of a rotation does not contain a concurrent change by another key")
     func rotation() async throws {
         try await run { api in
             let hook = #"{"url":"https://h.example/a"}"#
@@ -104,7 +104,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("what many change of a lane at once is told of each as what that one has set")
+    @Test("concurrent changes of a lane are each audited with their own values only")
     func lanes() async throws {
         try await run { api in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -140,7 +140,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("the words of a search are told to who sees all accounts, and to whose own they were")
+    @Test("the query of a batch action is visible to unbound keys and to the account that sent it")
     func words() async throws {
         try await run { api in
             try await enqueue(api, ["src_1", "src_2"], account: "acme")
@@ -159,7 +159,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("a dry run is no change; a replay tells its rate, and to whose it is")
+    @Test("dry runs are not audited, and a replay is audited with its rate and account")
     func replays() async throws {
         try await run { api in
             try await enqueue(api, ["src_1"], account: "acme")
@@ -185,7 +185,7 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("what the configuration file changes is told as a route would tell it")
+    @Test("changes from the configuration file are audited like changes by a route")
     func configured() async throws {
         let stores = try await RedisStores()
         let store = stores.endpoints

@@ -10,12 +10,12 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The API below a path of its host")
+@Suite("The API under a base path")
 struct BasePathTests {
     private static let secret = "src_1_secret_abc"
 
     @Test(
-        "a path is read with slashes around it or without",
+        "a base path is parsed with or without surrounding slashes",
         arguments: [
             ("/poller", "/poller"), ("a/b/", "/a/b"), ("/", ""), ("", ""), ("/v1.0~x", "/v1.0~x"),
         ]
@@ -25,7 +25,7 @@ struct BasePathTests {
     }
 
     @Test(
-        "what would lead somewhere else is no path",
+        "an invalid base path is rejected",
         arguments: [
             "//evil.example", "/a//b", "/..", "/a/./b", "/a b", "/\"><script>", "/a?x", "/é",
         ]
@@ -34,13 +34,13 @@ struct BasePathTests {
         #expect(throws: InvalidInput.self) { try BasePath(text) }
     }
 
-    @Test("the path of a URL")
+    @Test("the base path of a URL is its path")
     func ofURL() throws {
         #expect(try BasePath(ofURL: "https://ops.example/poller").description == "/poller")
         #expect(try BasePath(ofURL: "https://ops.example").isRoot)
     }
 
-    @Test("a prefix is taken off whole segments only")
+    @Test("a prefix is stripped at segment boundaries only")
     func stripped() throws {
         let base = try BasePath("/poller")
         #expect(base.stripped("/poller/v1/stats?x=1") == "/v1/stats?x=1")
@@ -50,7 +50,7 @@ struct BasePathTests {
         #expect(BasePath.root.stripped("/v1") == "/v1")
     }
 
-    @Test("no page of the console names an absolute path of this host")
+    @Test("console pages and scripts contain no absolute paths")
     func relative() async throws {
         let absolute = /(?:src|href|action)="\/[^"\/]|["'`]\/(?:v1|console|r|u)\//
         try await LiveAPI.run(basePath: BasePath("/poller")) { api in
@@ -66,7 +66,7 @@ struct BasePathTests {
         }
     }
 
-    @Test("requests are answered with the prefix and without, and payers stay below it")
+    @Test("requests work with and without the prefix, and payer pages use it")
     func prefixed() async throws {
         try await run(basePath: BasePath("/poller")) { api in
             let key = ["Authorization": "Bearer pk_0123456789abcdef0123"]
@@ -83,7 +83,7 @@ struct BasePathTests {
         }
     }
 
-    @Test("a proxy that is trusted tells the prefix; nobody else does")
+    @Test("`X-Forwarded-Prefix` is used only from a trusted proxy")
     func forwarded() async throws {
         let forwarded = ["X-Forwarded-Prefix": "/ops, /poller"]
         try await run(proxies: [AddressRange("127.0.0.0/8")]) { api in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Many watches in one request")
+@Suite("Batch requests")
 struct BatchRoutesTests {
-    @Test("an array and lines of objects do the same")
+    @Test("a JSON array and JSON lines are equivalent")
     func bothForms() async throws {
         try await LiveAPI.run { api in
             let array = try await api.post(
@@ -25,7 +25,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("equal items count once and the answer says so; other options join")
+    @Test("duplicate items are counted once, and items with other options join")
     func duplicates() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.post(
@@ -43,7 +43,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("a watch that has all the endpoints it can have takes no more, and the others go on")
+    @Test("a watch at its limit of notify URLs takes no more, and other items are enqueued")
     func tooManyEndpoints() async throws {
         try await LiveAPI.run { api in
             func body(_ source: String, _ numbers: Range<Int>) -> String {
@@ -70,7 +70,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("one wrong item refuses all, named by its index; nothing is enqueued")
+    @Test("invalid items are reported by index, and nothing is enqueued")
     func allOrNothing() async throws {
         try await LiveAPI.run { api in
             var items = (0..<50).map { #"{"source":"src_\#($0)"}"# }
@@ -89,7 +89,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("errors are listed up to twenty and counted beyond")
+    @Test("at most 20 errors are listed, and all are counted")
     func errorsAreBounded() async throws {
         try await LiveAPI.run { api in
             let items = (0..<500).map { _ in #"{"source":""}"# }.joined(separator: ",")
@@ -99,7 +99,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("ten thousand items pass, one more is refused")
+    @Test("a batch of 10,000 items is accepted, and a larger one is rejected")
     func countIsBounded() async throws {
         try await LiveAPI.run { api in
             let items = (0..<10_001).map { #"{"source":"src_\#($0)"}"# }
@@ -118,7 +118,7 @@ struct BatchRoutesTests {
     }
 
     @Test(
-        "what is no batch is refused",
+        "an invalid batch body is rejected",
         arguments: ["", "[]", "{}", "7", #"[{"source":"src_1"}"#, "[7]", "[null]", "[[]]"]
     )
     func noBatch(body: String) async throws {
@@ -129,7 +129,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test("a batch whose answer the store loses fails with 503, and a repeat joins its watches")
+    @Test("a lost store response fails the batch with 503, and a repeat joins its watches")
     func storeLosesAnswer() async throws {
         try await LiveAPI.run { api in
             let items = (0..<2500).map { #"{"source":"src_\#($0)"}"# }.joined(separator: "\n")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("A look at the cluster")
+@Suite("Health checks of the cluster")
 struct ClusterHealthTests {
     private static let now = Timestamp(ms: 1_000_000)
 
@@ -67,7 +67,7 @@ struct ClusterHealthTests {
         try #require(ClusterHealth(status: status).results.first { $0.name == name }).result
     }
 
-    @Test("a lane has one state: what holds it up most")
+    @Test("a lane's state names the condition that restricts it most")
     func states() {
         #expect(Self.lane("a").state == .flowing)
         #expect(Self.lane("a", factor: 0.5).state == .slowed)
@@ -78,7 +78,7 @@ struct ClusterHealthTests {
         #expect(Self.lane("a", heldFor: .zero).state == .flowing, "the hold has ended")
     }
 
-    @Test("stopped and overdue come before overdue, before stopped, before the rest")
+    @Test("lanes are sorted: stopped and overdue, overdue, stopped, then the others")
     func order() {
         let lanes = [
             Self.lane("rest"), Self.lane("slowed", factor: 0.5),
@@ -96,7 +96,7 @@ struct ClusterHealthTests {
         )
     }
 
-    @Test("a cursor comes back from its text, and nothing else is one")
+    @Test("a cursor survives encoding, and other texts are rejected")
     func cursors() {
         let rank = LaneRank(Self.lane("acct_1", overdueFor: .seconds(3)))
         for cursor in [LaneCursor.after(rank), .store("17:abc:")] {
@@ -107,7 +107,7 @@ struct ClusterHealthTests {
         }
     }
 
-    @Test("no worker is a failure only when something waits")
+    @Test("without workers, the check fails only if watches wait")
     func workers() throws {
         let idle = Self.status([], roles: ["api"])
         #expect(try Self.health("workers", idle).status == .warning)
@@ -120,7 +120,7 @@ struct ClusterHealthTests {
         #expect(try Self.health("workers", all).status == .ok)
     }
 
-    @Test("a backlog is judged by its age, and not while its lane is paused")
+    @Test("a backlog is rated by its age, and paused lanes do not count")
     func backlog() throws {
         for (age, status) in [
             (Duration.seconds(1), "ok"), (.seconds(16), "warning"), (.seconds(61), "failed"),
@@ -135,7 +135,7 @@ struct ClusterHealthTests {
         #expect(held.message.hasSuffix("overdue, all in paused lanes"), "\(held.message)")
     }
 
-    @Test("stopped lanes are named, an open circuit is a failure")
+    @Test("stopped lanes are named, and an open circuit is a failure")
     func lanes() throws {
         let open = Self.lane("down", heldFor: .seconds(1), failures: 12)
         let result = try Self.health("lanes", Self.status([open]))
@@ -149,7 +149,7 @@ struct ClusterHealthTests {
         #expect(try Self.health("lanes", Self.status([Self.lane("a")])).status == .ok)
     }
 
-    @Test("what an upstream does that stops a lane is said as it is")
+    @Test("the lanes check states how each upstream fails")
     func failures() throws {
         let lanes = [
             ("bank", LaneFailure.denied), ("shop", .erring), ("down", .silent), ("old", nil),
@@ -167,7 +167,7 @@ struct ClusterHealthTests {
         )
     }
 
-    @Test("without a worker no backlog is laid to hands that are full")
+    @Test("the backlog check advises starting a worker only if none is alive")
     func backlogOfNobody() throws {
         let late = [Self.lane("a", overdueFor: .seconds(90))]
         let alone = try Self.health("backlog", Self.status(late, roles: ["api"]))
@@ -177,7 +177,7 @@ struct ClusterHealthTests {
         #expect(served.action?.contains("hands of all are full") == true)
     }
 
-    @Test("payments that nothing is seen of are told though their lane flows")
+    @Test("payments that cannot be polled because of refused credentials are a warning")
     func refused() {
         #expect(RefusedWatches().result.status == .ok)
         var some = RefusedWatches()
@@ -201,7 +201,7 @@ struct ClusterHealthTests {
         return WatchSnapshot(watch, lastError: error)
     }
 
-    @Test("quarantine is a warning, events without a notifier a failure")
+    @Test("quarantined watches are a warning, and events without a notifier are a failure")
     func others() throws {
         let quarantined = Self.status([], watches: StoreStats(quarantined: 2))
         #expect(try Self.health("quarantine", quarantined).status == .warning)
@@ -213,7 +213,7 @@ struct ClusterHealthTests {
         #expect(try Self.health("outbox", many).status == .warning)
     }
 
-    @Test("no notifier is a failure where anybody works or anything waits")
+    @Test("no notifier is a failure if workers run or deliveries wait")
     func notifiers() throws {
         let empty = Self.status([], roles: [])
         #expect(try Self.health("notifiers", empty).status == .warning)
@@ -227,7 +227,7 @@ struct ClusterHealthTests {
         #expect(two.status == .ok && two.message.contains("2 delivering"))
     }
 
-    @Test("a dead letter hides no endpoint that is down, and the lists are told as they are")
+    @Test("dead letters and unavailable endpoints are both reported, with exact counts if listed")
     func trouble() throws {
         let both = Self.status([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
         let result = try Self.health("deliveries", both)
@@ -242,7 +242,7 @@ struct ClusterHealthTests {
         #expect(exact.message.contains("4 are failing") && exact.message.contains("5 gave up"))
     }
 
-    @Test("dead letters and endpoints that are down are warnings that say what to do")
+    @Test("dead letters or unavailable endpoints are a warning")
     func deliveries() throws {
         let dead = Self.status([], deliveries: StoreStats(quarantined: 2))
         #expect(try Self.health("deliveries", dead).status == .warning)
@@ -252,7 +252,7 @@ struct ClusterHealthTests {
         #expect(try Self.health("deliveries", Self.status([])).status == .ok)
     }
 
-    @Test("the oldest overdue is told by the store's clock, and is nothing when nothing is overdue")
+    @Test("the oldest overdue age uses the store's clock, and is zero if nothing is overdue")
     func oldest() {
         let late = Self.status(
             [Self.lane("a", overdueFor: .seconds(4)), Self.lane("b", overdueFor: .seconds(7))],

@@ -7,7 +7,7 @@ import Testing
 @testable import PollerAPI
 
 /// Failing recipients and accounts with a rejected key, as found by a check of the cluster.
-@Suite("Troubles of receivers and keys")
+@Suite("Incidents of recipients and keys")
 struct ClusterReceiversTests {
     /// A cluster in memory with its check.
     private struct Rig {
@@ -81,9 +81,7 @@ struct ClusterReceiversTests {
         }
     }
 
-    @Test(
-        "a receiver that accepts nothing for its span is reported with start and last error, until it accepts"
-    )
+    @Test("a recipient that fails for 300 s is reported with start and last error until it accepts")
     func failing() async throws {
         let rig = Rig()
         let mark = try rig.mark("shop.example")
@@ -118,7 +116,7 @@ struct ClusterReceiversTests {
         #expect(try await rig.seen(.endpointFailing) == Sighting(action: seen.action))
     }
 
-    @Test("a receiver that a person disabled, or without waiting deliveries, is not failing")
+    @Test("a recipient that is disabled or has no pending deliveries is not failing")
     func notFailing() async throws {
         let rig = Rig()
         let inline = try rig.mark("inline.example")
@@ -145,7 +143,9 @@ struct ClusterReceiversTests {
         #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
     }
 
-    @Test("a payer's mail address is no failing receiver; a registered one and an operator's are")
+    @Test(
+        "a payer's email address is not a failing recipient; registered and operator addresses are"
+    )
     func payers() async throws {
         let rig = Rig()
         let mail = try NotifyURL("mailto:jane@example.org")
@@ -178,7 +178,7 @@ struct ClusterReceiversTests {
         }
     }
 
-    @Test("dead letters are reported until they are sent, also while their delivery continues")
+    @Test("dead letters are reported until they are sent, even while their delivery continues")
     func lingering() async throws {
         let rig = Rig()
         let mark = try rig.mark("shop.example")
@@ -205,7 +205,7 @@ struct ClusterReceiversTests {
         #expect(news.map { $0.resolvedAt != nil } == [true])
     }
 
-    @Test("a summary of several is over when the last of them is")
+    @Test("a combined incident ends when its last endpoint recovers")
     func lingeringTogether() async throws {
         let rig = Rig()
         let marks = try (0...IncidentBoard.perKindMax).map { try rig.mark("shop\($0).example") }
@@ -227,9 +227,7 @@ struct ClusterReceiversTests {
         #expect(board.note([.deadLetters: over], at: rig.time.now, hold: .zero).count == 1)
     }
 
-    @Test(
-        "a refused key is one trouble of its account, not one of its lanes or of their late watches"
-    )
+    @Test("a rejected key is one incident of its account, not of its lanes or their late watches")
     func credentials() throws {
         let now = VirtualTime.start
         func lane(

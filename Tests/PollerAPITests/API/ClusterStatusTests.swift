@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Looking at a bounded cost")
+@Suite("Cached cluster status")
 struct ClusterStatusTests {
     /// Lanes whose listing takes time, as in a store with many lanes.
     ///
@@ -80,7 +80,7 @@ struct ClusterStatusTests {
         return (ClusterStatusCache(backend: backend, clock: clock), lanes, clock)
     }
 
-    @Test("a look at few lanes is taken anew each time")
+    @Test("the status of few lanes is read on every request")
     func few() async throws {
         let (statusCache, lanes, _) = try await Self.rig(
             lanes: ClusterStatusCache.fewLanes,
@@ -90,7 +90,7 @@ struct ClusterStatusTests {
         #expect(lanes.looks == 3)
     }
 
-    @Test("a look at many lanes is kept for twenty times as long as it took")
+    @Test("the status of many lanes is cached for 20 times its read duration")
     func many() async throws {
         let (statusCache, lanes, clock) = try await Self.rig(lanes: 600, takes: .milliseconds(100))
         _ = try await statusCache.current()
@@ -102,7 +102,7 @@ struct ClusterStatusTests {
         #expect(lanes.looks == 2)
     }
 
-    @Test("a look goes over all pages, and says where the rest of very many begins")
+    @Test("the status covers all pages, and has a cursor if there are more lanes than the maximum")
     func pages() async throws {
         let (all, _, _) = try await Self.rig(lanes: 600, takes: .zero)
         let status = try await all.current()
@@ -114,7 +114,7 @@ struct ClusterStatusTests {
         #expect(cut.more == "\(ClusterStatus.lanesMax)")
     }
 
-    @Test("a change on purpose shows at once")
+    @Test("the status is read again after `forget`")
     func forgets() async throws {
         let (statusCache, lanes, _) = try await Self.rig(lanes: 600, takes: .milliseconds(100))
         _ = try await statusCache.current()

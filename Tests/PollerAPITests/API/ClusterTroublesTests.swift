@@ -7,7 +7,7 @@ import Testing
 @testable import PollerAPI
 
 /// The incidents that a check finds for operators, with the doctor's messages.
-@Suite("Troubles of a cluster")
+@Suite("Incidents of a cluster")
 struct ClusterTroublesTests {
     private static let now = Timestamp(ms: 1_795_165_200_125)
 
@@ -61,7 +61,7 @@ struct ClusterTroublesTests {
         return Set(seen.filter { !$0.value.troubles.isEmpty }.keys)
     }
 
-    @Test("what processes do not do is told once, not again by what follows from it")
+    @Test("a missing worker or notifier is one incident, without incidents for its consequences")
     func processes() {
         let waiting = StoreStats(pending: 3)
         let late = [Self.lane("a", overdueFor: .seconds(90))]
@@ -87,7 +87,7 @@ struct ClusterTroublesTests {
         #expect(told[.noWorker]?.action?.contains("pollerd worker") == true)
     }
 
-    @Test("a lane is stopped when its circuit is open or it is held for long, not by a person")
+    @Test("a lane is stopped if its circuit is open or it is held for long, not if it is paused")
     func lanes() {
         let seen = ClusterTroubles.stopped(
             Self.status([
@@ -106,7 +106,7 @@ struct ClusterTroublesTests {
         #expect(!ClusterTroubles.stopped(some).isWhole, "of those that were not read one is open")
     }
 
-    @Test("dead letters, disabled endpoints, keys that end and memory are looked for")
+    @Test("dead letters, disabled endpoints, expiring keys, the mail relay and memory are checked")
     func things() async throws {
         let time = VirtualTime()
         let store = MemoryStore(time: time)
@@ -173,7 +173,7 @@ struct ClusterTroublesTests {
         #expect(enabled[.endpointDisabled]?.troubles == [])
     }
 
-    @Test("a part that has ended three processes is set aside, and the other parts are checked")
+    @Test("a check that ended three processes is set aside, and the other checks run")
     func poison() async throws {
         let time = VirtualTime()
         let store = MemoryStore(time: time)
@@ -209,7 +209,7 @@ struct ClusterTroublesTests {
         #expect(after[.endpointDisabled]?.troubles == [] && after[.setAside]?.troubles == [])
     }
 
-    @Test("dead letters are told by endpoint, with its host and why the last one was given up")
+    @Test("dead letters are reported per endpoint, with host and last error")
     func deadLetters() async throws {
         let time = VirtualTime()
         let store = MemoryStore(time: time)
@@ -253,7 +253,7 @@ struct ClusterTroublesTests {
     }
 
     @Test(
-        "webhooks that are all refused are trouble: at once for the clock, after three for the secret"
+        "refused webhooks are an incident: at once for a wrong clock, after three for a wrong secret"
     )
     func webhooks() {
         let now = VirtualTime.start

@@ -10,7 +10,7 @@ import Testing
 /// The responses to a bound key, page by page, with and without many objects of other accounts.
 ///
 /// The cases are generated from the existing routes, so that a new route is covered too.
-@Suite("What others have changes nothing of what a bound key is told", .timeLimit(.minutes(2)))
+@Suite("Tenant isolation of lists and searches", .timeLimit(.minutes(2)))
 struct CompanyTests {
     /// The number of foreign objects: more than a page of events skips, and more than a part of a list.
     private static let othersCount = 60
@@ -24,7 +24,7 @@ struct CompanyTests {
         "state=closed", "status!=x", "metadata.colour=red", "src_own",
     ]
 
-    @Test("every list, search, count and batch is the same beside others as it is alone")
+    @Test("a bound key's lists, searches, counts and batches do not depend on other accounts")
     func beside() async throws {
         let lines = "\(Self.bound) role=admin account=acme\n\(Self.whole)"
         try await LiveAPI.run(keys: KeyFile(text: lines)) { api in

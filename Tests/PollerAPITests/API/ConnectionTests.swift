@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("What a connection may cost")
+@Suite("Limits of connections")
 struct ConnectionTests {
     private static let key = "pk_0123456789abcdef0123"
 
@@ -18,7 +18,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "an answer that was given before the body was read ends the connection",
+        "a response sent before the body was read closes the connection",
         arguments: [
             ("POST /v1/watches", 401), ("GET /nowhere", 401), ("PUT /openapi.json", 401),
             ("GET /openapi.json", 200), ("GET /r/src_1", 404), ("POST /v1/stripe/webhook", 400),
@@ -33,7 +33,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("an answer to what was read leaves the connection, whether it is a refusal or not")
+    @Test("a response after the body was read keeps the connection open")
     func readBodies() async throws {
         try await LiveAPI.run { api in
             let wrong = #"{"source":"src_1","polizy":"x"}"#
@@ -51,7 +51,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("what is no HTTP is told so and ends the connection; it is no error of ours")
+    @Test("invalid HTTP gets 400 and closes the connection")
     func noHTTP() async throws {
         try await LiveAPI.run { api in
             let answer = try await RawConnection.everything(
@@ -64,7 +64,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "a request without a host, with two hosts or with an invalid one is answered 400",
+        "a request with no host, two hosts or an invalid host gets 400",
         arguments: [
             ("GET /livez HTTP/1.1", []), ("GET /livez HTTP/1.1", ["localhost", "localhost"]),
             ("GET /livez HTTP/1.1", ["localhost", "evil.example"]),
@@ -84,12 +84,12 @@ struct ConnectionTests {
         }
     }
 
-    @Test("one address has so many connections to the API and no more, until one ends")
+    @Test("connections from one address are limited, and a closed one frees its slot")
     func perAddress() async throws {
         try await LiveAPI.run(addresses: .most(3)) { api in try await Self.fill(api.port, 3) }
     }
 
-    @Test("the admin listener has the same bounds")
+    @Test("the admin listener has the same limits")
     func admin() async throws {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let server = AdminServer(
@@ -145,7 +145,7 @@ struct ConnectionTests {
         for channel in taken.dropFirst() { try? await channel.close() }
     }
 
-    @Test("one key takes half of the places to wait in or what it may, another one still has some")
+    @Test("one key gets half of the long-poll slots or its limit, and another key still gets one")
     func perKey() async throws {
         try await perKey(of: LongPolls.waitersMax / 2) { feed in
             LongPolls(feed: feed, addresses: .half, clock: ManualClock())
@@ -175,7 +175,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("one address takes half of the places to wait in, whatever keys it shows")
+    @Test("one address gets half of the long-poll slots, with any number of keys")
     func waitersPerAddress() async throws {
         let feed = ObservedFeed(SilentFeed())
         let polls = LongPolls(feed: feed, addresses: .half, clock: ManualClock())
@@ -221,9 +221,9 @@ struct ConnectionTests {
     }
 }
 
-@Suite("Addresses that cannot be had")
+@Suite("Listen errors")
 struct ListenErrorTests {
-    @Test("a port in use is named with its option and what to do, for both listeners")
+    @Test("a port in use is reported with its option, for both listeners")
     func portInUse() async throws {
         try await LiveAPI.run { api in
             let bind = ListenAddress(host: "127.0.0.1", port: api.port)
@@ -251,7 +251,7 @@ struct ListenErrorTests {
         }
     }
 
-    @Test("what stands in the way of a start is one line, before there is a start")
+    @Test("addresses that cannot be bound are reported in one line before the start")
     func obstacles() async throws {
         try await LiveAPI.run { api in
             let taken = ListenAddress(host: "127.0.0.1", port: api.port)
@@ -272,7 +272,7 @@ struct ListenErrorTests {
         }
     }
 
-    @Test("an address of another machine and an unknown name are told apart")
+    @Test("an address of another machine and an unknown host have distinct errors")
     func otherAddresses() async throws {
         try await LiveAPI.run { api in
             // 192.0.2.0/24 is reserved for documentation (RFC 5737). Binding sends nothing.

@@ -13,7 +13,7 @@ import Testing
 struct ConsoleTests {
     private static let scripts = ConsoleScript.all.mapValues { String(buffer: $0.text) }
 
-    @Test("its page needs no key, and its policy allows its own style and scripts and nothing else")
+    @Test("the page needs no key, and its policy allows only its own style and scripts")
     func policy() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys) { api in
@@ -42,7 +42,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("its scripts are had without a key, as what they are, and once until they change")
+    @Test("scripts need no key, have the script content type, and are cached by ETag")
     func modules() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys) { api in
@@ -65,7 +65,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("nothing else that can be had here is taken for a script")
+    @Test("only `/console/{file}` serves scripts")
     func nothingElseRuns() async throws {
         try await LiveAPI.run { api in
             let scripts = api.routes.filter { route in
@@ -75,7 +75,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("each module it imports is one there is, and none is left over")
+    @Test("every imported module exists, and every module is imported")
     func imports() throws {
         var (reached, left) = (Set<String>(), ["app.js"])
         while let name = left.popLast() {
@@ -86,7 +86,7 @@ struct ConsoleTests {
         #expect(reached == Set(Self.scripts.keys))
     }
 
-    @Test("its currencies are those of the one table")
+    @Test("the currencies match the server's table")
     func currencies() throws {
         let script = try #require(Self.scripts["currencies.js"])
         let lists = script.matches(of: /export const ([a-zA-Z]+) = new Set\("([a-z ]+)"/)
@@ -102,7 +102,7 @@ struct ConsoleTests {
         #expect(words.contains("from \"./currencies.js\"") && !words.contains("jpy"))
     }
 
-    @Test("it loads nothing from elsewhere and never sets markup from what it reads")
+    @Test("the page and its scripts load nothing external and never set markup")
     func selfContained() async throws {
         try await LiveAPI.run { api in
             let page = try await api.get("/").text
@@ -121,7 +121,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("every route it asks for is one there is, and every scope one that keys can have")
+    @Test("every route and scope that the console uses exists")
     func routes() async throws {
         // Routes that the console probes and shows only if they exist.
         let optional: Set<String> = []
@@ -141,7 +141,7 @@ struct ConsoleTests {
         for scope in scopes { #expect(Scope(rawValue: scope) != nil, "\(scope)") }
     }
 
-    @Test("a key is told what it may do, and for which accounts")
+    @Test("a key reads its own scopes and accounts")
     func caller() async throws {
         let keys = try KeyFile(
             text: """

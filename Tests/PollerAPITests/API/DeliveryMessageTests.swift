@@ -44,7 +44,7 @@ struct DeliveryMessageTests {
         #expect(try await api.backend.deliveries.commit([commit]) == [.done])
     }
 
-    @Test("the body of a webhook is read as it was sent, and a change of it is detected")
+    @Test("a webhook's body is returned as sent, and a changed body or URL is detected")
     func body() async throws {
         try await LiveAPI.run(channels: [RecordingChannel()]) { api in
             let id = try await prepare(api)
@@ -67,7 +67,7 @@ struct DeliveryMessageTests {
         }
     }
 
-    @Test("an event that is not kept, and a URL without a channel, are refused")
+    @Test("an unknown event, an invalid number and a URL without a channel are rejected")
     func refused() async throws {
         try await LiveAPI.run(channels: [RecordingChannel()]) { api in
             let id = try await prepare(api)
@@ -85,7 +85,7 @@ struct DeliveryMessageTests {
         }
     }
 
-    @Test("a delivery has the time of its last attempt, in the list, too")
+    @Test("a delivery has the time of its last attempt, alone and in lists")
     func lastAttempt() async throws {
         try await LiveAPI.run { api in
             let id = try await prepare(api)

@@ -58,7 +58,7 @@ struct DeliveryRoutesTests {
         return id
     }
 
-    @Test("a delivery tells how it stands, what was tried and how its endpoint is")
+    @Test("a delivery has its state, attempts and endpoint health")
     func get() async throws {
         try await LiveAPI.run { api in
             let state = DeliveryState(cursor: 1, failures: 1, attempts: 2, dead: [1])
@@ -105,7 +105,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("a list says what those wait for whose endpoint is told nothing, or does not answer")
+    @Test("a listed delivery shows the open circuit or the pause of its endpoint")
     func waiting() async throws {
         try await LiveAPI.run { api in
             let endpoint = EndpointID(account: .main, url: Self.url)
@@ -132,7 +132,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("an endpoint that is read alone tells how many deliveries gave up, and why")
+    @Test("an endpoint has its count of dead deliveries and the last error")
     func givenUp() async throws {
         try await LiveAPI.run { api in
             let made = try await api.post("/v1/endpoints", #"{"url":"\#(Self.url)"}"#)
@@ -155,7 +155,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("a retry sends dead letters again; what has nothing to send is told apart")
+    @Test("a retry sends dead letters again; without any, it fails with `nothing_to_retry`")
     func retry() async throws {
         try await LiveAPI.run { api in
             let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
@@ -177,7 +177,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("what is dismissed is dead no longer, for lists, doctor and retry alike")
+    @Test("a dismissed delivery is not dead for lists, doctor and retry")
     func dismiss() async throws {
         try await LiveAPI.run { api in
             let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
@@ -201,7 +201,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("a retry of a disabled endpoint says to enable it first")
+    @Test("a retry at a disabled endpoint fails with advice to enable it")
     func retryDisabled() async throws {
         try await LiveAPI.run { api in
             let made = try await api.post("/v1/endpoints", #"{"url":"\#(Self.url)"}"#)
@@ -218,7 +218,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("the doctor counts as many dead and failing deliveries as the lists show")
+    @Test("the doctor's counts of dead and failing deliveries match the lists")
     func doctor() async throws {
         try await LiveAPI.run { api in
             try await api.announce("worker,notifier", host: "one")
@@ -234,7 +234,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("a replay revives what is dead at an endpoint, and a dry run only counts")
+    @Test("a replay retries the dead letters of an endpoint, and a dry run only counts them")
     func replay() async throws {
         try await LiveAPI.run { api in
             for number in 1...3 {
@@ -274,7 +274,7 @@ struct DeliveryRoutesTests {
         }
     }
 
-    @Test("pollerctl shows deliveries and attempts, and retries")
+    @Test("pollerctl lists, shows, dismisses and retries deliveries")
     func commandLine() async throws {
         try await LiveAPI.run { api in
             let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])

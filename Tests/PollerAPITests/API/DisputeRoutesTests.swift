@@ -51,7 +51,7 @@ struct DisputeRoutesTests {
         )
     }
 
-    @Test("open disputes are listed with deadline and payment, the nearest deadline first")
+    @Test("open disputes are listed with deadline and payment, nearest deadline first")
     func list() async throws {
         let book = Book([
             dispute("dp_2", "under_review", charge: "ch_2"),
@@ -110,9 +110,7 @@ struct DisputeRoutesTests {
         }
     }
 
-    @Test(
-        "requests at a time share a read, and a failure is kept for ten seconds, disputes for a minute"
-    )
+    @Test("concurrent requests share a read; failures are cached for 10 s, disputes for 60 s")
     func shared() async throws {
         let (book, clock) = (SlowBook(accounts: 2), ManualClock())
         let cache = DisputeCache(book: book, clock: clock)
@@ -136,9 +134,7 @@ struct DisputeRoutesTests {
         #expect(book.count == 5, "the one that was read a minute ago")
     }
 
-    @Test(
-        "each request reads some of many accounts, several at a time, and none is left out"
-    )
+    @Test("each request reads some of many accounts concurrently, and all are read in the end")
     func many() async throws {
         let book = SlowBook(accounts: DisputeCache.readsMax + 20)
         let cache = DisputeCache(book: book, clock: ManualClock())
@@ -150,7 +146,7 @@ struct DisputeRoutesTests {
         #expect(book.count == all.count)
     }
 
-    @Test("a dispute of a source's charge has the watch that created the charge")
+    @Test("a dispute of a source's charge shows the watch that created the charge")
     func charged() async throws {
         let book = Book([dispute("dp_1", "needs_response", due: 1_796_000_000, charge: "ch_7")])
         try await LiveAPI.run(disputes: book) { api in
@@ -161,7 +157,7 @@ struct DisputeRoutesTests {
         }
     }
 
-    @Test("without an upstream that has disputes the list does not exist")
+    @Test("without an upstream that has disputes, `/v1/disputes` is not found")
     func none() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.get("/v1/disputes")

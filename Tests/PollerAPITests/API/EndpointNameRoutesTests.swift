@@ -20,7 +20,7 @@ struct EndpointNameRoutesTests {
         try await api.request(.PATCH, "/v1/endpoints/\(id)", body: body, headers: json)
     }
 
-    @Test("an endpoint is created with a name, renamed, and loses its name with null")
+    @Test("an endpoint is named at creation, renamed, and unnamed with `null`")
     func life() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(
@@ -40,7 +40,7 @@ struct EndpointNameRoutesTests {
         }
     }
 
-    @Test("a name that another endpoint of the account has is refused with that endpoint's ID")
+    @Test("a name in use by another endpoint of the account is rejected with that endpoint's ID")
     func unique() async throws {
         try await LiveAPI.run { api in
             let body = #"{"url":"https://shop.example/hook","name":"crm"}"#
@@ -62,7 +62,7 @@ struct EndpointNameRoutesTests {
     }
 
     @Test(
-        "a name with invisible characters, or that looks like an ID, is refused",
+        "a name with invisible characters or the form of an ID is rejected",
         arguments: [
             "", " crm", "crm ", "a\\nb", "ep_crm", "a\\u202eb", String(repeating: "x", count: 65),
             // Zero-width, soft hyphen, direction marks, private use, unassigned.
@@ -81,7 +81,7 @@ struct EndpointNameRoutesTests {
         }
     }
 
-    @Test("the audit trail names the endpoint and is searched by its name")
+    @Test("the audit trail contains the endpoint's name and can be searched by it")
     func audited() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(
@@ -101,7 +101,7 @@ struct EndpointNameRoutesTests {
         }
     }
 
-    @Test("a delivery has the name of its endpoint, in lists and alone")
+    @Test("a delivery shows the name of its endpoint, alone and in lists")
     func deliveries() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(

@@ -7,7 +7,7 @@ import Testing
 @testable import PollerAPI
 @testable import PollerClient
 
-@Suite("A client that follows the live gateway")
+@Suite("Client event streams over the gateway")
 struct EventStreamClientTests {
     /// Returns an event of a source as the gateway sends it.
     private static func event(_ source: String, seq: Int, closed: String? = nil) -> String {
@@ -23,7 +23,7 @@ struct EventStreamClientTests {
         try PollerClient(url: api.url, gateway: "http://127.0.0.1:\(gateway)")
     }
 
-    @Test("it reads from the stream, from long polls once that ends, and from the stream again")
+    @Test("events arrive by stream, by long poll after the stream ends, then by stream again")
     func changesTransports() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -61,7 +61,7 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("what the stream tells comes without the API, each event once")
+    @Test("events arrive over the stream alone, and a repeated event is returned once")
     func streams() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -87,7 +87,7 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("without a gateway that answers, events come over long polls at once")
+    @Test("without a reachable gateway, events arrive over long polls")
     func noGateway() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -102,7 +102,7 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("a stream that has lost the place has the history read again")
+    @Test("a `reset` message makes the client read the history again")
     func reset() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -124,7 +124,7 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("leaving and cancelling close the connection")
+    @Test("ending or cancelling the iteration closes the connection")
     func cancellation() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -147,7 +147,7 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("a stream is read the same wherever its bytes are cut")
+    @Test("messages parse the same for any chunk size, and an oversized message is rejected")
     func parsing() throws {
         let text =
             "\u{FEFF}retry: 250\r\n\r\n: hi\nid: a\nevent: x\ndata: 1\ndata:2\n\ndata: ü\r\rid: b\0\n"

@@ -5,7 +5,7 @@ import PollerWire
 import Synchronization
 import Testing
 
-@Suite("A client that follows, with an API and a gateway that come and go")
+@Suite("Following events with an API and a gateway")
 struct GatewayFollowTests {
     /// The events that a follower has received.
     ///
@@ -18,7 +18,7 @@ struct GatewayFollowTests {
         try PollerClient(url: servers.api.url, gateway: servers.gateway.url)
     }
 
-    @Test("events of a watch come over the event stream alone, each once, until it ends")
+    @Test("events of a watch arrive over the stream alone, each once, until the watch is final")
     func streams() async throws {
         try await LiveAPI.runWithGateway(over: try await RedisStores()) { servers in
             let client = try client(servers)
@@ -40,7 +40,9 @@ struct GatewayFollowTests {
         }
     }
 
-    @Test("a follower outlives restarts of both servers: nothing lost, nothing twice, in order")
+    @Test(
+        "a follower survives restarts of both servers without losing, repeating or reordering events"
+    )
     func restarts() async throws {
         let told = Told()
         var recorded: [String] = []
@@ -81,7 +83,7 @@ struct GatewayFollowTests {
         #expect(told.statuses.withLock(\.self) == recorded)
     }
 
-    @Test("the stream goes on behind the cursor of a page")
+    @Test("following from a page's cursor continues after the page")
     func oneCursor() async throws {
         try await LiveAPI.runWithGateway(over: try await RedisStores()) { servers in
             let names = (0..<40).map { "src_\($0)" }

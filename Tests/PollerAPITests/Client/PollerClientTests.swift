@@ -36,7 +36,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("problems carry the server's code and field; a missing server is unreachable")
+    @Test("errors carry the server's code and field, and an unreachable server is transient")
     func errors() async throws {
         try await LiveAPI.run { api in
             let client = try api.client()
@@ -58,7 +58,7 @@ struct PollerClientTests {
     }
 
     @Test(
-        "URLs that are none are refused",
+        "invalid URLs are rejected",
         arguments: [
             "", "127.0.0.1:8080", "ftp://h", "http://", "http://:80", "http://h/?q", "http://a b",
         ]
@@ -67,7 +67,7 @@ struct PollerClientTests {
         #expect(throws: PollerError.self) { try PollerClient(url: url) }
     }
 
-    @Test("many requests go out in parts; errors count from the first of all")
+    @Test("many requests are sent in parts, and error indexes count from the first request")
     func parts() async throws {
         try await LiveAPI.run { api in
             let client = try api.client()
@@ -85,7 +85,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("a part whose answer got lost is sent again and counts once")
+    @Test("a part with a lost response is sent again and enqueued once")
     func lostAnswer() async throws {
         try await LiveAPI.run { api in
             api.plan.fail(.other, [.answerLost])
@@ -95,7 +95,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("following tells history and news of named watches once each, in order")
+    @Test("following a watch returns its past and new events once each, in order")
     func followNamed() async throws {
         try await LiveAPI.run { api in
             let client = try api.client()
@@ -122,7 +122,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("a follower behind a cut in the log reads the history and tells nothing twice")
+    @Test("after a gap in the log, a follower reads the history and repeats no event")
     func followOverGap() async throws {
         try await LiveAPI.run(partitions: 1) { api in
             try await api.enqueue("src_1")
@@ -152,7 +152,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("a follower outlives a store that fails and loses nothing")
+    @Test("a follower survives store failures without losing events")
     func followThroughFailure() async throws {
         try await LiveAPI.run { api in
             let client = try api.client()
@@ -173,7 +173,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("waiting ends when the status comes, came already, or cannot come any more")
+    @Test("`wait` returns when the status is reached, was reached, cannot be reached, or times out")
     func waiting() async throws {
         try await LiveAPI.run { api in
             let client = try api.client()
@@ -209,7 +209,7 @@ struct PollerClientTests {
         }
     }
 
-    @Test("items are cut out of a page byte for byte")
+    @Test("page items are extracted byte for byte")
     func slices() {
         let text = #"{"x":["no"],"data":[ {"a":[1,2],"data":["n"]} ,{"b":"],}\""}], "next":null}"#
         func items(_ text: String) -> [String] {
@@ -221,7 +221,7 @@ struct PollerClientTests {
         #expect(items(#"{"data":7}"#).isEmpty)
     }
 
-    @Test("an upstream's object as deep as a poll reads is understood inside an answer")
+    @Test("an upstream object at the depth limit is parsed inside a response")
     func deepObject() {
         let depth = JSONScanner.depthMax - 1
         let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -229,7 +229,7 @@ struct PollerClientTests {
         #expect(RawJSON(received: Array(text.utf8)) != nil)
     }
 
-    @Test("what an earlier or a later server says is read as far as it is known, and kept as it is")
+    @Test("responses of older and newer servers are decoded and kept unchanged")
     func versions() throws {
         let text = """
             {"new":{"until":1}, "id":"0:1","source":"src_1","kind":"iban","account":"default",\
@@ -255,7 +255,7 @@ struct PollerClientTests {
         #expect(Received<PollerWire.Watch>(RawJSON(unchecked: "{}")) == nil)
     }
 
-    @Test("what a later server adds to an object that requests have too is passed over")
+    @Test("unknown members of an object that requests also contain are ignored")
     func grownFallback() throws {
         let text = """
             {"id":"ep_1","account":"default","name":null,"url":"https://a.example","state":"enabled",\
