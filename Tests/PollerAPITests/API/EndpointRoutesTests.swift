@@ -33,7 +33,7 @@ struct EndpointRoutesTests {
         return try await api.request(.POST, "/v1/endpoints", body: body, headers: headers)
     }
 
-    @Test("a new endpoint shows its secret once, and what was asked for always")
+    @Test("a new endpoint returns its secret only at creation, and its settings always")
     func create() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(
@@ -78,7 +78,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("what another release has made under a key is found, and made no second time")
+    @Test("a creation by another release under the same idempotency key is found and not repeated")
     func madeByAnotherRelease() async throws {
         try await LiveAPI.run { api in
             let body = #"{"url":"https://shop.example/hook"}"#
@@ -99,7 +99,9 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("PATCH changes what it names, null is the standard again, and the whole is checked")
+    @Test(
+        "PATCH changes only named fields, `null` restores defaults, and invalid values are rejected"
+    )
     func change() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(
@@ -139,7 +141,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("a fallback is an endpoint of the same account")
+    @Test("a fallback must be an endpoint of the same account")
     func fallback() async throws {
         try await LiveAPI.run { api in
             let mail = try await Self.create(api, #"{"url":"mailto:ops@shop.example"}"#)
@@ -157,7 +159,9 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("rotation shows the new secret, keeps the old one for the overlap, repeats safely")
+    @Test(
+        "rotation returns the new secret, keeps the old ones for the overlap, and can be repeated"
+    )
     func rotate() async throws {
         try await LiveAPI.run { api in
             let made = try await Self.create(api)
@@ -183,7 +187,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("a test goes to the receiver at once, signed as this endpoint's, and tells what it did")
+    @Test("a test event is sent at once with the endpoint's secret, and the result is returned")
     func test() async throws {
         let channel = RecordingChannel()
         channel.script([.delivered, .failed("answered 500", code: 500)])
@@ -208,7 +212,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("disabled with a reason, enabled, removed, and then not found")
+    @Test("an endpoint is disabled with a reason, enabled, deleted, and then not found")
     func life() async throws {
         try await LiveAPI.run { api in
             let path = "/v1/endpoints/\(try #require(try await Self.create(api)["id"]))"
@@ -229,7 +233,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("enabling an endpoint ends the hold of its deliveries, so that the next read shows it")
+    @Test("enabling an endpoint resumes its deliveries before the next read")
     func enablingEndsHolds() async throws {
         try await LiveAPI.run { api in
             let id = try #require(try await Self.create(api)["id"])
@@ -246,7 +250,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("an endpoint of the configuration file is not changed here, but enabled and disabled")
+    @Test("an endpoint of the configuration file can be disabled and enabled, but not changed")
     func ofFile() async throws {
         try await LiveAPI.run { api in
             var chance = SystemRandomNumberGenerator()
@@ -273,7 +277,7 @@ struct EndpointRoutesTests {
         }
     }
 
-    @Test("pages go through all endpoints, the newest first; the inline secret has its place")
+    @Test("pages list each endpoint once, and the inline secret has its own route")
     func pages() async throws {
         try await LiveAPI.run { api in
             for number in 0..<5 {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("ETags, and what they are good for", .timeLimit(.minutes(2)))
+@Suite("ETags and preconditions", .timeLimit(.minutes(2)))
 struct EntityTagTests {
     private static func tag(_ answer: Answer) -> String? { answer.headers.first(name: "ETag") }
 
@@ -24,7 +24,7 @@ struct EntityTagTests {
         return try await api.request(.PATCH, path, body: body, headers: headers)
     }
 
-    @Test("every answer of JSON below /v1 has a tag of its bytes, and 304 for who has it")
+    @Test("every JSON response below `/v1` has an ETag, and a matching request gets 304")
     func everyAnswer() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -62,7 +62,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("a tag changes with the answer, and not before")
+    @Test("the ETag changes only with the response")
     func changes() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -75,7 +75,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("what has waited for news is told as it is")
+    @Test("long polls and event pages ignore `If-None-Match`")
     func longPolls() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -87,7 +87,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("of two who have seen the same one changes it; the other is told to look again")
+    @Test("of concurrent changes with the same ETag one succeeds, and the others get 412")
     func twoEditors() async throws {
         try await LiveAPI.run { api in
             let made = try await api.post("/v1/endpoints", #"{"url":"https://shop.example/"}"#)
@@ -130,7 +130,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("what happens to an endpoint by itself stops nobody who edits it")
+    @Test("a change of an endpoint's health does not fail an edit with an older ETag")
     func healthIsNobodys() async throws {
         try await LiveAPI.run { api in
             let made = try await api.post("/v1/endpoints", #"{"url":"https://shop.example/"}"#)
@@ -149,7 +149,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("a lane's limit replaces the one that was seen, and no other")
+    @Test("a lane's limit is changed only with the ETag of the current limit")
     func lanes() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -192,7 +192,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("a page with a sealed cursor has the same tag until something changes")
+    @Test("a page with a sealed cursor keeps its ETag until something changes")
     func sealedPages() async throws {
         let keys = "key-of-one-account-0123456789 account=default\nkey-of-everything-0123456789"
         try await LiveAPI.run(keys: KeyFile(text: keys)) { api in
@@ -217,7 +217,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("a header is a list of tags, or it is none")
+    @Test("a header is parsed as a list of ETags, and invalid headers are rejected")
     func lists() {
         for (text, tags) in [
             (#""a""#, ["a"]), (#"W/"a""#, ["a"]), (#""a", "b""#, ["a", "b"]),
@@ -232,9 +232,9 @@ struct EntityTagTests {
     }
 }
 
-@Suite("Queries as forms write them")
+@Suite("Form-encoded queries")
 struct QueryTests {
-    @Test("a plus is a space, as %20 is; %2B is a plus")
+    @Test("`+` and `%20` are a space, and `%2B` is a plus")
     func plus() async throws {
         try await LiveAPI.run { api in
             for (source, note) in [("src_1", "a b"), ("src_2", "a+b")] {

@@ -13,7 +13,7 @@ struct EventRoutesTests {
         answer.list("data").compactMap { $0["type"] as? String }
     }
 
-    @Test("a watch's events come by seq, page by page, as they were recorded")
+    @Test("a watch's events are returned page by page in `seq` order, as recorded")
     func ofOneWatch() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -33,7 +33,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("all events are paged over every partition: each once, in seq order within a source")
+    @Test("pages contain each event of all partitions once, in `seq` order within a source")
     func ofAll() async throws {
         try await LiveAPI.run { api in
             for number in 0..<12 {
@@ -61,7 +61,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("a reader from now waits for the next event that passes its filter")
+    @Test("a reader from `now` waits for the next event that passes its filter")
     func waits() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -81,7 +81,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("a cursor behind what was trimmed, or of a store that lost its writes, reports a gap")
+    @Test("a cursor before trimmed events, or of a store that lost its writes, reports a gap")
     func gaps() async throws {
         try await LiveAPI.run(partitions: 1) { api in
             try await api.enqueue("src_1")
@@ -110,7 +110,7 @@ struct EventRoutesTests {
     }
 
     @Test(
-        "cursors and starts that are none are refused",
+        "invalid cursors, starts and filters are rejected",
         arguments: [
             "cursor=abc", "cursor=../..", "cursor=%00", "from=yesterday", "from=now&cursor=MTo",
             "limit=0", "limit=501", "types=So%20rt", "types=,", "source=a/b", "wait=2m",
@@ -125,7 +125,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("a start in time begins with what was recorded then")
+    @Test("reading from a time begins with the events recorded then")
     func fromTime() async throws {
         try await LiveAPI.run(partitions: 1) { api in
             try await api.enqueue("src_1")

@@ -79,7 +79,7 @@ struct HostileInputTests {
         ),
     ]
 
-    @Test("each wrong body is refused with its code and field", arguments: bodies)
+    @Test("each invalid body is rejected with its code and field", arguments: bodies)
     func wrongBody(wrong: Case) async throws {
         try await LiveAPI.run { api in
             let answer = try await api.post("/v1/watches", wrong.body)
@@ -94,7 +94,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("an unknown key names the known ones")
+    @Test("the error of an unknown field lists the known ones")
     func unknownKey() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.post("/v1/watches", #"{"source":"src_1","polizy":"x"}"#)
@@ -102,7 +102,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("bodies beyond the limits are 413, announced or not")
+    @Test("bodies over the limit get 413, with or without a content length")
     func tooLarge() async throws {
         try await LiveAPI.run { api in
             let big = String(repeating: " ", count: 65_537)
@@ -129,7 +129,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a client that never stops sending is cut off soon after the answer")
+    @Test("a client that never stops sending is disconnected soon after the response")
     func endlessBody() async throws {
         try await LiveAPI.run { api in
             let closed = try await RawConnection.sendsUntilClosed(
@@ -144,7 +144,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a form, which is all a foreign page can send, is refused")
+    @Test("form media types, which a foreign page can send, are rejected")
     func mediaTypes() async throws {
         try await LiveAPI.run { api in
             for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
@@ -160,7 +160,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("paths and queries are checked, unknown parameters refused")
+    @Test("invalid paths, queries and parameters are rejected with their field")
     func pathsAndQueries() async throws {
         try await LiveAPI.run { api in
             for path in [
@@ -179,7 +179,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("unknown routes are 404, known ones with another method 405 with Allow")
+    @Test("unknown routes get 404, and other methods get 405 with `Allow`")
     func routes() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v2/watches").code == "not_found")
@@ -191,7 +191,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("an idempotency key is accepted within its bounds")
+    @Test("idempotency keys of up to 255 characters are accepted")
     func idempotencyKeys() async throws {
         try await LiveAPI.run { api in
             for (length, status) in [(255, 201), (255, 201), (256, 400)] {

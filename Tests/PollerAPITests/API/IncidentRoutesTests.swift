@@ -18,7 +18,7 @@ struct IncidentRoutesTests {
         ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
     }
 
-    @Test("lists what is open, then what was resolved last")
+    @Test("open incidents are listed before resolved ones")
     func list() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let headers = Self.headers(Self.free)
@@ -38,7 +38,7 @@ struct IncidentRoutesTests {
         }
     }
 
-    @Test("their events are told to whom has asked for them by type, and to no bound key")
+    @Test("incident events are returned only if requested by type, and never to a bound key")
     func events() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             try await api.see([.noWorker])
@@ -69,7 +69,7 @@ struct IncidentRoutesTests {
         }
     }
 
-    @Test("an endpoint for them is nobody's account's, and asks for nothing else")
+    @Test("an incident endpoint belongs to no account, and has only incident types")
     func endpoints() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             func ask(
@@ -122,7 +122,7 @@ struct IncidentRoutesTests {
         }
     }
 
-    @Test("what signs the webhooks of operators' URLs is shown to whom may see all accounts")
+    @Test("the signing secret of operators' URLs is returned only to unbound keys")
     func secret() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let path = "/v1/endpoints/inline/secret?account=@operator"

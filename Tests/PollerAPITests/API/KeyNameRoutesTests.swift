@@ -4,9 +4,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Nobody is taken for somebody else in the audit trail")
+@Suite("Unique key names in the audit trail")
 struct KeyNameRoutesTests {
-    @Test("names of the system and of the file's keys are refused, and a bound key shows its id")
+    @Test("reserved and existing names are rejected, and a created key is audited with its ID")
     func names() async throws {
         let file = """
             key-of-acme-0123456789 role=admin account=acme name=boss
@@ -44,7 +44,7 @@ struct KeyNameRoutesTests {
         }
     }
 
-    @Test("a bound key tells no stream but its account's: inline, in a batch, as an endpoint")
+    @Test("a bound key can use only streams of its account: inline, in a batch, as an endpoint")
     func streams() async throws {
         let file = "key-of-acme-0123456789 role=admin account=acme\nkey-of-everything-0123456789"
         try await LiveAPI.run(keys: KeyFile(text: file)) { api in

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Lanes over HTTP")
 struct LaneRoutesTests {
-    @Test("the list shows what holds things up first, with the limit that holds")
+    @Test("the list shows restricted lanes first, and the limit of each lane")
     func worstFirst() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -43,7 +43,7 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("pages of one lane each go through all lanes, each once, in the list's order")
+    @Test("pages of one lane list each lane once, in the list's order")
     func pages() async throws {
         try await LiveAPI.run { api in
             for account in 0..<9 {
@@ -72,7 +72,7 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("a lane is named by two segments or by one with %2F, and methods are told apart")
+    @Test("a lane is addressed by two segments or by one with `%2F`")
     func names() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -91,7 +91,7 @@ struct LaneRoutesTests {
     }
 
     @Test(
-        "what is no lane is refused with what a lane is",
+        "an invalid lane name is rejected",
         arguments: ["default", "default/tokens", "a%20b/sources", "/sources", "x/y/sources"]
     )
     func wrongNames(name: String) async throws {
@@ -107,7 +107,7 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("a lane that holds nothing is not found, yet may be paused before its first watch")
+    @Test("an empty lane is not found, but can be paused before its first watch")
     func emptyLane() async throws {
         try await LiveAPI.run { api in
             let none = try await api.get("/v1/lanes/acct_new/sources")
@@ -124,7 +124,7 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("a limit changes what is named, keeps the rest, and goes back to the default")
+    @Test("a limit changes only the named fields, and can be reset to the default")
     func limits() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -152,7 +152,7 @@ struct LaneRoutesTests {
     }
 
     @Test(
-        "a wrong limit is refused with the field and what is allowed",
+        "an invalid limit is rejected with its code and field",
         arguments: [
             (#"{}"#, "missing_field", "rate"),
             (#"{"rate":"20"}"#, "wrong_type", "rate"),
@@ -176,7 +176,7 @@ struct LaneRoutesTests {
         }
     }
 
-    @Test("a cursor that is none of ours is refused")
+    @Test("an invalid cursor is rejected")
     func wrongCursor() async throws {
         try await LiveAPI.run { api in
             for cursor in ["x", "MTpyOngKeQ", "..", LaneCursor.store("\u{0}").text] {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Late watches over HTTP", .timeLimit(.minutes(3)))
 struct LateRoutesTests {
-    @Test("watches that are polled late are listed with the reasons, the longest late first")
+    @Test("late watches are listed with reasons, the latest first")
     func late() async throws {
         try await LiveAPI.run { api in
             _ = try await api.post("/v1/watches", #"{"source":"src_1","order":"A1"}"#)
@@ -37,7 +37,7 @@ struct LateRoutesTests {
         }
     }
 
-    @Test("a watch that has ended is not late, even if it was late before")
+    @Test("a watch that has ended is not late")
     func ended() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -51,7 +51,7 @@ struct LateRoutesTests {
         }
     }
 
-    @Test("a key of one account sees only the late watches of that account")
+    @Test("a bound key sees only the late watches of its account")
     func bound() async throws {
         let keys = try KeyFile(
             text: "key-of-acme-0123456789 role=viewer account=acme\nkey-of-all-0123456789"

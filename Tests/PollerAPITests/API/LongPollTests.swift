@@ -9,9 +9,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Waiting for news")
+@Suite("Long polls")
 struct LongPollTests {
-    @Test("a watch with a newer seq answers at once, one without 304")
+    @Test("a newer `seq` is returned at once, and an unchanged watch gets 304")
     func atOnce() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -24,7 +24,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("a waiting request is answered by the change itself, and not by another source's")
+    @Test("a waiting request returns after a change of its source, not of another one")
     func wokenByChange() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -41,7 +41,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("several waiting requests are all answered")
+    @Test("several waiting requests all get a response")
     func several() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -59,7 +59,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("a request with a revoked key ends with 401 within a second", .timeLimit(.minutes(3)))
+    @Test("a waiting request whose key is revoked ends with 401", .timeLimit(.minutes(3)))
     func revoked() async throws {
         let admin = "key-of-ada-0123456789abc"
         try await LiveAPI.run(keys: KeyFile(text: "\(admin) role=admin")) { api in
@@ -84,9 +84,7 @@ struct LongPollTests {
         }
     }
 
-    @Test(
-        "a waiting request fails within seconds of the loss of the store, and survives a blip"
-    )
+    @Test("a waiting request fails seconds after the store is lost, and survives a short outage")
     func lossOfStore() async throws {
         let clock = ManualClock()
         let isReachable = Mutex(true)
@@ -120,7 +118,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("a graceful shutdown answers those who wait instead of holding them")
+    @Test("a graceful shutdown ends waiting requests with 304")
     func shutdown() async throws {
         let clock = ContinuousClock()
         var start = clock.now
@@ -139,7 +137,7 @@ struct LongPollTests {
     }
 
     @Test(
-        "waits that cannot be are refused",
+        "invalid waits are rejected",
         arguments: ["wait=61s", "wait=-1s", "wait=5", "wait=1h", "wait=5s&after_seq=-1"]
     )
     func badWaits(query: String) async throws {
@@ -152,7 +150,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("wait without after_seq says what is missing")
+    @Test("the error of `wait` without `after_seq` names `after_seq`")
     func waitAlone() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")

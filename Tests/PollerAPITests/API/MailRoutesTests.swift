@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Stopping mails over HTTP")
+@Suite("Unsubscribing over HTTP")
 struct MailRoutesTests {
     private let list = MemorySuppressionList()
     private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
@@ -35,7 +35,7 @@ struct MailRoutesTests {
 
     private let oneClick = "List-Unsubscribe=One-Click"
 
-    @Test("looking at the link changes nothing, one click stops the mails, without any key")
+    @Test("opening the link changes nothing, and one click unsubscribes without a key")
     func oneClickStops() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await run(keys: keys) { api in
@@ -58,7 +58,7 @@ struct MailRoutesTests {
         }
     }
 
-    @Test("a button that tells nobody where it is, as in mails and sandboxes, stops the mails too")
+    @Test("a click with the origin `null`, as from mail clients and sandboxes, unsubscribes")
     func origin() async throws {
         let recipient = try MailAddress("a@b.example")
         for keys in [KeyFile.none, try KeyFile(text: "pk_0123456789abcdef0123")] {
@@ -78,7 +78,7 @@ struct MailRoutesTests {
         }
     }
 
-    @Test("the page of a link is the shop's, in the language of the mail")
+    @Test("the page has the shop's branding and the language of the mail")
     func branded() async throws {
         let shops = [
             AccountID.main: try Branding(name: "Käserei <Müller>", colour: "#0b6e4f"),
@@ -116,7 +116,7 @@ struct MailRoutesTests {
         }
     }
 
-    @Test("a link that is not ours, and a post that is no click, do nothing")
+    @Test("an invalid link, and a post without the one-click field, do nothing")
     func refused() async throws {
         try await run { api in
             let good = try token()
@@ -143,7 +143,7 @@ struct MailRoutesTests {
         }
     }
 
-    @Test("a bounce and a complaint suppress a recipient for everybody, until it is lifted")
+    @Test("a bounce or complaint suppresses a recipient for every account until it is lifted")
     func bounces() async throws {
         try await run { api in
             let path = "/v1/mail/suppressions/a@b.example"
@@ -177,7 +177,7 @@ struct MailRoutesTests {
         }
     }
 
-    @Test("bounces are told by holders of keys alone")
+    @Test("reporting and reading bounces needs a key")
     func keys() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await run(keys: keys) { api in

@@ -11,7 +11,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("What operators ask")
+@Suite("Operator routes")
 struct OperatorRoutesTests {
     private struct Check: HealthCheck {
         let name: String
@@ -20,7 +20,7 @@ struct OperatorRoutesTests {
         func run() async -> HealthResult { result }
     }
 
-    @Test("the doctor shows every check in order, and is healthy only when none failed")
+    @Test("the doctor lists every check in order, and is healthy if none failed")
     func doctor() async throws {
         let warning = Check(
             name: "redis.persistence",
@@ -45,7 +45,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("the doctor sees what holds the cluster up, and a store it cannot look into")
+    @Test("the doctor reports paused lanes, quarantine, missing processes and an unavailable store")
     func doctorOfTheCluster() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -66,7 +66,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("workers lists every process alive until it leaves")
+    @Test("the workers list contains each process until it leaves")
     func workers() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v1/workers").list("data").isEmpty)
@@ -85,7 +85,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("departed workers are listed with the way they left, the last one first")
+    @Test("departed workers are listed with how they left, the latest first")
     func departures() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v1/workers/departed").list("data").isEmpty)
@@ -112,7 +112,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("stats count both queues, and tell lanes, lateness, quarantine and processes")
+    @Test("stats count both queues, lanes, overdue time, quarantine and processes")
     func stats() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -140,7 +140,7 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("the admin listener tells life, readiness with reasons, and metrics")
+    @Test("the admin listener serves liveness, readiness with reasons, and metrics")
     func admin() async throws {
         let registry = PrometheusRegistry()
         Counter(label: "poller_polls_total", factory: registry).increment(by: 3)

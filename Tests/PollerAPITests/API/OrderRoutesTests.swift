@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Orders")
 struct OrderRoutesTests {
-    @Test("an order is there with the first watch that names it, and has its tries")
+    @Test("an order exists from the first watch that names it, and lists its watches")
     func reads() async throws {
         try await LiveAPI.run { api in
             let missing = try await api.get("/v1/orders/A77")
@@ -38,7 +38,7 @@ struct OrderRoutesTests {
     }
 
     @Test(
-        "an order is found under any printable name, percent-encoded in the path",
+        "an order is found by any printable name, percent-encoded in the path",
         arguments: [
             "#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B", "100%", "wc_order_1&key=x",
             "a?b",
@@ -71,7 +71,7 @@ struct OrderRoutesTests {
         }
     }
 
-    @Test("the name that the description allows is the one that is taken")
+    @Test("the described pattern matches exactly the accepted names")
     func described() throws {
         let pattern = try NSRegularExpression(pattern: OrderNames.pattern)
         func isDescribed(_ name: String) -> Bool {
@@ -97,7 +97,7 @@ struct OrderRoutesTests {
         }
     }
 
-    @Test("a source that is watched for one order is not joined for another until that has ended")
+    @Test("a watch of one order is not joined for another order until the watch has ended")
     func mismatch() async throws {
         try await LiveAPI.run { api in
             func enqueue(_ order: String?, metadata: String = "") async throws -> Answer {
@@ -129,7 +129,7 @@ struct OrderRoutesTests {
         }
     }
 
-    @Test("orders are listed page by page, and are no watches")
+    @Test("orders are listed page by page, and are not listed as watches")
     func lists() async throws {
         try await LiveAPI.run { api in
             let lines = (1...5).map { #"{"source":"src_\#($0)","order":"A\#($0)"}"# }
@@ -154,7 +154,7 @@ struct OrderRoutesTests {
     }
 
     @Test(
-        "a name that is none is refused by its field",
+        "an invalid name is rejected with its field",
         arguments: ["", " a", "a\\n", "..", "\u{202E}a"]
     )
     func refused(_ name: String) async throws {
