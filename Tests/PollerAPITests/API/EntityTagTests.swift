@@ -75,7 +75,7 @@ struct EntityTagTests {
         }
     }
 
-    @Test("long polls and event pages ignore `If-None-Match`")
+    @Test("long polls ignore `If-None-Match` and have no ETag")
     func longPolls() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")

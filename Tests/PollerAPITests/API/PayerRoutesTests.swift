@@ -41,7 +41,7 @@ extension ScriptedPayers {
     ) async -> RefundAccountResult { .notAsked }
 }
 
-@Suite("What payers hand in")
+@Suite("Verification by payers")
 struct PayerRoutesTests {
     private static let secret = "src_1_secret_abc"
     private static let form = "application/x-www-form-urlencoded"
@@ -88,7 +88,7 @@ struct PayerRoutesTests {
     }
 
     @Test(
-        "a service is told what the upstream says, and the watch is looked at",
+        "the upstream's result is returned, and the watch gets a hint",
         arguments: [
             (VerificationResult.accepted, "accepted", nil),
             (.refused(attemptsLeft: 2), "refused", 2), (.exhausted, "exhausted", 0),
@@ -106,7 +106,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("what asks for no code, what is not watched and what is no code reach nobody or say so")
+    @Test("invalid values do not reach the upstream, and a payment that needs no code gets 409")
     func refused() async throws {
         try await run { api, payers in
             for body in [
@@ -125,7 +125,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("no answer is neither right nor wrong")
+    @Test("without a response from the upstream, the request fails with 503")
     func unknown() async throws {
         try await run { api, payers in
             payers.answer(.unknown("down"))
@@ -135,9 +135,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test(
-        "a payment has one try at a time, and the next after two seconds; others have not to wait"
-    )
+    @Test("a payment has one attempt at a time and one per 2 s, and a process has a limit")
     func limits() {
         let clock = Mutex(Duration.zero)
         let limits = PayerLimits(elapsed: { clock.withLock { $0 } })
@@ -162,7 +160,7 @@ struct PayerRoutesTests {
     }
 
     @Test(
-        "what the upstream leaves open is what the next poll has seen",
+        "an incomplete result is completed from the next poll",
         arguments: [
             (
                 VerificationResult.refused(attemptsLeft: nil), PaymentState.awaitingCustomer,
@@ -198,7 +196,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("the page has a form, and what is typed there is told at once")
+    @Test("the page has a form, and its result is shown at once")
     func page() async throws {
         try await run { api, payers in
             let cookie = try await cookie(api)
@@ -219,7 +217,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("right and exhausted end the form; no answer keeps it")
+    @Test("success and the last attempt remove the form, and a missing response keeps it")
     func ends() async throws {
         for (result, words, hasForm) in [
             (VerificationResult.accepted, "Your account is verified.", false),
@@ -235,7 +233,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("amounts are read as banks print them")
+    @Test("amounts are parsed with a decimal point or comma")
     func amounts() async throws {
         var deposits = NextStep.Microdeposits()
         deposits.sort = "amounts"
@@ -256,7 +254,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("nobody types for a payment whose secret they have not shown")
+    @Test("a code without the payment's cookie is rejected")
     func safe() async throws {
         try await run { api, payers in
             for cookie in ["", "return-src_1=AAAA"] {
@@ -267,7 +265,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("a form of the page, which tells nobody where it is, is taken; another site's is not")
+    @Test("a form with the origin `null` is accepted, and one of another site is rejected")
     func origin() async throws {
         try await run { api, payers in
             let cookie = try await cookie(api)
@@ -291,7 +289,7 @@ struct PayerRoutesTests {
         }
     }
 
-    @Test("a payment that asks for nothing has no form, and none without an upstream")
+    @Test("a payment without a next step has no form")
     func none() async throws {
         try await run(.none) { api, payers in
             let cookie = try await cookie(api)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Metrics for Prometheus")
 struct PrometheusRegistryTests {
-    @Test("counters, gauges and histograms render in order, with types and escaped labels")
+    @Test("counters, gauges and histograms are rendered in order, with types and escaped labels")
     func renders() {
         let registry = PrometheusRegistry()
         Counter(label: "b_total", dimensions: [("z", "1"), ("a", "q\"\\\n")], factory: registry)
@@ -33,7 +33,7 @@ struct PrometheusRegistryTests {
         #expect(text.contains("c_seconds_sum 1000.003\n"))
     }
 
-    @Test("labels beyond the bound share one series and the sum stays right")
+    @Test("labels over the limit share one series, and the sum stays correct")
     func cardinality() {
         let registry = PrometheusRegistry()
         for number in 0..<1000 {
@@ -45,7 +45,7 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("hits_total{overflow=\"true\"} 800"))
     }
 
-    @Test("a name used for two kinds keeps the first and counts the refusal")
+    @Test("a name used for two kinds keeps the first, and the conflict is counted")
     func conflictingKinds() {
         let registry = PrometheusRegistry()
         Counter(label: "x_total", factory: registry).increment()
@@ -54,9 +54,7 @@ struct PrometheusRegistryTests {
         #expect(registry.text.contains("poller_metrics_refused_total 1\n"))
     }
 
-    @Test(
-        "a counter without labels is told before it has counted, so that its first count is an increase"
-    )
+    @Test("a counter without labels is rendered as 0 before its first increment")
     func begins() {
         let registry = PrometheusRegistry()
         registry.beginCounters()
@@ -69,7 +67,7 @@ struct PrometheusRegistryTests {
         #expect(!registry.text.contains("poller_polls_total"), "its labels are not known yet")
     }
 
-    @Test("increments from many tasks all count")
+    @Test("increments from concurrent tasks are all counted")
     func concurrent() async {
         let registry = PrometheusRegistry()
         await withTaskGroup(of: Void.self) { group in
@@ -87,7 +85,7 @@ struct PrometheusRegistryTests {
 
 @Suite("Gauges of the cluster")
 struct ClusterGaugesTests {
-    @Test("scrapes see the cluster as it was looked at last, and whether the look worked")
+    @Test("scrapes show the last read of the cluster, and whether it succeeded")
     func gauges() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -144,7 +142,7 @@ struct ClusterGaugesTests {
 
 @Suite("The table of metrics")
 struct MetricTableTests {
-    @Test("the reference has each section and metric as the table has it, in its order")
+    @Test("the reference lists the sections and metrics of the table, in order")
     func reference() throws {
         let page = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -164,7 +162,7 @@ struct MetricTableTests {
         #expect(told == rows)
     }
 
-    @Test("names end as Prometheus wants them")
+    @Test("metric names end as Prometheus recommends")
     func names() {
         for metric in Metric.all {
             #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter), "\(metric.name)")

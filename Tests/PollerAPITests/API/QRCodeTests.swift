@@ -49,7 +49,7 @@ struct QRCodeTests {
         ),
     ]
 
-    @Test("each square is where another implementation has it", arguments: 0..<9)
+    @Test("the squares match those of another implementation", arguments: 0..<9)
     func squares(index: Int) throws {
         let wanted = Self.drawn[index]
         let code = try #require(QRCode(wanted.text, mask: wanted.mask))
@@ -61,20 +61,20 @@ struct QRCodeTests {
         #expect(digest == wanted.digest)
     }
 
-    @Test("a text that is too long has no code, and the longest has one")
+    @Test("a text of more than 666 bytes has no code")
     func limits() {
         #expect(QRCode.bytesMax == 666)
         #expect(QRCode(String(repeating: "z", count: 667), mask: 0) == nil)
         #expect(QRCode("", mask: 0)?.size == 21)
     }
 
-    @Test("the picture names itself, has room around, and no text of others in its marks")
+    @Test("the SVG has a quiet zone, and no markup from its label")
     func picture() throws {
         let svg = try #require(QRCode("A")).svg(label: "\"><script>")
         #expect(svg.contains(#"viewBox="0 0 29 29""#) && !svg.contains("<script>"))
     }
 
-    @Test("a transfer in euro to a named payee is what apps of banks read")
+    @Test("a euro transfer to a named payee has an EPC code, and other transfers have none")
     func transfer() {
         var account = NextStep.BankAccount(scheme: "iban")
         account.iban = "DE89 3704 0044 0532 0130 00"

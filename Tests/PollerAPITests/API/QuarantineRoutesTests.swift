@@ -6,9 +6,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Quarantine, and why a watch waits")
+@Suite("Quarantine and explanations")
 struct QuarantineRoutesTests {
-    @Test("a watch given up is listed with the reason, and watched again by a redrive")
+    @Test("a quarantined watch is listed with its error, and a redrive opens it again")
     func redrive() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -33,7 +33,7 @@ struct QuarantineRoutesTests {
         }
     }
 
-    @Test("only what is in quarantine is redriven: others are told apart")
+    @Test("only a quarantined watch can be redriven")
     func notQuarantined() async throws {
         try await LiveAPI.run { api in
             let unknown = try await api.post("/v1/quarantine/src_9/redrive")
@@ -55,7 +55,7 @@ struct QuarantineRoutesTests {
         }
     }
 
-    @Test("what is dismissed leaves the quarantine and the counts, and stays closed")
+    @Test("a dismissed watch leaves the quarantine and its counts, and stays closed")
     func dismiss() async throws {
         try await LiveAPI.run { api in
             for source in ["src_1", "src_2"] {
@@ -84,7 +84,7 @@ struct QuarantineRoutesTests {
         }
     }
 
-    @Test("explain tells where a watch is and what it waits for")
+    @Test("explain returns a watch's place and the reasons why it waits")
     func explain() async throws {
         try await LiveAPI.run { api in
             try await api.announce("worker", host: "one")
@@ -112,7 +112,7 @@ struct QuarantineRoutesTests {
         }
     }
 
-    @Test("the filters of a list say what is allowed")
+    @Test("the error of an invalid filter lists the allowed values")
     func filters() async throws {
         try await LiveAPI.run { api in
             let state = try await api.get("/v1/watches?state=dead")

@@ -37,7 +37,7 @@ private final class ScriptedAccounts: PayerUpstream {
     }
 }
 
-@Suite("Accounts for refunds that payers name")
+@Suite("Refund accounts from payers")
 struct RefundAccountRoutesTests {
     private static let secret = "src_1_secret_abc"
     private static let iban = "DE89370400440532013000"
@@ -94,7 +94,7 @@ struct RefundAccountRoutesTests {
         )
     }
 
-    @Test("the page has a form though the watch has ended, and says at once that it is taken")
+    @Test("the page has a form after the watch is closed, and confirms the account at once")
     func page() async throws {
         try await run { api, payers in
             let cookie = try await cookie(api)
@@ -114,7 +114,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("a slip is shown again to be mended, escaped, and reaches nobody")
+    @Test("invalid input is shown again, escaped, and does not reach the upstream")
     func slip() async throws {
         try await run { api, payers in
             let cookie = try await cookie(api)
@@ -134,7 +134,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("an American account has its own fields")
+    @Test("a US account has its own fields")
     func american() async throws {
         try await run(paidBy: "ach_credit_transfer") { api, payers in
             let cookie = try await cookie(api)
@@ -151,7 +151,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("what the upstream refuses, and what nobody knows, keeps the form")
+    @Test("the form is kept if the upstream rejects the account or does not respond")
     func refused() async throws {
         for (result, words) in [
             (RefundAccountResult.refused("invalid_iban"), "We cannot use this account"),
@@ -167,7 +167,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("nobody names an account for a payment whose secret they have not shown")
+    @Test("an account without the payment's cookie is rejected")
     func safe() async throws {
         try await run { api, payers in
             for cookie in ["", "return-src_1=AAAA"] {
@@ -178,7 +178,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("where nothing is asked, or of a way to pay without accounts, there is no form")
+    @Test("a payment without a refund step, or with another payment method, has no form")
     func none() async throws {
         for (method, step) in [
             ("multibanco", NextStep.none), ("ideal", .giveRefundAccount(url: nil)),
@@ -193,7 +193,7 @@ struct RefundAccountRoutesTests {
         }
     }
 
-    @Test("a service hands in what it was told, and what is wrong is said without repeating it")
+    @Test("a service submits a valid account, and errors do not repeat the account number")
     func service() async throws {
         try await run { api, payers in
             for body in [

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Requests that are repeated under their name", .timeLimit(.minutes(2)))
+@Suite("Idempotent requests", .timeLimit(.minutes(2)))
 struct RepeatTests {
     private static let keys = """
         key-of-the-first-0123456789 role=admin name=shop
@@ -26,7 +26,7 @@ struct RepeatTests {
         answer.headers.first(name: "Idempotent-Replayed") == "true"
     }
 
-    @Test("a repeat is told what the first was told, byte by byte, and nothing is done again")
+    @Test("a repeat gets the first response byte for byte, and has no effect")
     func replay() async throws {
         try await LiveAPI.run { api in
             let body = #"{"source":"src_1","metadata":{"a":"ä"}}"#
@@ -49,7 +49,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("the same name for something else is refused: another body, path or query")
+    @Test("the same key with another body, path or query is rejected")
     func reused() async throws {
         try await LiveAPI.run { api in
             for number in 1...2 {
@@ -85,7 +85,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("of many at once one is carried out, the others are told when to ask again")
+    @Test("of concurrent repeats one is executed, and the others get its response or a 409")
     func atOnce() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -115,7 +115,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("what was refused is forgotten: nothing was done, and the name is free")
+    @Test("a rejected request is not recorded, and its idempotency key stays free")
     func refused() async throws {
         try await LiveAPI.run { api in
             for (path, wrong, right) in [
@@ -141,7 +141,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("what the store has not answered is free for a repeat at once, and done once")
+    @Test("a request with a lost store response can be repeated at once, and is executed once")
     func failed() async throws {
         try await LiveAPI.run { api in
             func send() async throws -> Answer {
@@ -163,7 +163,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("a key that was made by who died before the answer is the repeat's: one key, which opens")
+    @Test("a repeat after a crash returns the one API key that was created, and it is valid")
     func died() async throws {
         let dying = DyingKeys()
         try await LiveAPI.run(
@@ -196,7 +196,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("another key has names of its own, whatever the key is called")
+    @Test("each API key has its own idempotency keys, even if API keys have the same name")
     func anotherKey() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             var told: [Answer] = []
@@ -216,7 +216,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("who is not let in any more, or may not do it, is told no answer of before")
+    @Test("a revoked key gets no earlier response")
     func access() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let root = Self.headers(nil, of: "first")
@@ -238,9 +238,7 @@ struct RepeatTests {
         }
     }
 
-    @Test(
-        "nothing that was answered stands in the store, and the first key of all is not even kept"
-    )
+    @Test("responses are stored encrypted, and the one with the first API key is not stored")
     func sealed() async throws {
         try await LiveAPI.run { api in
             let hook = #"{"url":"https://shop.example/","headers":{"X-A":"canary"}}"#
@@ -267,7 +265,7 @@ struct RepeatTests {
         }
     }
 
-    @Test("the answer to a large batch is not kept, and its repeat joins")
+    @Test("the response to a large batch is not stored, and its repeat joins the watches")
     func large() async throws {
         try await LiveAPI.run { api in
             let items = (0..<3000).map { #"{"source":"src_\#($0)"}"# }.joined(separator: ",")
@@ -288,9 +286,7 @@ struct RepeatTests {
         }
     }
 
-    @Test(
-        "every route that changes something says what a repeat does, and why it needs not be kept"
-    )
+    @Test("every route that writes declares how repeats are handled, with a reason if not stored")
     func everyRoute() async throws {
         let kept: Set = [
             "enqueue", "enqueueBatch", "cancelWatches", "redriveWatches", "dismissWatches",

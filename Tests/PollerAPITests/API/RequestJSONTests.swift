@@ -5,13 +5,13 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The JSON of requests")
+@Suite("Parsing of request JSON")
 struct RequestJSONTests {
     private func read(_ text: String) throws -> RawJSON {
         try Problem.checkedJSON(Array(text.utf8))
     }
 
-    @Test("reads what RFC 8259 allows")
+    @Test("JSON according to RFC 8259 is parsed")
     func reads() throws {
         let text = #" { "a" : [ 1 , -2.5e+3, true,false, null, {} , "\u00fc\ud83d\ude00\/\n" ] } "#
         let members = try #require(try read(text).members)
@@ -23,7 +23,7 @@ struct RequestJSONTests {
     }
 
     @Test(
-        "refuses everything else",
+        "invalid JSON and duplicate members are rejected",
         arguments: [
             "", " ", "{", "[", "[1,]", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "'a'", "01", "-", "1.",
             "1e", "tru", "nul", "NaN", "[1 2]", "\"", "\"\\", "\"\\x\"", "\"\\u12g4\"", "\"\\u12",
@@ -35,7 +35,7 @@ struct RequestJSONTests {
         #expect(throws: Problem.self) { try read(text) }
     }
 
-    @Test("refuses bytes that are no UTF-8, and text cut at any byte")
+    @Test("invalid UTF-8 and truncated text are rejected")
     func bytes() throws {
         #expect(throws: Problem.self) { try Problem.checkedJSON([0x22, 0xFF, 0x22]) }
         let whole = Array(#"{"source":"src_\u00fc\ud83d\ude00","n":[1.5e3,true,null,{}]}"#.utf8)
@@ -44,7 +44,7 @@ struct RequestJSONTests {
         }
     }
 
-    @Test("bounds depth, members and values")
+    @Test("depth, members and values are limited")
     func bounds() {
         #expect(throws: Problem.self) { try read(String(repeating: "[", count: 100_000)) }
         let members = (0...64).map { "\"\($0)\":0" }.joined(separator: ",")
@@ -53,7 +53,7 @@ struct RequestJSONTests {
         #expect(throws: Problem.self) { try read("[\(values)0]") }
     }
 
-    @Test("says where a mistake is")
+    @Test("an error states its line and column")
     func places() {
         do throws(Problem) {
             _ = try Problem.checkedJSON(Array("{\n  \"a\": x}".utf8))
@@ -63,7 +63,7 @@ struct RequestJSONTests {
         }
     }
 
-    @Test("a member's value is found as it stands, and only at the top")
+    @Test("a top-level member is returned as written")
     func members() {
         let json = RawJSON(unchecked: #"{"x":{"object":1},"s":"object","object":{"a":"}"},"y":2}"#)
         #expect(json.member("object")?.description == #"{"a":"}"}"#)
@@ -71,7 +71,7 @@ struct RequestJSONTests {
         #expect(json.member("a") == nil)
     }
 
-    @Test("outbox cursors survive the wire; made-up ones do not")
+    @Test("an outbox cursor survives encoding, and invalid cursors are rejected")
     func cursors() {
         let cursor = OutboxCursor(positions: [.init(ms: 9, n: 1), .init(ms: 10, n: 0), .start])
         #expect(OutboxCursor(cursor.text, partitions: 3) == cursor)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Requests a second")
+@Suite("Request rates")
 struct RequestRatesTests {
     private let clock = ManualClock()
 
@@ -18,7 +18,7 @@ struct RequestRatesTests {
         (0..<count).count { _ in (try? admit()) != nil }
     }
 
-    @Test("twice the rate may come at once, then the rate, and each key has its own")
+    @Test("each key has its own rate, with a burst of twice the rate")
     func buckets() throws {
         let rates = rates()
         #expect(taken(100) { try rates.admit(key: "a") } == 21)
@@ -31,7 +31,7 @@ struct RequestRatesTests {
         #expect(taken(100) { try rates.admit(key: "a") } == 21, "no credit for a minute of silence")
     }
 
-    @Test("who is refused is told when to come back, and is let in then")
+    @Test("a rejected request is admitted after its retry time")
     func retryAfter() throws {
         let rates = rates(perKey: 1)
         _ = taken(10) { try rates.admit(key: "a") }
@@ -41,7 +41,7 @@ struct RequestRatesTests {
         try rates.admit(key: "a")
     }
 
-    @Test("an address has a rate, a network of IPv6 is one, and this machine has none unless told")
+    @Test("rates apply per IPv4 address and IPv6 network, and to loopback only if configured")
     func addresses() throws {
         let elsewhere = try #require(IPAddress("192.0.2.1"))
         let here = try #require(IPAddress("127.0.0.1"))
@@ -57,7 +57,7 @@ struct RequestRatesTests {
         #expect(taken(10_000) { try standard.admit(address: elsewhere) } == 4001)
     }
 
-    @Test("zero is no limit")
+    @Test("a limit of zero means unlimited")
     func unlimited() {
         let rates = rates(perKey: 0, perAddress: 0)
         #expect(taken(10_000) { try rates.admit(key: "a") } == 10_000)

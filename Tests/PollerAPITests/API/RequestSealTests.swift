@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test("a name is of one key, one operation and one Idempotency-Key")
+    @Test("a name is unique per key, operation and `Idempotency-Key`")
     func names() {
         let one = named(request("n", key: "k"), caller()).request
         #expect(named(request("n", key: "k"), caller()).request == one)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("what is asked for is path, query, body and the accounts that the key sees")
+    @Test("the fingerprint covers path, query, body and the key's accounts")
     func fingerprints() {
         let one = named(request("n", key: "k"), caller()).request
         for other in [
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("an answer opens for the same request alone")
+    @Test("a sealed response opens only with the same name and root")
     func seal() throws {
         let seal = named(request("n", key: "k"), caller()).seal
         let kept = seal.seal(201, "application/json", Array(#"{"a":"\#n"}"#.utf8))

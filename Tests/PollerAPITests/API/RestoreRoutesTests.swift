@@ -32,7 +32,7 @@ enum Archive {
     }
 }
 
-@Suite("Putting back what an archive has")
+@Suite("Restoring archives")
 struct RestoreRoutesTests {
     private static let path = "/v1/watches/batch/restore"
 
@@ -45,7 +45,7 @@ struct RestoreRoutesTests {
         )
     }
 
-    @Test("a watch comes back with as many endpoints as a watch can have, and no more")
+    @Test("a watch is restored with up to 64 notify URLs")
     func manyEndpoints() async throws {
         try await LiveAPI.run { api in
             for (count, status) in [(NewWatch.notifyKeptMax, 200), (65, 422)] {
@@ -62,7 +62,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test("a payment is read as it was, with its events and its story, and is found")
+    @Test("a restored payment has its events and timeline and is found; an open one is skipped")
     func asItWas() async throws {
         try await LiveAPI.run { api in
             let answer = try await send(
@@ -91,7 +91,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test("the second time everything is there already, and an open watch goes on")
+    @Test("a repeated restore changes nothing, and an open watch stays open")
     func twice() async throws {
         try await LiveAPI.run { api in
             _ = try await api.post("/v1/watches", #"{"source":"src_2"}"#)
@@ -103,7 +103,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test("wrong lines are named by their place, and nothing of their part is put back")
+    @Test("invalid lines are reported by index, and nothing is restored")
     func wrongLines() async throws {
         try await LiveAPI.run { api in
             let lines = [
@@ -118,9 +118,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test(
-        "a number that nothing ever counted to is refused, and what is to be done before a deadline is left out"
-    )
+    @Test("out-of-range counters are rejected, and pending actions are dropped")
     func hostile() async throws {
         try await LiveAPI.run { api in
             let line = Archive.line("src_1")
@@ -143,7 +141,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test("a part has a bound, and is not empty")
+    @Test("a request is limited in lines and must not be empty")
     func bounds() async throws {
         try await LiveAPI.run { api in
             #expect(try await send(api, ["", " "]).status == 422)
@@ -154,7 +152,7 @@ struct RestoreRoutesTests {
         }
     }
 
-    @Test("what a list tells for an archive is enough for the money to be heard of again")
+    @Test("with the memory from a listing, a restored payment accepts hints about its money")
     func memory() async throws {
         try await LiveAPI.run { api in
             let memory = #","memory":"d1||9d2k1a|k3f9a2||un||||lxyz12ab""#

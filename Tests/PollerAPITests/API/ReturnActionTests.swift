@@ -52,7 +52,7 @@ struct ReturnActionTests {
         + "Back to Shop &amp; Co</a></p>"
 
     @Test(
-        "the link to the shop is a button once the payment has ended, and only once on the page",
+        "after the payment has ended, the shop link is a button and occurs once",
         arguments: [PaymentState.paid, .failed, .expired, .cancelled, .refunded]
     )
     func ended(state: PaymentState) throws {
@@ -61,7 +61,7 @@ struct ReturnActionTests {
         #expect(html.components(separatedBy: "https://shop.example/orders").count == 2)
     }
 
-    @Test("before that it stays in the footer, and the next step is the button")
+    @Test("before the end, the shop link is in the footer, and without a shop there is none")
     func open() throws {
         let shop = try Self.shop()
         for state in [PaymentState.processing, .authorised, .awaitingCustomer] {
@@ -72,16 +72,14 @@ struct ReturnActionTests {
         #expect(!Self.page(.paid, branding: nil).html.contains("id=\"links\""))
     }
 
-    @Test("an open page is loaded again when the button appears")
+    @Test("an open page reloads when the button appears")
     func view() throws {
         let shop = try Self.shop()
         let waiting = Self.page(.processing, branding: shop).news
         #expect(waiting.view != Self.page(.paid, branding: shop).news.view)
     }
 
-    @Test(
-        "a transfer names its payee: the upstream's, else the file's, else the shop"
-    )
+    @Test("a transfer's payee is the upstream's, else the configured holder, else the shop")
     func payee() throws {
         var account = NextStep.BankAccount(scheme: "iban")
         account.iban = "DE89370400440532013000"
@@ -110,7 +108,7 @@ struct ReturnActionTests {
         #expect(!said.contains("Shop Holding"))
     }
 
-    @Test("an IBAN stands on one line, in groups, and is copied without spaces")
+    @Test("an IBAN is shown in groups on one line, and copied without spaces")
     func iban() throws {
         var account = NextStep.BankAccount(scheme: "iban")
         account.iban = "DE89370400440532013000"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The way on from the return page")
+@Suite("The onward link of the return page")
 struct ReturnLinkTests {
     /// Returns a watch whose customer was sent to a bank.
     func snapshot(
@@ -38,7 +38,7 @@ struct ReturnLinkTests {
         return WatchSnapshot(watch, closed: closed, lastEvent: event)
     }
 
-    @Test("a source's secret is put back into its address, which is in no event and on no page")
+    @Test("a source's secret is restored in the link target, but not in events or on the page")
     func restored() throws {
         let snapshot = try snapshot()
         #expect(snapshot.lastEvent?.json.contains("src_secret") == false)
@@ -54,7 +54,7 @@ struct ReturnLinkTests {
         #expect(news.step == .followLink(.init(url: "/r/src_1/continue")))
     }
 
-    @Test("who has just come back is not sent away, and is led on when nothing has come")
+    @Test("the first page shows no link, and leads on later")
     func first() throws {
         let news = ReturnUpdate(
             try snapshot(),
@@ -65,7 +65,7 @@ struct ReturnLinkTests {
         #expect(news.state == .confirming && news.leadsOn && news.said.links.isEmpty)
     }
 
-    @Test("where nobody knows a way on, none is offered")
+    @Test("without a known and safe target, no link is offered")
     func none() throws {
         // The URL of an intent contains the secret of another object.
         for unknown in [
@@ -81,7 +81,7 @@ struct ReturnLinkTests {
         #expect(ReturnLink(open, path: "/r")?.target == "https://bank.example/go")
     }
 
-    @Test("what was told last is no longer said once nobody looks, unless it is the end")
+    @Test("an expired watch with an unfinished payment is shown as unknown, a final state as it is")
     func over() throws {
         func state(_ state: PaymentState, _ closed: ClosedReason?) throws -> ReturnState {
             let news = ReturnUpdate(

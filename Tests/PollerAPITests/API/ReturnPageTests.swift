@@ -62,7 +62,7 @@ struct ReturnPageTests {
         return String(cookie.prefix { $0 != ";" })
     }
 
-    @Test("the landing takes the secret out of the address and gives a cookie for it")
+    @Test("the landing redirects to a URL without the secret, and sets a cookie")
     func landing() async throws {
         try await run { api in
             let answer = try await fetch(
@@ -85,7 +85,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("behind a proxy with TLS the cookie is for this host and TLS alone")
+    @Test("on a public host, the cookie has the `__Host-` prefix and `Secure`")
     func secureCookie() async throws {
         try await run { api in
             let answer = try await fetch(
@@ -105,7 +105,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("a wrong secret, none, an unknown payment and a foreign cookie all look the same")
+    @Test("a wrong or missing secret, an unknown payment and a forged cookie get the same 404")
     func neutral() async throws {
         try await run { api in
             let cookie = try await arrive(api)
@@ -131,7 +131,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("redirect_status is not believed: the page shows what was seen")
+    @Test("`redirect_status` is ignored, and the page shows the polled status")
     func truth() async throws {
         try await run { api in
             let answer = try await fetch(
@@ -149,7 +149,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("without a script it is loaded again, and says after some seconds that it takes longer")
+    @Test("without scripts, the page reloads up to a limit, and later shows that it takes longer")
     func withoutScript() async throws {
         try await run { api in
             let cookie = try await arrive(api)
@@ -162,7 +162,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("the page's news come as soon as something is recorded, and end with a final state")
+    @Test("a state request waits for the next change, and gets 304 without one")
     func news() async throws {
         try await run { api in
             let cookie = try await arrive(api)
@@ -185,7 +185,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("its policy allows exactly its own style and script, and it loads nothing from elsewhere")
+    @Test("the policy allows only the page's own style and script, and the page loads nothing else")
     func policy() async throws {
         try await run { api in
             let page = try await fetch(api, "/r/src_1")
@@ -206,7 +206,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("a store that does not answer leaves a customer with an honest page")
+    @Test("an unavailable store gets a 503 page that reloads")
     func outage() async throws {
         try await run { api in
             let cookie = try await arrive(api)
@@ -218,9 +218,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test(
-        "the page of an outage has the shop's name, colour, link and language"
-    )
+    @Test("the outage page has the shop's name, colour, link and language")
     func brandedOutage() async throws {
         let shop = try Branding(
             name: "Acme Books",
@@ -246,7 +244,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("intents have their pages too, and each status its words")
+    @Test("a PaymentIntent has a page that shows the state for its status")
     func intents() async throws {
         for (status, final, state) in [
             ("succeeded", true, "confirmed"), ("processing", false, "confirming"),
@@ -261,7 +259,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("nobody is told confirmed before it is certain, whatever comes", arguments: 0..<40)
+    @Test("no page confirms a payment before it is paid", arguments: 0..<40)
     func confirmed(_ seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
@@ -275,7 +273,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("a shop's own charge of a method that settles late is being processed, not confirmed")
+    @Test("a consumed source of a late-settling method is processing, not confirmed")
     func processing() async throws {
         for (method, state) in [("ideal", "confirmed"), ("sofort", "processing")] {
             try await run { api in
@@ -287,7 +285,7 @@ struct ReturnPageTests {
         }
     }
 
-    @Test("a shop's name is text, whatever it holds, and its link goes home alone")
+    @Test("branding needs a name and an HTTPS link, and its text is escaped")
     func branding() throws {
         #expect(throws: InvalidInput.self) { try Branding(name: "") }
         #expect(throws: InvalidInput.self) {

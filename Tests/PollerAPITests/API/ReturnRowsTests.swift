@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("What the return page shows of a next step")
+@Suite("Next steps on the return page")
 struct ReturnRowsTests {
     /// Returns the page as it is sent.
     func html(
@@ -59,7 +59,7 @@ struct ReturnRowsTests {
         return .transfer(transfer)
     }()
 
-    @Test("a transfer has its account to copy and a code to scan")
+    @Test("a transfer shows account details to copy and a code to scan")
     func transfer() throws {
         for state in [PaymentState.awaitingCustomer, .partiallyPaid] {
             let page = html(state, Self.transfer).text
@@ -78,7 +78,7 @@ struct ReturnRowsTests {
         #expect(!paid.contains("DE89") && !paid.contains("<svg"))
     }
 
-    @Test("a voucher has its numbers, to copy as they are typed")
+    @Test("a voucher shows its numbers, and copies them without spaces")
     func voucher() throws {
         var voucher = NextStep.Voucher()
         voucher.entity = "12345"
@@ -91,7 +91,7 @@ struct ReturnRowsTests {
         #expect(page.contains(#"href="https://stripe.example/voucher" rel="noreferrer""#))
     }
 
-    @Test("who has just come back waits before they are sent back, and then may go on")
+    @Test("a returning customer first waits, and can then follow the link again")
     func link() throws {
         let step = NextStep.followLink(.init(url: "https://bank.example/go?a=1&b=2"))
         let first = html(.awaitingCustomer, step).text
@@ -106,7 +106,7 @@ struct ReturnRowsTests {
         #expect(!html(.awaitingCustomer, evil, loads: 3).text.contains("javascript:"))
     }
 
-    @Test("a code is drawn from its text, and its picture loaded from nowhere")
+    @Test("a code is drawn from its text, and no image is loaded")
     func code() throws {
         var code = NextStep.Code()
         code.data = "weixin://wxpay/bizpayurl?pr=abc"
@@ -115,7 +115,7 @@ struct ReturnRowsTests {
         #expect(page.contains("<svg id=\"code\"") && !page.contains("evil.example"))
     }
 
-    @Test("a shop's colour and logo are all that its page's policy adds")
+    @Test("a shop's colour and logo are shown, and the policy adds only the logo")
     func branding() throws {
         let shop = try Branding(
             name: "Shop & Co",

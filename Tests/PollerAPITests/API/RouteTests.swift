@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Routes as values")
+@Suite("Route descriptions")
 struct RouteTests {
     /// Values of the variable segments.
     private static let values = [
@@ -19,7 +19,7 @@ struct RouteTests {
         values.reduce(route.path) { $0.replacing($1.key, with: $1.value) }
     }
 
-    @Test("openapi.json describes exactly the routes and codes there are")
+    @Test("`openapi.json` describes exactly the existing routes and codes")
     func openAPI() async throws {
         try await LiveAPI.run { api in
             let document = try await api.get("/openapi.json").json
@@ -43,7 +43,7 @@ struct RouteTests {
         }
     }
 
-    @Test("a description is whole: names once, its path's parameters, shapes that there are")
+    @Test("descriptions are complete: unique names, path parameters, existing schemas")
     func descriptions() async throws {
         try await LiveAPI.run { api in
             let routes = api.routes
@@ -74,7 +74,7 @@ struct RouteTests {
     ]
 
     @Test(
-        "without keys pages elsewhere reach no route, and those without an origin none that wants a key"
+        "without keys, unsigned routes reject foreign origins, and routes with a scope reject `null`"
     )
     func origins() async throws {
         try await LiveAPI.run { api in
@@ -100,7 +100,7 @@ struct RouteTests {
         }
     }
 
-    @Test("every route refuses a parameter that it does not describe, but what others link to")
+    @Test("every route rejects unknown parameters, except routes that other sites link to")
     func unknownParameters() async throws {
         let lenient = [
             "stripeWebhook", "stripeAccountWebhook", "openAPI", "returnLanding", "returnPage",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Searches among many records, few at a time", .timeLimit(.minutes(3)))
+@Suite("Limits of searches", .timeLimit(.minutes(3)))
 struct ScanGateTests {
     /// Searches that run until the test ends them, and the order in which they began.
     private final class Looks: Sendable {
@@ -29,7 +29,7 @@ struct ScanGateTests {
         func end() { ends.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.resume() }
     }
 
-    @Test("one of a key at a time, two of all, and the keys take turns")
+    @Test("one search per key and two in total run at a time, and keys take turns")
     func turns() async throws {
         let looks = Looks()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -61,7 +61,7 @@ struct ScanGateTests {
         #expect(looks.names.dropFirst(2).prefix(2).contains("desk"), "\(looks.names)")
     }
 
-    @Test("a key with too many that wait is told when to come again; others are not")
+    @Test("a key with too many waiting searches is rejected, and other keys are not")
     func full() async throws {
         let looks = Looks()
         let tasks = (0...ScanGate.waitingPerKeyMax).map { _ in
@@ -95,7 +95,7 @@ struct ScanGateTests {
         try await again.value
     }
 
-    @Test("what was looked at counts in the key's rate, and in nobody else's")
+    @Test("the records of a search are charged only to its key's rate")
     func cost() throws {
         let clock = ManualClock()
         let rates = RequestRates(

@@ -69,7 +69,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("a changed cookie, or one of another server, is refused")
+    @Test("a changed cookie, or one of another server, is rejected")
     func forged() async throws {
         var foreign = ""
         try await run { foreign = sent(try await signIn($0)) }
@@ -88,7 +88,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("a revoked key ends its sessions, and twelve hours end every one")
+    @Test("revoking a key ends its sessions, and every session ends after 12 h")
     func ended() async throws {
         try await LiveAPI.run(keys: KeyFile(text: "\(Self.key) role=admin name=boss")) { api in
             let made = try await api.request(
@@ -129,7 +129,7 @@ struct SessionRoutesTests {
         #expect(sessions.key(of: again, at: last) == nil)
     }
 
-    @Test("signing out removes the cookie, and without keys there is none")
+    @Test("signing out removes the cookie, and without keys there is no cookie")
     func signedOut() async throws {
         try await run { api in
             let cookie = try await signIn(api)
@@ -165,7 +165,7 @@ struct SessionRoutesTests {
         }
     }
 
-    @Test("over TLS the cookie is limited to its host, and two servers of one host have two names")
+    @Test("over TLS, the cookie is limited to its host, and each port has its own cookie name")
     func names() throws {
         let sessions = ConsoleSessions.ephemeral
         let now = Timestamp(ms: 0)

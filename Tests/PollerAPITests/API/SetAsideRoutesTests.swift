@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Entries that are set aside")
+@Suite("Set-aside entries")
 struct SetAsideRoutesTests {
     private static let bound = "key-of-acme-0123456789"
     private static let free = "key-of-everything-0123456789"
@@ -33,7 +33,7 @@ struct SetAsideRoutesTests {
         return entry.id
     }
 
-    @Test("an entry is listed, redriven once, and both are audited")
+    @Test("an entry is listed and redriven once, and the redrive is audited")
     func redrive() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let headers = Self.headers(Self.free)
@@ -72,9 +72,7 @@ struct SetAsideRoutesTests {
         }
     }
 
-    @Test(
-        "a key that is bound to an account neither lists nor changes entries, even those of its account"
-    )
+    @Test("a bound key can neither list nor change entries, even those of its account")
     func bound() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let headers = Self.headers(Self.bound)

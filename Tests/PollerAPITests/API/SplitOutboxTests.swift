@@ -6,7 +6,7 @@ import Testing
 @testable import PollerAPI
 
 /// Event cursors from before a store was split into more partitions.
-@Suite("recorded events of a store that was given more partitions")
+@Suite("Recorded events after a partition split")
 struct SplitOutboxTests {
     /// An outbox of two partitions, the second split from the first.
     private struct Split: Outbox {
@@ -77,7 +77,7 @@ struct SplitOutboxTests {
         return try await reading.page(after: cursor)
     }
 
-    @Test("what was recorded in a new partition and is gone is missed, and said to be")
+    @Test("trimmed events of a new partition are reported as a gap")
     func trimmed() async throws {
         let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let gone = OutboxBounds(oldest: "0-0", newest: "20-0", trimmed: "20-0")
@@ -89,7 +89,7 @@ struct SplitOutboxTests {
         #expect(try await !page(after: told, kept).hasGap)
     }
 
-    @Test("a new partition in which nothing was recorded yet has lost nothing")
+    @Test("an empty new partition has no gap")
     func untouched() async throws {
         let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let empty = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")

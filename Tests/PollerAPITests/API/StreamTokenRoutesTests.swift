@@ -23,7 +23,7 @@ struct StreamTokenRoutesTests {
         }
     }
 
-    @Test("the scope that is asked for is passed on, and the token is told once")
+    @Test("the requested scope is passed to the issuer, and the token is not cached or described")
     func issued() async throws {
         let recorder = Recorder()
         try await LiveAPI.run(streamTokens: recorder) { api in
@@ -50,7 +50,7 @@ struct StreamTokenRoutesTests {
     }
 
     @Test(
-        "a scope that is wrong is refused by the name of its field",
+        "an invalid scope is rejected with its field",
         arguments: [
             (#"{"ttl":"61m"}"#, "ttl"), (#"{"ttl":"0s"}"#, "ttl"), (#"{"ttl":600}"#, "ttl"),
             (#"{"view":"all"}"#, "view"), (#"{"account":"a/b"}"#, "account"),
@@ -65,7 +65,7 @@ struct StreamTokenRoutesTests {
         }
     }
 
-    @Test("without a key, and without a gateway, there is none")
+    @Test("without a key, the request gets 401, and without a gateway 404")
     func closed() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys, streamTokens: Recorder()) { api in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Stripe's webhooks over HTTP")
+@Suite("Stripe webhooks over HTTP")
 struct StripeWebhookRoutesTests {
     /// An intake with a scripted response, which records the calls.
     private final class Recorder: WebhookIntake {
@@ -28,7 +28,7 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("the raw bytes and the signature are passed on, without a key of ours, from any host")
+    @Test("the raw body and the signature are passed on, from any host and without a key")
     func accepted() async throws {
         let recorder = Recorder(.success(.accepted(hinted: 1, enqueued: 0)))
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
@@ -48,7 +48,7 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("without keys too, it is open to other hosts, and nothing else is")
+    @Test("without keys, only the webhook route accepts other hosts")
     func open() async throws {
         try await LiveAPI.run(webhooks: Recorder(.success(.duplicate))) { api in
             let foreign = ["Host": "hooks.example", "Stripe-Signature": "t=1,v1=00"]
@@ -63,7 +63,7 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("each outcome has its status; a store that is away makes Stripe send it again")
+    @Test("each outcome has its status, and an unavailable store gets 503")
     func outcomes() async throws {
         let cases: [(Result<WebhookOutcome, StoreError>, Int, String?)] = [
             (.success(.refused("no signature matches")), 400, "invalid_signature"),
@@ -85,7 +85,7 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("what is not signed is told so, whether webhooks are expected or not")
+    @Test("an unsigned request gets 400, with or without an intake")
     func unsigned() async throws {
         for intake in [Recorder(.success(.duplicate)), nil] {
             try await LiveAPI.run(webhooks: intake) { api in
@@ -96,7 +96,7 @@ struct StripeWebhookRoutesTests {
         }
     }
 
-    @Test("four large bodies at a time: the next one is to be sent again, and small ones pass")
+    @Test("at most four large bodies are read at a time, and each slot is released once")
     func large() {
         let bodies = LargeBodies(most: 4)
         let places = (0..<5).map { _ in LargeBodies.Place(bodies) }
@@ -111,7 +111,7 @@ struct StripeWebhookRoutesTests {
         #expect(!places[0].take(), "a place is given back once")
     }
 
-    @Test("4 MiB and no more; without an intake there is nothing")
+    @Test("bodies of up to 4 MiB are accepted, and without an intake the route is not found")
     func bounds() async throws {
         let recorder = Recorder(.success(.duplicate))
         try await LiveAPI.run(webhooks: recorder) { api in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The list of suppressed recipients over HTTP", .timeLimit(.minutes(3)))
+@Suite("The suppression list over HTTP", .timeLimit(.minutes(3)))
 struct SuppressionListTests {
     private let list = MemorySuppressionList()
     private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
@@ -50,7 +50,7 @@ struct SuppressionListTests {
         }
     }
 
-    @Test("an entry is lifted by its ID, once, and the recipient is sent mail again")
+    @Test("an entry is lifted once by its ID, and the recipient can receive mail again")
     func lifted() async throws {
         try await run { api in
             try await report(api, "jane@example.com")

@@ -153,7 +153,7 @@ struct TimelineTests {
         return try #require(story.entries.last { $0.kind.known == .change })
     }
 
-    @Test("only an answered poll says that the customer did not pay")
+    @Test("only a successful poll reports that the customer did not pay")
     func blind() throws {
         let refused = try expired(
             status: nil,

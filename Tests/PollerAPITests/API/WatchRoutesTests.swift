@@ -8,9 +8,9 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("One watch at a time")
+@Suite("Watches over HTTP")
 struct WatchRoutesTests {
-    @Test("a new source answers 201 with the whole watch, the same again 200 and joins")
+    @Test("a new source gets 201 with the whole watch, and a repeat gets 200 and joins")
     func createAndJoin() async throws {
         try await LiveAPI.run { api in
             let body = """
@@ -40,7 +40,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("enqueuing takes one call of the store of watches, for a new watch and for a join")
+    @Test("enqueuing works without a store read, for new, joined and mismatched watches")
     func oneCall() async throws {
         try await LiveAPI.run { api in
             // The feed also reads.
@@ -55,7 +55,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a closed source is watched again with run 2 and 201")
+    @Test("enqueuing a closed source starts run 2 with 201")
     func restart() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -67,7 +67,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("reading shows the last object byte for byte, and what is final")
+    @Test("a watch has the last object byte for byte, and shows whether it is final")
     func readsObject() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -89,7 +89,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a watch of a Source says what takes the place of its type, others say nothing")
+    @Test("a Source's watch names the replacement of its type, and others have no deprecation")
     func deprecation() async throws {
         try await LiveAPI.run { api in
             let created = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
@@ -117,7 +117,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("the client secret never comes back")
+    @Test("the client secret is never returned")
     func secretStaysInside() async throws {
         try await LiveAPI.run { api in
             let body = #"{"source":"src_1","client_secret":"src_client_secret_canary"}"#
@@ -128,7 +128,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a secret in the place of an id is refused wherever an id is taken, and is in no answer")
+    @Test("a secret used as an ID is rejected wherever an ID is accepted, and not returned")
     func secretAsID() async throws {
         try await LiveAPI.run { api in
             for secret in [
@@ -160,7 +160,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("the caller's trace is kept with the watch, and what is none is passed over")
+    @Test("the caller's trace is stored with the watch, and an invalid one is ignored")
     func trace() async throws {
         try await LiveAPI.run { api in
             for (number, text) in ["", "no trace", Samples.trace.traceparent].enumerated() {
@@ -181,7 +181,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("ids of unknown prefix need a kind, in body and query")
+    @Test("IDs with an unknown prefix need a kind, in body and query")
     func kinds() async throws {
         try await LiveAPI.run { api in
             let missing = try await api.post("/v1/watches", #"{"source":"foo_1"}"#)
@@ -198,7 +198,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("poll now answers 202, and 409 once the watch is closed")
+    @Test("a manual poll gets 202, and 409 after the watch is closed")
     func pollNow() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -211,7 +211,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a manual poll reopens a paid watch for one poll, and no cancelled one")
+    @Test("a manual poll reopens a paid watch, but not a cancelled one")
     func pollClosed() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -230,7 +230,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("cancelling closes, repeats succeed, a settled watch is 409")
+    @Test("cancelling closes a watch and can be repeated, and a settled watch gets 409")
     func cancel() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -245,7 +245,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("the same source under two accounts is two watches")
+    @Test("the same source in two accounts is two watches")
     func accounts() async throws {
         try await LiveAPI.run { api in
             for account in ["acct_a", "acct_b"] {
@@ -259,7 +259,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a list is paged to its end without loss or repeats, and filtered")
+    @Test("a list is paged without loss or repeats, and can be filtered")
     func lists() async throws {
         try await LiveAPI.run { api in
             for number in 0..<25 { try await api.enqueue("src_\(number)") }
@@ -286,7 +286,7 @@ struct WatchRoutesTests {
         }
     }
 
-    @Test("a store without answer is 503 with Retry-After, and the next request works")
+    @Test("an unavailable store gets 503 with `Retry-After`, and the next request works")
     func storeDown() async throws {
         try await LiveAPI.run { api in
             api.plan.setDown(true)
@@ -300,7 +300,7 @@ struct WatchRoutesTests {
     }
 }
 
-@Suite("How far, and by which name, a watch is asked for")
+@Suite("Goals and URLs of watches")
 struct WatchGoalRoutesTests {
     /// A locator with the URLs of one upstream, `https://bank.example/<id>`.
     private struct Bank: SourceLocator {
@@ -321,7 +321,7 @@ struct WatchGoalRoutesTests {
         }
     }
 
-    @Test("a goal is kept and shown; settled when nobody says; the farther one of two")
+    @Test("a goal is stored, defaults to `settled`, and a join keeps the farther one")
     func goals() async throws {
         try await LiveAPI.run { api in
             let plain = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
@@ -336,7 +336,7 @@ struct WatchGoalRoutesTests {
         }
     }
 
-    @Test("a URL names the watch of an upstream's source, one at a time and in a batch")
+    @Test("a URL identifies the watch of an upstream's source, alone and in a batch")
     func byURL() async throws {
         try await LiveAPI.run(locator: Bank()) { api in
             let url = #"{"url":"https://bank.example/pay-1"}"#
@@ -353,7 +353,7 @@ struct WatchGoalRoutesTests {
     }
 
     @Test(
-        "a URL that contradicts the rest, or is nobody's, is refused with the field that is wrong",
+        "an unknown or contradictory URL is rejected with the wrong field",
         arguments: [
             (#"{"url":"https://elsewhere.example/1"}"#, "url"), (#"{"url":7}"#, "url"),
             (#"{"url":"https://bank.example/1","source":"2"}"#, "source"),

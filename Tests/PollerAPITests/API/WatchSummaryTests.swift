@@ -32,7 +32,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("pages are no filters, and unknown filters are refused")
+    @Test("paging parameters and unknown filters are rejected")
     func refused() async throws {
         try await LiveAPI.run { api in
             for query in ["limit=5", "cursor=abc", "format=csv", "colour=red"] {
@@ -44,7 +44,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("a count stops at ten thousand, and says so")
+    @Test("a count stops at 10,000 and is marked as capped")
     func capped() async throws {
         try await LiveAPI.run { api in
             let ids = (0..<10_100).map { #"{"source":"src_\#($0)"}"# }
@@ -59,7 +59,7 @@ struct WatchSummaryTests {
     }
 
     @Test(
-        "the skipped records are bounded as well, also when the caller may not see their number",
+        "skipped records are limited too, even if the caller may not see their number",
         arguments: [(0, 40), (2000, 10)]
     )
     func bounded(_ looked: Int, _ wanted: Int) async throws {
@@ -71,7 +71,7 @@ struct WatchSummaryTests {
         #expect(pages == wanted && summary.count == 0 && summary.isCapped)
     }
 
-    @Test("watches are found between two days, and an invalid range is refused")
+    @Test("watches can be filtered by creation time, and an invalid time is rejected")
     func created() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
@@ -90,7 +90,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("a CSV file has one line for each match of a filter, in one answer")
+    @Test("a CSV file has one line per match of a filter, in one response")
     func csv() async throws {
         try await LiveAPI.run { api in
             for number in 0..<620 { try await api.enqueue("src_\(number)") }
@@ -123,7 +123,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("a file with a revoked key ends early and visibly incomplete")
+    @Test("an export with a revoked key ends early with an error")
     func revoked() async throws {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         let watches = try (0..<600).map { number in
@@ -147,7 +147,7 @@ struct WatchSummaryTests {
         await #expect(throws: Problem.self) { _ = try await response.collectedBody() }
     }
 
-    @Test("an invalid request for a file is answered with a problem")
+    @Test("an invalid CSV request is rejected")
     func wrongCSV() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v1/watches?format=xml").status == 400)
@@ -160,7 +160,7 @@ struct WatchSummaryTests {
         }
     }
 
-    @Test("an unknown field of a search is answered with the likely one")
+    @Test("the error of an unknown search field suggests the likely one")
     func guesses() async throws {
         try await LiveAPI.run { api in
             let answer = try await api.get("/v1/watches?q=basket%3DB42")
@@ -182,10 +182,10 @@ struct WatchSummaryTests {
     }
 }
 
-@Suite("Lines of CSV")
+@Suite("CSV lines")
 struct CSVTests {
     @Test(
-        "a field is quoted where RFC 4180 says so, and is never a formula",
+        "a field is quoted according to RFC 4180, and is never a formula",
         arguments: [
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("say \"hi\"", "\"say \"\"hi\"\"\""),
             ("two\nlines", "\"two\nlines\""), ("two\r\nlines", "\"two\r\nlines\""),
