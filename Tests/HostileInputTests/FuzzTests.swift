@@ -60,7 +60,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("answers of an HTTP upstream")
+    @Test("responses of an HTTP upstream")
     func upstreams() throws {
         let document = try #require(JSONTree(UpstreamNumbersTests.document))
         let readers = try UpstreamNumbersTests.readers()
@@ -83,7 +83,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("texts that clients, receivers and configurations send")
+    @Test("texts from clients, recipients and configurations")
     func texts() {
         let numbers = HostileNumbers.numbers.map(\.json) + ["", "0", "007", "+1", "１"]
         Self.budget.run("texts") { chance in

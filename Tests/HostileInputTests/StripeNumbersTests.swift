@@ -34,7 +34,7 @@ struct StripeNumbersTests {
         return true
     }
 
-    @Test("every object of the specification is understood, in every status and language")
+    @Test("every object of the specification is decoded, in every status and language")
     func understood() throws {
         let variants = try documents.variants()
         #expect(variants.count > 300)
@@ -49,7 +49,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("any number in every number of an object ends no process")
+    @Test("any value in any number of an object crashes no process")
     func eachNumber() throws {
         for polled in try documents.polled() {
             let changes = HostileNumbers.changes(of: polled.document, to: HostileNumbers.extremes)
@@ -66,7 +66,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("one number in all numbers of an object, in every status, ends no process")
+    @Test("one value in all numbers of an object, in every status, crashes no process")
     func allNumbers() throws {
         for (place, variant) in try documents.variants().enumerated() {
             for (other, value) in HostileNumbers.numbers.enumerated()
@@ -84,7 +84,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("a number where a text is expected ends no process")
+    @Test("a number in place of a text crashes no process")
     func numbersForTexts() throws {
         for polled in try documents.polled() {
             for change in HostileNumbers.numbersForTexts(in: polled.document) {
@@ -93,7 +93,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("a list of disputes with any sums ends no process")
+    @Test("a list of disputes with any amounts crashes no process")
     func disputes() throws {
         let charge = try documents.object("charge").with("status", "succeeded")
         let dispute = try documents.object("dispute").with("status", "lost")
@@ -108,7 +108,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("an event of every type with any number in every number ends no process")
+    @Test("an event of every type with any value in all its numbers crashes no process")
     func events() throws {
         let objects = try [
             "source", "payment_intent", "setup_intent", "charge", "refund", "dispute",
@@ -124,7 +124,7 @@ struct StripeNumbersTests {
         }
     }
 
-    @Test("a mandate notification with any number in every number is announced or refused")
+    @Test("a mandate notification with any value in any number is announced or rejected")
     func mandates() throws {
         for type in ["source_mandate_notification", "source_transaction"] {
             let object = try documents.object(type).with("type", "sepa_debit")

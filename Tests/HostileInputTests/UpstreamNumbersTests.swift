@@ -7,7 +7,7 @@ import Testing
 @testable import Poller
 @testable import PollerUpstreams
 
-@Suite("Extreme numbers in the answers of an HTTP upstream")
+@Suite("Extreme numbers in responses of an HTTP upstream")
 struct UpstreamNumbersTests {
     static let document = #"{"state":"settled","cents":1099,"currency":"EUR","at":[1,2,{"x":3}]}"#
 
@@ -52,7 +52,7 @@ struct UpstreamNumbersTests {
             .follow(PaymentRun.Answer(kind: .http, observation: observation))
     }
 
-    @Test("any number at every place of an answer ends no process, whatever the configuration says")
+    @Test("any value in any place of a response crashes no process, whatever the configuration")
     func eachNumber() throws {
         let document = try #require(JSONTree(Self.document))
         // Without `payment` an amount is read from these members, as in Stripe objects.

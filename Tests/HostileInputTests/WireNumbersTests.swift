@@ -2,10 +2,10 @@ import PollerTesting
 import PollerWords
 import Testing
 
-@Suite("Extreme numbers in the wire's objects")
+@Suite("Extreme numbers in wire objects")
 struct WireNumbersTests {
     @Test(
-        "any number in every number of an event, an order, a request or an archive ends no process"
+        "any value in any number of an event, an order, a request or an archive crashes no process"
     )
     func eachNumber() throws {
         let documents = try WireDocuments()

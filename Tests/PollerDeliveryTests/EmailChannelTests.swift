@@ -8,7 +8,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "A mail, received by aiosmtpd",
+    "Emails, received by aiosmtpd",
     .enabled(
         if: PythonPeer.has("aiosmtpd"),
         "needs the PyPI package aiosmtpd (see Tests/Peers/requirements.txt)"
@@ -39,7 +39,7 @@ struct EmailChannelTests {
         )
     }
 
-    @Test("arrives as text and HTML with headers a mail program understands")
+    @Test("an email arrives as text and HTML with headers that email programs understand")
     func arrives() async throws {
         let channel = try await channel()
         let event = Samples.event()
@@ -70,7 +70,7 @@ struct EmailChannelTests {
     }
 
     @Test(
-        "a mail composed again is the one that was sent, without the link for its recipient only"
+        "a recomposed email equals the sent one, without the recipient's unsubscribe link"
     )
     func readAgain() async throws {
         let channel = try await channel(base: "https://pay.example")
@@ -94,7 +94,7 @@ struct EmailChannelTests {
         await other.close()
     }
 
-    @Test("operators are told of an incident in plain words, and once more when it is over")
+    @Test("operators get one email when an incident opens and one when it ends")
     func incident() async throws {
         let list = MemorySuppressionList()
         let channel = try await channel(base: "https://pay.example", suppressions: list)
@@ -135,7 +135,7 @@ struct EmailChannelTests {
         await channel.close()
     }
 
-    @Test("every attempt is the same mail, and mails of a source are one thread")
+    @Test("every attempt sends the same email, and emails of a source are one thread")
     func stable() async throws {
         let channel = try await channel()
         let url = try NotifyURL("mailto:a@example.org")
@@ -152,7 +152,7 @@ struct EmailChannelTests {
         await channel.close()
     }
 
-    @Test("a shop's mails come under its name, and say where to stop them with one click")
+    @Test("an email has its shop's name and a one-click unsubscribe link")
     func branded() async throws {
         let shop = try Branding(
             name: "Käse & Söhne \"<b>\"",
@@ -191,7 +191,7 @@ struct EmailChannelTests {
         await channel.close()
     }
 
-    @Test("who is suppressed gets nothing, and while nobody can tell nothing is sent")
+    @Test("a suppressed address gets no email, and an unavailable list stops all sending")
     func suppressed() async throws {
         let list = MemorySuppressionList()
         let channel = try await channel(suppressions: list)
@@ -213,7 +213,7 @@ struct EmailChannelTests {
         await channel.close()
     }
 
-    @Test("many mails at once all arrive, over at most eight connections")
+    @Test("many emails at once all arrive, over at most eight connections")
     func many() async throws {
         let channel = try await channel()
         let results = await withTaskGroup(of: AttemptResult.self) { group in
@@ -236,7 +236,7 @@ struct EmailChannelTests {
         await channel.close()
     }
 
-    @Test("nobody listening, or a relay that does not offer TLS, is a failure and no mail")
+    @Test("an unreachable relay and one without TLS fail the attempt without sending")
     func unreachable() async throws {
         let url = try NotifyURL("mailto:a@example.org")
         let absent = EmailChannel(

@@ -6,10 +6,10 @@ import Testing
 
 @testable import PollerDelivery
 
-@Suite("The parts of a mail")
+@Suite("The parts of an email")
 struct MailPartsTests {
     @Test(
-        "an address that could become a second SMTP command is refused",
+        "an address that could become a second SMTP command is rejected",
         arguments: [
             "mailto:a%0d%0aRCPT%20TO%3a%3cb%3e@c.d", "mailto:a%00@b.c", "mailto:a%20b@c.d",
             "mailto:%3Ca@b.c", "mailto:a@b%0ac", "mailto:a%zz@b.c", "mailto:.a@b.c",
@@ -20,7 +20,7 @@ struct MailPartsTests {
         #expect(throws: InvalidInput.self) { try NotifyURL(url) }
     }
 
-    @Test("a relay on this machine is plain, every other one speaks TLS unless the URL says off")
+    @Test("a local relay uses plain text, and any other uses TLS unless the URL turns it off")
     func relays() throws {
         #expect(try SMTPRelay("smtp://127.0.0.1:2525").protection == .none)
         #expect(try SMTPRelay("smtp://[::1]:25").protection == .none)
@@ -34,7 +34,7 @@ struct MailPartsTests {
     }
 
     @Test(
-        "a relay URL with a mistake is refused without being quoted",
+        "an invalid relay URL is rejected without quoting it",
         arguments: [
             "", "mail.example", "http://x", "smtp://", "smtp://u@h", "smtp://u:secretpw@h:99999",
             "smtp://u:secretpw@h ost", "smtps://h?tls=off", "smtp://h?x=1", "smtp://u:p%0a@h",
@@ -49,7 +49,7 @@ struct MailPartsTests {
         }
     }
 
-    @Test("quoted-printable keeps lines short and line ends CRLF")
+    @Test("quoted-printable keeps lines short and ends them with CRLF")
     func quotedPrintable() {
         #expect(QuotedPrintable.encode("a\nb\r\nc\rd") == "a\r\nb\r\nc\r\nd")
         #expect(QuotedPrintable.encode("ü=") == "=C3=BC=3D")
@@ -58,7 +58,7 @@ struct MailPartsTests {
         #expect(long.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
     }
 
-    @Test("a header cannot be broken into two")
+    @Test("a header cannot be split in two")
     func headers() throws {
         #expect(!MailHeader.encode("a\r\nBcc: x@y").contains("\n"))
         let long = MailHeader.encode(String(repeating: "ü", count: 100))
@@ -68,7 +68,7 @@ struct MailPartsTests {
         #expect(!MailHeader.mailbox(sender).contains("\n"))
     }
 
-    @Test("a name that is no atom is encoded whole, however long it is")
+    @Test("a name with special characters is encoded as a whole, at any length")
     func names() throws {
         let address = try MailAddress("pay@shop.example")
         let plain = MailSender(name: "Shop GmbH", address: address)
@@ -95,7 +95,7 @@ struct MailPartsTests {
     }
 
     @Test(
-        "an answer that says so is evidence of a missing mailbox",
+        "an explicit reply is evidence of a missing mailbox",
         arguments: [
             "550 5.1.1 no such mailbox", "550 no such user", "550 5.1.10 Recipient not found",
             "550 5.1.6 has moved", "556 5.1.10 the domain takes no mail",
@@ -114,7 +114,7 @@ struct MailPartsTests {
     }
 
     @Test(
-        "a refusal that is about the recipient and no evidence is tried again, and is nobody's trouble",
+        "a refusal of the recipient without evidence is retried and is no relay trouble",
         arguments: [
             "552 5.2.2 mailbox full", "550 5.2.1 disabled", "550 5.1.2 no such host",
             "550 5.1.3 bad address",
@@ -125,7 +125,7 @@ struct MailPartsTests {
         #expect(refusal(line).result.outcome == .failed)
     }
 
-    @Test("what is no permanent refusal of the recipient says nothing of the mailbox")
+    @Test("any other reply is no evidence of a missing mailbox")
     func otherRefusals() {
         let later = refusal("451 4.3.0 later", account: "RCPT failed: 451")
         #expect(later.finding == .nothing && later.result.kind == .deferred)
@@ -138,7 +138,7 @@ struct MailPartsTests {
     }
 
     @Test(
-        "a refusal that is about us, or may be, silences no customer and is tried again",
+        "a refusal that may concern the sender or relay suppresses no one and is retried",
         arguments: [
             "550 relay not permitted", "550 Relaying denied", "550 Administrative prohibition",
             "550 rejected for policy reasons", "550 blocked using a list of senders",
@@ -170,7 +170,7 @@ struct MailPartsTests {
         #expect(reply.result.outcome == .failed && reply.result.kind == .refused)
     }
 
-    @Test("what a relay refuses is trouble for an hour, and without an accepted mail for a day")
+    @Test("a relay's refusal is trouble for an hour, and for a day without an accepted email")
     func trouble() {
         let start = Samples.start
         var trouble = RelayTrouble(nil, refusing: "550 first\nof two lines", at: start)
@@ -202,7 +202,7 @@ struct MailPartsTests {
         #expect(another.count == 1 && another.since == later)
     }
 
-    @Test("a relay that repeats the login tells nobody the password, plain or encoded")
+    @Test("a password that a relay repeats is redacted, plain or encoded")
     func login() throws {
         let relay = try SMTPRelay("smtp://shop:canary-pass@localhost")
         for echoed in ["canary-pass", "Y2FuYXJ5LXBhc3M=", "AHNob3AAY2FuYXJ5LXBhc3M="] {
@@ -220,7 +220,7 @@ struct MailPartsTests {
         }
     }
 
-    @Test("customers are told what they can act on")
+    @Test("customers get only emails they can act on")
     func wanted() throws {
         let channel = EmailChannel(
             relay: try SMTPRelay("smtp://localhost"),

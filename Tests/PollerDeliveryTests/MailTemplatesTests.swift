@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerDelivery
 
-@Suite("The words of a mail")
+@Suite("The text of an email")
 struct MailTemplatesTests {
     /// Renders the mail for an event without a payment.
     func content(
@@ -23,7 +23,7 @@ struct MailTemplatesTests {
         )
     }
 
-    @Test("a text and a page say the same, and neither an id nor a status")
+    @Test("text and HTML have the same content, without IDs and raw statuses")
     func complete() throws {
         let shop = try Branding(
             name: "Shop GmbH",
@@ -61,7 +61,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("a customer is written to in the language they have told, else in the shop's")
+    @Test("an email is in the customer's language if known, and in the shop's otherwise")
     func languages() throws {
         let object =
             #"{"type":"sofort","amount":5,"currency":"eur","sofort":{"preferred_language":"fr"}}"#
@@ -74,7 +74,7 @@ struct MailTemplatesTests {
         #expect(throws: InvalidInput.self) { try Branding(name: "Shop", languageTag: "") }
     }
 
-    @Test("what the shop has said of the watch is in the mail, whatever the event shows")
+    @Test("the order in the watch's metadata is in the email, whatever object the event has")
     func orders() throws {
         let event = Samples.event("src_1", "failed", final: true, object: "{}")
         let seen = Samples.event("src_1", "pending", object: #"{"description":"Two lamps"}"#)
@@ -116,7 +116,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("an operator's own template and words are used, and broken ones found out at once")
+    @Test("an operator's template and texts are used, and invalid ones are rejected at once")
     func replaced() throws {
         let own = try MailTemplates(replacing: [
             "mail.txt": "{{%CONTENT_TYPE:TEXT}}\n* {{title}} *",
@@ -148,7 +148,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("nothing that an upstream or a shop writes becomes markup, a header or a template")
+    @Test("upstream and shop texts never become markup, a header or a template")
     func hostile() throws {
         let evil = #"<script>\"'&{{title}}\r\nBcc: a@b\u2028x"#
         let content = try content(
@@ -169,7 +169,7 @@ struct MailTemplatesTests {
     }
 
     @Test(
-        "a special character with any mark around it is escaped in every mail",
+        "a special character with any combining mark is escaped in every email",
         arguments: MarkedText.specials
     )
     func marks(special: Unicode.Scalar) throws {
@@ -192,7 +192,7 @@ struct MailTemplatesTests {
         #expect(IncidentMail.content(incident, publicURL: nil).html.contains("<p>a&"))
     }
 
-    @Test("what could leave its place in a mail is no branding")
+    @Test("branding that could break out of its place in an email is rejected")
     func branding() {
         let names = ["", "a\r\nBcc: x@y", "a\u{0}", "a\u{2028}b", "a\u{202E}b"]
         for name in names + [String(repeating: "x", count: 81)] {
@@ -221,7 +221,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("an event is told as what it is, and one without words or use is not told")
+    @Test("an event is emailed with its own occasion, and other events are not emailed")
     func occasions() {
         func occasion(
             _ status: String,
@@ -280,7 +280,7 @@ struct MailTemplatesTests {
         #expect(charge(.failed) == .uncharged)
     }
 
-    @Test("nobody is told confirmed before it is certain, whatever comes", arguments: 0..<40)
+    @Test("no email reports `confirmed` before the payment is certain", arguments: 0..<40)
     func confirmed(_ seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
@@ -292,7 +292,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("an expired payment asks the payer to pay again only when no money can be on its way")
+    @Test("an expired payment asks the payer to pay again only if no money can be in transit")
     func expired() throws {
         func text(_ status: String) throws -> String {
             let event = Samples.event("src_1", status, previous: status, closed: .expired)
@@ -304,7 +304,7 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("a colour is written on so that it can be read")
+    @Test("the text on a brand colour is readable")
     func inks() {
         #expect(PayerColour.ink(on: "#ffffff") == "#000000")
         #expect(PayerColour.ink(on: "#1a73e8") == "#ffffff")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerDelivery
 
-@Suite("What a payer is written to about")
+@Suite("The occasions of payment emails")
 struct PaymentMailTests {
     /// Returns the events that one poll records: the payment, the next step and the status.
     func events(
@@ -64,7 +64,7 @@ struct PaymentMailTests {
     ]
 
     @Test(
-        "of what one look records, a payer gets one mail at most",
+        "a payer gets at most one email for the events of one poll",
         arguments: PaymentState.allCases
     )
     func once(state: PaymentState) {
@@ -78,7 +78,7 @@ struct PaymentMailTests {
         }
     }
 
-    @Test("money is told by its word, a voucher by its step, and what nobody can act on not at all")
+    @Test("money is emailed by its payment state, a voucher by its step, other changes not at all")
     func words() {
         #expect(mailed(events(.paid)) == ["payment.paid"])
         #expect(mailed(events(.paid, .inquiry)).isEmpty)
@@ -146,7 +146,7 @@ struct PaymentMailTests {
     }
 
     @Test(
-        "a refund that has not succeeded has a mail of its own, which does not say that money went back",
+        "a refund that has not succeeded has its own email, which reports no returned money",
         arguments: RefundProgress.Status.allCases
     )
     func refunds(status: RefundProgress.Status) throws {
@@ -171,7 +171,7 @@ struct PaymentMailTests {
         #expect(told.subject.hasPrefix("€3.00 refunded"))
     }
 
-    @Test("deposits are asked for by one mail, whatever tries were wrong")
+    @Test("microdeposits are requested in one email, whatever attempts fail")
     func deposits() {
         var asked = NextStep.Microdeposits()
         #expect(

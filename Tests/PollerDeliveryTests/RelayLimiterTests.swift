@@ -3,9 +3,9 @@ import Testing
 
 @testable import PollerDelivery
 
-@Suite("Turns at a mail relay")
+@Suite("The connection limit of an email relay")
 struct RelayLimiterTests {
-    @Test("go to whoever has waited longest, and to nobody who was cancelled")
+    @Test("a free connection goes to the next attempt and never to a cancelled one")
     func order() async throws {
         let limiter = RelayLimiter(threads: 1)
         #expect(await limiter.enter())
@@ -20,7 +20,7 @@ struct RelayLimiterTests {
         #expect(await limiter.enter())
     }
 
-    @Test("nobody waits for a relay that does not answer")
+    @Test("attempts fail if the relay does not answer, and at once while it is known to hang")
     func stuck() async {
         let limiter = RelayLimiter(threads: 2)
         for _ in 0..<2 { #expect(await limiter.enter()) }

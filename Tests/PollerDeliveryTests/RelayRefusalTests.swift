@@ -6,7 +6,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "What a relay refuses",
+    "Refusals of a relay",
     .enabled(
         if: PythonPeer.has("aiosmtpd"),
         "needs the PyPI package aiosmtpd (see Tests/Peers/requirements.txt)"
@@ -33,7 +33,7 @@ struct RelayRefusalTests {
         )
     }
 
-    @Test("a mailbox that is missing on two days is suppressed, at the shop that wrote to it")
+    @Test("a mailbox missing on two days is suppressed, for the shop that wrote to it")
     func missing() async throws {
         let (list, time) = (MemorySuppressionList(), VirtualTime())
         let channel = try await channel(suppressions: list, time: time)
@@ -54,7 +54,7 @@ struct RelayRefusalTests {
         await channel.close()
     }
 
-    @Test("a mail that is accepted in between is evidence of the mailbox")
+    @Test("an accepted email in between resets the evidence")
     func found() async throws {
         let (list, time) = (MemorySuppressionList(), VirtualTime())
         let channel = try await channel(suppressions: list, time: time)
@@ -71,7 +71,7 @@ struct RelayRefusalTests {
     }
 
     @Test(
-        "a refusal for a reason of the relay's is tried again, suppresses nobody, and is trouble of the relay",
+        "a refusal for the relay's own reason is retried, suppresses no one and is relay trouble",
         arguments: [
             "policy", "greylisted", "hourly", "listed", "nameless", "quota", "plain", "datafail",
         ]
@@ -101,7 +101,7 @@ struct RelayRefusalTests {
     }
 
     @Test(
-        "4xx, and a mailbox that is missing, are no trouble of the relay; the connection survives both"
+        "4xx and a missing mailbox are no relay trouble, and the connection survives both"
     )
     func refusals() async throws {
         let troubles = MemoryRelayTroubles()
@@ -120,7 +120,7 @@ struct RelayRefusalTests {
     }
 
     @Test(
-        "a relay that takes one mail a connection gets the next one over another, at once and once"
+        "a relay that accepts one email per connection gets each one once, over a new connection"
     )
     func oneMailEach() async throws {
         let strict = try PythonPeer("smtp_sink.py", ["--mails-per-connection", "1"])
@@ -139,7 +139,7 @@ struct RelayRefusalTests {
         await channel.close()
     }
 
-    @Test("a relay that greets after longer than a connection may take is used")
+    @Test("a relay with a late greeting is still used")
     func lateGreeting() async throws {
         let slow = try PythonPeer("smtp_sink.py", ["--greet-after", "12"])
         let channel = EmailChannel(

@@ -7,7 +7,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "The sender of a shop's mails",
+    "The sender of a shop's emails",
     .enabled(
         if: PythonPeer.has("aiosmtpd"),
         "needs the PyPI package aiosmtpd (see Tests/Peers/requirements.txt)"
@@ -20,7 +20,7 @@ struct SenderCheckTests {
         sink = try PythonPeer("smtp_sink.py")
     }
 
-    @Test("a shop with a sender address sends from it, also to the relay")
+    @Test("a shop with a sender address sends from it, also in the SMTP envelope")
     func own() async throws {
         let (mine, named) = (try AccountID("acct_1"), try AccountID("acct_2"))
         let shops = [
@@ -69,7 +69,7 @@ struct SenderCheckTests {
         )
     }
 
-    @Test("a refusal is noted again while it lasts; after a 4xx the sender is checked again")
+    @Test("a refusal is recorded again while it lasts, and the sender is checked again after a 4xx")
     func again() async throws {
         let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
         let shops = [
@@ -98,7 +98,7 @@ struct SenderCheckTests {
         #expect(sink.lines.allSatisfy { $0["raw"] == nil })
     }
 
-    @Test("a sender that the relay refuses is found without a mail, and only this one is reported")
+    @Test("a refused sender is found without sending an email, and only that one is reported")
     func refused() async throws {
         let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
         let shops = [
@@ -118,7 +118,7 @@ struct SenderCheckTests {
         #expect(sink.lines.allSatisfy { $0["raw"] == nil })
     }
 
-    @Test("an invalid address is an error of the configuration file, not of the first mail")
+    @Test("an invalid sender address is a configuration error")
     func broken() {
         for text in ["", "shop", "Shop <shop>", "a@b.example\r\nBcc: c@d.example"] {
             #expect(throws: InvalidInput.self, "\(text)") { try MailSender(text) }

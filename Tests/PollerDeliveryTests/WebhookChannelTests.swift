@@ -10,7 +10,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "A webhook, received by an independent library",
+    "Webhooks, received by an independent library",
     .enabled(
         if: PythonPeer.has("standardwebhooks"),
         "needs the PyPI package standardwebhooks (see Tests/Peers/requirements.txt)"
@@ -55,7 +55,7 @@ struct WebhookChannelTests {
         return (result, sink)
     }
 
-    @Test("regressions 6 and 7: accepted as sent, and nothing else with its signature")
+    @Test("regressions 6 and 7: a signature is valid for the sent message only")
     func genuine() async throws {
         let sink = try sink()
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/hook?x=1#part")
@@ -81,7 +81,7 @@ struct WebhookChannelTests {
         await channel.close()
     }
 
-    @Test("each live secret signs, so either side may rotate first")
+    @Test("every active secret signs, so either side may rotate first")
     func rotation() async throws {
         var chance = SystemRandomNumberGenerator()
         let sink = try sink()
@@ -105,7 +105,7 @@ struct WebhookChannelTests {
         await channel.close()
     }
 
-    @Test("a receiver is told the trace, unless its endpoint sets one of its own")
+    @Test("a recipient gets the trace unless its endpoint sets its own `traceparent`")
     func trace() async throws {
         let sink = try sink()
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/")
@@ -132,7 +132,7 @@ struct WebhookChannelTests {
         await channel.close()
     }
 
-    @Test("connections are used again")
+    @Test("connections are reused")
     func keepAlive() async throws {
         let sink = try sink()
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/")
@@ -163,7 +163,7 @@ struct WebhookChannelTests {
         #expect(sink.lines.count { $0["path"] != nil } == 1)
     }
 
-    @Test("410 is final, other refusals are not")
+    @Test("410 is final, and other refusals are retried")
     func refusals() async throws {
         let (gone, _) = try await attempt("/status/410")
         #expect(gone.outcome == .rejected && gone.kind == .gone)
@@ -181,7 +181,7 @@ struct WebhookChannelTests {
         }
     }
 
-    @Test("a receiver that repeats the request tells nobody the values of the endpoint's headers")
+    @Test("header values that a recipient repeats are redacted in the excerpt")
     func echo() async throws {
         let sink = try sink()
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/echo/500")
@@ -203,7 +203,7 @@ struct WebhookChannelTests {
         #expect(!result.excerpt.contains("canary") && result.excerpt.contains("(redacted)"))
     }
 
-    @Test("regression 13: Retry-After is heeded on 429 and 503, in every form and within an hour")
+    @Test("regression 13: Retry-After applies to 429 and 503, in every form and up to an hour")
     func retryAfter() async throws {
         let sink = try sink()
         let values: [(String, Duration?)] = [
@@ -217,14 +217,14 @@ struct WebhookChannelTests {
         }
     }
 
-    @Test("of an endless answer 8 KiB are read, then the connection is cut")
+    @Test("8 KiB of an endless response are read, then the connection is cut")
     func huge() async throws {
         let (result, sink) = try await attempt("/huge")
         #expect(result.outcome == .delivered && result.excerpt.isEmpty)
         try await sink.line("cut off") { $0["cut"]?.string == "huge" }
     }
 
-    @Test("a connection that is cut, or refused, is a failure at once")
+    @Test("a cut or refused connection fails at once")
     func reset() async throws {
         let (result, _) = try await attempt("/reset")
         #expect(result.outcome == .failed && result.kind == .reset, "\(result)")
@@ -239,7 +239,7 @@ struct WebhookChannelTests {
         for cut in [result, refused] { #expect(try #require(cut.phases.totalMs) < 8000) }
     }
 
-    @Test("regression 3: a receiver that drips its answer or gives none costs 15 s and no more")
+    @Test("regression 3: a recipient that drips its response or sends none takes at most 15 s")
     func slow() async throws {
         let sink = try sink()
         _ = try await sink.port()
@@ -256,7 +256,7 @@ struct WebhookChannelTests {
         }
     }
 
-    @Test("endpoints that hang keep no other at the same host from a connection")
+    @Test("hanging endpoints do not delay another endpoint on the same host")
     func sharedHost() async throws {
         let sink = try sink()
         let port = try await sink.port()
@@ -288,7 +288,7 @@ struct WebhookChannelTests {
         await channel.close()
     }
 
-    @Test("the judged address is connected, with the name in Host, SNI and certificate check")
+    @Test("the checked address is connected, with the name in Host, SNI and certificate check")
     func pinned() async throws {
         let pair = try SelfSigned(name: "hooks.example.test")
         defer { pair.remove() }
@@ -319,7 +319,7 @@ struct WebhookChannelTests {
         await wrongName.close()
     }
 
-    @Test("a name that leads to a blocked address is not connected, and given up after three looks")
+    @Test("a blocked address is never connected, and the third attempt is rejected")
     func blocked() async throws {
         let sink = try sink()
         let port = try await sink.port()

@@ -24,7 +24,7 @@ struct WebhookPartsTests {
         #expect(RetryAfter.parse(text, now: now) == wait)
     }
 
-    @Test("a secret is whsec_ and 24 to 64 bytes, and is never printed")
+    @Test("a secret is `whsec_` and 24 to 64 bytes, and is never printed")
     func secrets() throws {
         var chance = SystemRandomNumberGenerator()
         let made = WebhookSecret(using: &chance)
@@ -37,7 +37,7 @@ struct WebhookPartsTests {
     }
 
     @Test(
-        "hosts that parsers read differently are refused",
+        "hosts that parsers read differently are rejected",
         arguments: [
             "https://a%2eb/", "https://[fe80::1%25eth0]/", "https://[127.0.0.1]/", "https://a:b/",
             "https://a:0/", "https://a:65536/", "https://[::1/", "https://[::1]x/", "https://a:/",

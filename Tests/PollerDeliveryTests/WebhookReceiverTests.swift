@@ -8,7 +8,7 @@ import Testing
 @testable import PollerDelivery
 
 @Suite(
-    "Receivers of webhooks as they are",
+    "Webhook recipients with broken responses or several addresses",
     .enabled(
         if: PythonPeer.has("standardwebhooks"),
         "needs the PyPI package standardwebhooks (see Tests/Peers/requirements.txt)"
@@ -45,7 +45,7 @@ struct WebhookReceiverTests {
     }
 
     @Test(
-        "a 2xx status line that was read whole is acceptance, whatever the rest of the head is",
+        "a complete 2xx status line is acceptance, whatever the rest of the head",
         arguments: [
             ("HTTP/1.1 200 OK\r\nno colon\r\n\r\nok", true),
             ("HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok", true),
@@ -72,7 +72,7 @@ struct WebhookReceiverTests {
     }
 
     @Test(
-        "any other status line of a broken head fails as its status does, and half a line is none"
+        "any other complete status line counts by its status, and half a line is a reset"
     )
     func oddRefusal() async throws {
         for (answer, outcome, kind, code) in [
@@ -89,7 +89,7 @@ struct WebhookReceiverTests {
     }
 
     @Test(
-        "of several addresses the first that refuses costs no attempt, and none that is blocked is connected"
+        "a refusing address costs no attempt, and a blocked address is never connected"
     )
     func severalAddresses() async throws {
         let port = try await sink.port()

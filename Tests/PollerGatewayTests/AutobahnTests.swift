@@ -4,14 +4,14 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "The WebSocket stack",
+    "WebSocket conformance",
     .enabled(
         if: Autobahn.command != nil,
         "needs the Autobahn test suite: POLLER_AUTOBAHN_DIR, or Tests/Peers/install-autobahn"
     )
 )
 struct AutobahnTests {
-    @Test("fails no case of Autobahn's groups 1 to 7, 9 and 10")
+    @Test("Autobahn's groups 1 to 7, 9 and 10 have no failed case")
     func conformance() async throws {
         try await EchoServer.run { port in
             let groups = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9.*", "10.*"]

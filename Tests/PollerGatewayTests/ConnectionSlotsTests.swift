@@ -9,10 +9,10 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("Places at the gateway")
+@Suite("Connection slots of the gateway")
 struct ConnectionSlotsTests {
     @Test(
-        "one address has so many connections and no more, until one ends",
+        "an address at its connection limit is rejected until one of its connections ends",
         .enabled(
             if: PythonPeer.has("websockets"),
             "needs the PyPI package websockets (see Tests/Peers/requirements.txt)"
@@ -34,7 +34,7 @@ struct ConnectionSlotsTests {
         }
     }
 
-    @Test("keys have places of their own")
+    @Test("each key has its own connection slots, and a limit of zero means no limit")
     func perKey() {
         let slots = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 1))
         let place = slots.place(of: Principal(name: "key 1", accounts: .all))

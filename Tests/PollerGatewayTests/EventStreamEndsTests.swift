@@ -7,11 +7,11 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "How event streams end",
+    "The end of event streams",
     .enabled(if: PythonPeer.has("http.client"), "needs python3")
 )
 struct EventStreamEndsTests {
-    @Test("silence is filled with heartbeats; an old stream and an expired token are ended")
+    @Test("an idle stream gets heartbeats, and rotation or token expiry ends it with `bye`")
     func ends() async throws {
         let limits = GatewayLimits(
             heartbeatInterval: .milliseconds(100),
@@ -36,7 +36,7 @@ struct EventStreamEndsTests {
     }
 
     /// Regression 20 (measured): Chromium never reconnects after 204, 429 or 503.
-    @Test("regression 20: what cannot be served now is a 200 that says when to come back")
+    @Test("regression 20: a source stream over the limit gets a 200 with `retry` and no events")
     func overload() async throws {
         let limits = GatewayLimits(connectionsPerSecretMax: 1)
         try await LiveBench.run(limits: limits) { bench in
@@ -61,7 +61,7 @@ struct EventStreamEndsTests {
         }
     }
 
-    @Test("a key that has all its connections is told so, and another key is served")
+    @Test("a key at its connection limit gets 429, and another key is served")
     func tooMany() async throws {
         let limits = GatewayLimits(addresses: .half, perKey: 1)
         try await LiveBench.run(limits: limits) { bench in
@@ -77,7 +77,7 @@ struct EventStreamEndsTests {
         }
     }
 
-    @Test("at a drain streams end with a wait that spreads, and the next process goes on")
+    @Test("a drain ends streams with spread `retry` delays, and the next process resumes them")
     func drains() async throws {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         var cursor: String?
@@ -103,7 +103,9 @@ struct EventStreamEndsTests {
         }
     }
 
-    @Test("a client that does not read is cut off and loses nothing by its last id")
+    @Test(
+        "a client that stops reading is closed with 4108 and resumes from its last ID without loss"
+    )
     func slowConsumer() async throws {
         let limits = GatewayLimits(stallTimeout: .seconds(1))
         try await LiveBench.run(limits: limits) { bench in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("An event stream's parts")
+@Suite("Event stream parts")
 struct EventStreamPartsTests {
     /// Parses a stream as a browser does: a manual implementation of the HTML standard §9.2.6.
     private func parsed(_ text: String) -> [(event: String, id: String?, data: String)] {
@@ -46,7 +46,7 @@ struct EventStreamPartsTests {
     }
 
     /// Regression 10 (mercure#1259): field injection by a line end.
-    @Test("regression 10: nothing in a name, an id or the data begins a field of its own")
+    @Test("regression 10: a line break in a name, an ID or the data starts no new field")
     func injection() {
         var chance = SeededGenerator(seed: 10)
         let pieces = [
@@ -75,7 +75,7 @@ struct EventStreamPartsTests {
         }
     }
 
-    @Test("beats, rotates, expires and drains at its own moments")
+    @Test("a session sends heartbeats, rotates, expires and drains at its deadlines")
     func clock() {
         let limits = GatewayLimits()
         var session = EventStreamSession(limits: limits, rotateAt: .seconds(40), validFor: nil)
@@ -108,7 +108,7 @@ struct EventStreamPartsTests {
         #expect(short.tick(now: .seconds(1000)) == nil)
     }
 
-    @Test("the customer's view shows how the payment stands and nothing of the merchant's")
+    @Test("the restricted view shows the payment's state and no data of the merchant")
     func publicView() throws {
         let object = #"""
             {"id":"src_1","object":"source","amount":1000,"currency":"eur","livemode":false,

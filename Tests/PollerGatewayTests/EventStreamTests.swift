@@ -6,11 +6,11 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "Event streams, with a client on another library",
+    "Event streams, read by an independent client",
     .enabled(if: PythonPeer.has("http.client"), "needs python3")
 )
 struct EventStreamTests {
-    @Test("a stream of everything has the right head and tells events as they were recorded")
+    @Test("a stream of all sources has the required headers and delivers events unchanged")
     func tells() async throws {
         try await LiveBench.run { bench in
             let client = try await bench.stream(
@@ -34,7 +34,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("the stream of a source begins with its state, ends with done, and is 204 from then on")
+    @Test("a source's stream starts with a snapshot, ends with `done`, and then returns 204")
     func done() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending")
@@ -64,7 +64,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("a stream goes on behind Last-Event-ID, since or a seq: nothing twice, nothing missing")
+    @Test("a stream resumes after Last-Event-ID, `since` or a seq without loss or duplicates")
     func resumes() async throws {
         try await LiveBench.run { bench in
             for status in ["a", "b", "c"] { try await bench.record("src_1", status) }
@@ -97,7 +97,7 @@ struct EventStreamTests {
 
     /// Regression 8 (mercure#704): an unknown Last-Event-ID led to silence.
     @Test(
-        "regression 8: a place nobody knows is answered with reset and snapshot at once",
+        "regression 8: an unknown Last-Event-ID is answered with `reset` and a snapshot at once",
         arguments: ["garbage", "AAAA", "12345-0"]
     )
     func reset(id: String) async throws {
@@ -136,7 +136,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("tokens and secrets open their sources only, in every way they may be shown")
+    @Test("tokens and client secrets open only their own sources, however they are sent")
     func credentials() async throws {
         try await LiveBench.run { bench in
             try await bench.enqueue("src_1", secret: "src_client_secret_x")
@@ -194,7 +194,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("pages of allowed origins may ask, with headers of their own too")
+    @Test("pages of allowed origins may connect and send an Authorization header")
     func origins() async throws {
         try await LiveBench.run(allowedOrigins: ["https://shop.example"]) { bench in
             let origin = ["--header", "Origin:https://shop.example"]
@@ -221,7 +221,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("without keys neither a name that leads here nor a proxy is a way in")
+    @Test("without keys, a foreign Host header or a proxy header is rejected")
     func rebinding() async throws {
         try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
             try await bench.enqueue("src_1", secret: "src_client_secret_x")

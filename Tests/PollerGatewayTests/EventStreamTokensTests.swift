@@ -8,7 +8,7 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "Tokens in the URLs of event streams",
+    "Tokens in event stream URLs",
     .enabled(if: PythonPeer.has("http.client"), "needs python3")
 )
 struct EventStreamTokensTests {
@@ -22,7 +22,7 @@ struct EventStreamTokensTests {
         return try await tokens.issue(StreamGrant(), lifetime: .seconds(600)).reveal
     }
 
-    @Test("a token in a URL begins one stream, and nobody else's, in whatever way it is shown")
+    @Test("a token in a URL opens one stream and is rejected everywhere after that")
     func once() async throws {
         try await LiveBench.run { bench in
             let token = try await token()
@@ -41,7 +41,7 @@ struct EventStreamTokensTests {
         }
     }
 
-    @Test("a browser that comes back by itself goes on where it was, and may do so again")
+    @Test("a browser that reconnects with its last ID resumes, as often as it reconnects")
     func comesBack() async throws {
         try await LiveBench.run { bench in
             let url = "\(Self.path)?token=\(try await token())"
@@ -58,7 +58,7 @@ struct EventStreamTokensTests {
         }
     }
 
-    @Test("a token that is 30 s old begins nothing in a URL, and goes on in a header")
+    @Test("a token older than 30 s is rejected in a URL and accepted in a header")
     func late() async throws {
         try await LiveBench.run { bench in
             let token = try await token(.seconds(40))
@@ -68,7 +68,7 @@ struct EventStreamTokensTests {
         }
     }
 
-    @Test("one that is spent at one gateway is spent at all")
+    @Test("a token used at one gateway is rejected at every other gateway")
     func everyGateway() async throws {
         let spent = MemorySpentTokens()
         let url = "\(Self.path)?token=\(try await token())"
@@ -82,7 +82,7 @@ struct EventStreamTokensTests {
         }
     }
 
-    @Test("while the store is away a token is told to come later, and is good then")
+    @Test("while the store is unavailable, a token gets a retry and remains valid")
     func storeAway() async throws {
         let spent = ForgetfulTokens()
         try await LiveBench.run(spent: spent) { bench in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("How far a subscription has come")
+@Suite("The position of a subscription")
 struct FollowingTests {
     /// The feed's position.
     private var positions = [OutboxPosition](repeating: .start, count: 2)
@@ -67,7 +67,7 @@ struct FollowingTests {
         #expect(kept?.isEmpty == true)
     }
 
-    @Test("what happens during a catch-up is told behind it, but for what it has read")
+    @Test("events that arrive during a catch-up follow it, except those that it has read")
     mutating func keeps() throws {
         var following = try begun(at: at(0, 0))
         let first = entry(0, 5)
@@ -83,7 +83,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("more than is kept is read again, from where the catch-up has come to")
+    @Test("a catch-up with too many kept events is repeated from the position it has reached")
     mutating func overflows() throws {
         var following = try begun(at: at(4, 0))
         for number in 0...Following.keptMax {
@@ -97,7 +97,7 @@ struct FollowingTests {
     }
 
     @Test(
-        "who has no room falls behind in front of the event, and is told nothing until it has read"
+        "a subscription without room falls behind and gets no events until it has read the outbox"
     )
     mutating func fallsBehind() throws {
         var following = try begun(at: at(0, 0))
@@ -116,7 +116,7 @@ struct FollowingTests {
         #expect(from?.positions == at(5, 0))
     }
 
-    @Test("a place ahead of the feed is kept until the feed has passed it everywhere")
+    @Test("a position ahead of the feed is kept until the feed has passed it in every partition")
     mutating func sharesPlaces() throws {
         var following = try begun(at: at(5, 3))
         Self.goLive(&following)
@@ -136,7 +136,7 @@ struct FollowingTests {
         #expect(following.place(positions).positions == at(6, 4))
     }
 
-    @Test("lost events make everybody read on from what they were told for certain")
+    @Test("after lost events, a subscription reads on from its last delivered position")
     mutating func misses() throws {
         var following = try begun(at: at(0, 0))
         Self.goLive(&following)
@@ -151,7 +151,7 @@ struct FollowingTests {
         #expect(kept == nil)
     }
 
-    @Test("the bytes about an event are made once for all who may be told the same")
+    @Test("an event is encoded once for all subscriptions with the same wording")
     mutating func sharesBytes() {
         let event = entry(0, 5)
         let wording = LiveEvent.Wording(sub: "s1", scope: "*", view: .full, isMarked: false)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A client's share of frames")
+@Suite("The frame limit of a client")
 struct FrameShareTests {
     private static let limits = GatewayLimits()
 
-    @Test("of whatever sort they are, so many a second and no more")
+    @Test("frames over the limit per second are rejected until the next second")
     func perSecond() {
         var count = FrameCount(limits: Self.limits)
         count.isAdmitted = true
@@ -18,7 +18,7 @@ struct FrameShareTests {
         #expect(count.took(at: .seconds(1)) == nil)
     }
 
-    @Test("before credentials, so few in all")
+    @Test("before authentication, the total number of frames is limited")
     func beforeAuth() {
         var count = FrameCount(limits: Self.limits)
         for second in 0..<Self.limits.framesBeforeAuth {
@@ -30,7 +30,7 @@ struct FrameShareTests {
     }
 
     @Test(
-        "one too many closes with its own code, whatever it is, and nothing is read any more",
+        "a frame of any type over the limit closes with `rateLimited`, and reading stops",
         arguments: [WebSocketOpcode.ping, .pong, .text, .continuation]
     )
     func closes(opcode: WebSocketOpcode) throws {

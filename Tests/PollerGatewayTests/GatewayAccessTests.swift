@@ -6,14 +6,14 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "Who may use the WebSocket, and for how long",
+    "WebSocket access and its end",
     .enabled(
         if: PythonPeer.has("websockets"),
         "needs the PyPI package websockets (see Tests/Peers/requirements.txt)"
     )
 )
 struct GatewayAccessTests {
-    @Test("a source's own secret opens that source, as far as its customer may see it")
+    @Test("a source's client secret opens that source in the restricted view")
     func clientSecret() async throws {
         try await LiveBench.run { bench in
             try await bench.enqueue("src_1", secret: "src_client_secret_x")
@@ -51,7 +51,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("a wrong secret looks the same whether anybody watches the source or not")
+    @Test("an invalid credential gets the same answer whether or not the source is watched")
     func refusals() async throws {
         try await LiveBench.run { bench in
             try await bench.enqueue("src_1", secret: "src_client_secret_x")
@@ -79,7 +79,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("without keys neither a name that leads here nor a proxy is a way in")
+    @Test("without keys, a foreign Host header or a proxy header is rejected")
     func rebinding() async throws {
         try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
             try await bench.enqueue("src_1", secret: "s")
@@ -109,7 +109,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("a revoked key's connections end, also one that was on its way; others stay")
+    @Test("a revoked key closes its connections, also one that is connecting, and no others")
     func revocation() async throws {
         let (revoked, revocations) = AsyncStream.makeStream(of: String.self)
         try await LiveBench.run(authenticator: RevocableKeys(revoked: revoked)) { bench in
@@ -126,7 +126,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("a token may be a subprotocol, and the connection ends when it does")
+    @Test("a token is accepted as a subprotocol, and its expiry closes the connection")
     func tokens() async throws {
         try await LiveBench.run { bench in
             let grant = try StreamGrant(types: ["source.*"], view: .full)
@@ -147,7 +147,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("one secret has so many connections and no more, until one ends")
+    @Test("a client secret at its connection limit is rejected until one of its connections ends")
     func places() async throws {
         try await LiveBench.run(limits: GatewayLimits(connectionsPerSecretMax: 2)) { bench in
             try await bench.enqueue("src_1", secret: "s")
@@ -174,7 +174,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("the WebSocket and event streams share one cursor, and a watch's seq leads into both")
+    @Test("WebSocket and event streams accept the same cursors, and both accept a watch's seq")
     func oneCursor() async throws {
         try await LiveBench.run { bench in
             for number in 1...4 { try await bench.record("src_1", "s\(number)") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A live cursor")
+@Suite("Live cursors")
 struct GatewayCursorTests {
     private let cursor = GatewayCursor(
         roots: RootRing(fixed: [UInt8](repeating: 1, count: 32)),
@@ -15,7 +15,7 @@ struct GatewayCursorTests {
     private static let digests = ["AAAAAA", "______", "aZ09-_", "AAAAAB", "zzzzzz"]
     private let main = Principal(name: "a", accounts: .some([.main]))
 
-    @Test("is made of any positions that a store may hold, without a trap")
+    @Test("any position that a store may hold is encoded and decoded without a trap")
     func extremes() {
         let most = UInt64.max
         let positions = [
@@ -30,7 +30,7 @@ struct GatewayCursorTests {
         }
     }
 
-    @Test("comes back as it was, whatever the positions")
+    @Test("a decoded cursor equals the encoded one")
     func roundTrip() {
         var chance = SeededGenerator(seed: 42)
         for count in [1, 4, 16, 64] {
@@ -59,7 +59,7 @@ struct GatewayCursorTests {
         }
     }
 
-    @Test("leads on in a store of more partitions, each of which goes on where it comes from")
+    @Test("a cursor from a store with fewer partitions resumes each new partition at its origin")
     func ofFewerPartitions() {
         let places = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let text = cursor.encode(LiveCursor(positions: places), for: main)
@@ -68,7 +68,7 @@ struct GatewayCursorTests {
         #expect(cursor.decode(text, partitions: 1, for: main) == nil)
     }
 
-    @Test("tells nobody where it stands, and is another text each time")
+    @Test("a cursor does not reveal its positions, and its text differs each time")
     func sealed() throws {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let texts = (0..<2).map { _ in cursor.encode(LiveCursor(positions: positions), for: main) }
@@ -82,7 +82,7 @@ struct GatewayCursorTests {
     }
 
     /// Regression 9 (mercure#1215): a private id leaked in a cursor for other clients.
-    @Test("regression 9: is good for its account, store and secret only, and cannot be altered")
+    @Test("regression 9: a cursor is valid only unaltered, for its account, store and secret")
     func forgery() {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let text = cursor.encode(LiveCursor(positions: positions), for: main)

@@ -6,14 +6,14 @@ import Testing
 @testable import PollerGateway
 
 @Suite(
-    "The live gateway, with a client on another library",
+    "The live gateway, used by an independent client",
     .enabled(
         if: PythonPeer.has("websockets"),
         "needs the PyPI package websockets (see Tests/Peers/requirements.txt)"
     )
 )
 struct GatewayTests {
-    @Test("a subscriber hears what it asked for, in order, and nothing else")
+    @Test("a subscriber receives the events that match its subscription, in order")
     func subscribes() async throws {
         try await LiveBench.run { bench in
             let client = try await bench.client()
@@ -48,7 +48,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("a client that comes back with its cursor gets what it missed, once, then what follows")
+    @Test("a client that reconnects with its cursor receives each missed event once, then new ones")
     func resumes() async throws {
         try await LiveBench.run { bench in
             let first = try await bench.client()
@@ -89,7 +89,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("a cursor that is no good leads to a snapshot and a reason, never to silence")
+    @Test("an invalid cursor is answered with a reason and a snapshot")
     func badCursors() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending", object: #"{"id":"src_1","x":[1,2]}"#)
@@ -126,7 +126,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("a snapshot is followed by what it does not tell")
+    @Test("a snapshot is followed only by later events")
     func snapshots() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending")
@@ -142,7 +142,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("a key sees its own account only")
+    @Test("a key receives only events of its own account")
     func accounts() async throws {
         try await LiveBench.run { bench in
             let client = try await bench.client(["--token", "key-other"])
@@ -155,7 +155,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("the key may come in the first frame, but must come")
+    @Test("the key is accepted in the first frame, and a connection without a key is closed")
     func authentication() async throws {
         try await LiveBench.run(limits: GatewayLimits(authTimeout: .milliseconds(300))) { bench in
             let late = try await bench.client([])
@@ -175,7 +175,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("without keys this machine may connect, but no web page")
+    @Test("without keys, a local client may connect, and a page of another origin may not")
     func openOnLoopback() async throws {
         try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
             let client = try await bench.client([])
@@ -187,7 +187,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("a client that breaks the protocol is told why it is closed")
+    @Test("a protocol violation closes the connection with its own close code")
     func violations() async throws {
         try await LiveBench.run(limits: GatewayLimits(subscriptionsMax: 2)) { bench in
             let bad = try await bench.client()
@@ -208,7 +208,9 @@ struct GatewayTests {
         }
     }
 
-    @Test("a client that does not read is closed with 4108, and loses nothing by its cursor")
+    @Test(
+        "a client that stops reading is closed with 4108 and resumes from its cursor without loss"
+    )
     func slowConsumer() async throws {
         // The close frame waits until the client reads again, however busy this machine is.
         let limits = GatewayLimits(stallTimeout: .seconds(2), pongTimeout: .seconds(90))
@@ -247,7 +249,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("at a drain every client is told to come back, and where to go on")
+    @Test("a drain closes every client with a cursor and a retry delay")
     func drains() async throws {
         let store = MemoryStore(time: ClockTime(ContinuousClock()))
         var cursor: String?

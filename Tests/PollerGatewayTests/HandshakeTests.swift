@@ -57,7 +57,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "a handshake that is not valid is answered and closed at once",
+        "an invalid handshake is answered with its error status and closed at once",
         arguments: [
             Odd(name: "another protocol", without: [upgrade], with: ["Upgrade: foo"], status: 426),
             Odd(name: "h2c", without: [upgrade], with: ["Upgrade: h2c"], status: 426),
@@ -107,7 +107,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("a complete handshake opens a WebSocket, in each of its spellings")
+    @Test("a complete handshake opens a WebSocket, however its headers are spelled")
     func complete() async throws {
         try await LiveBench.run { bench in
             for (old, new) in [
@@ -155,7 +155,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("an offer of another protocol does not change the answer to a plain request")
+    @Test("an upgrade offer for another protocol does not change the response to a plain request")
     func ignored() async throws {
         try await LiveBench.run { bench in
             let answer = try await Self.answer(
@@ -168,7 +168,7 @@ struct HandshakeTests {
     }
 
     @Test(
-        "the gateway's own address is an allowed origin, for each transport",
+        "the gateway's own address is an allowed origin for each transport",
         arguments: [
             ("localhost:8081", "http://localhost:8081", true),
             ("gw.example", "https://gw.example", true),
@@ -192,7 +192,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("without keys a page that has rebound its name is not trusted, though its origin matches")
+    @Test("without keys, a page with a rebound DNS name is rejected although its origin matches")
     func rebinding() async throws {
         try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
             let page = ["Host: evil.example:8081", "Origin: http://evil.example:8081"]
@@ -206,7 +206,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("a connection is closed when its request, or its answer, does not come in time")
+    @Test("a connection is closed when its request or its response exceeds the time limit")
     func deadlines() throws {
         let loop = EmbeddedEventLoop()
         func connect() throws -> (EmbeddedChannel, Arrival) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A live connection, without a socket", .timeLimit(.minutes(1)))
+@Suite("A live connection without a socket", .timeLimit(.minutes(1)))
 struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
@@ -55,7 +55,7 @@ struct LiveConnectionTests {
         }
     }
 
-    @Test("what finds no room is read from the outbox once there is some: in order, each once")
+    @Test("events without room in the queue are read from the outbox later, in order and once")
     func readsOn() async throws {
         let limits = GatewayLimits(queueMessagesMax: 4)
         try await withConnection(limits) { client in
@@ -77,7 +77,7 @@ struct LiveConnectionTests {
     }
 
     @Test(
-        "who hears nothing of what happens is not woken by it, and knows all the same how far it is"
+        "events of other sources do not wake a subscriber, but they advance its position"
     )
     func moves() async throws {
         try await withConnection(to: ["src_1"]) { client in
@@ -95,7 +95,7 @@ struct LiveConnectionTests {
         }
     }
 
-    @Test("who comes back while somebody else's reading of the ends is under way misses nothing")
+    @Test("a client that reconnects during a shared read of the outbox ends misses no event")
     func comesBack() async throws {
         try await withConnection { first in
             let cursor = try await first.perform { transport in
@@ -127,7 +127,7 @@ struct LiveConnectionTests {
         }
     }
 
-    @Test("a master that is away keeps nobody from what the others have, and loses nothing")
+    @Test("an unavailable master does not delay events of other masters, and no event is lost")
     func masterAway() async throws {
         func partition(_ account: AccountID) -> Int {
             let source = SourceID(unchecked: "src_1")
@@ -184,7 +184,7 @@ struct LiveConnectionTests {
         }
     }
 
-    @Test("who begins while its source settles is told so")
+    @Test("a subscription that starts while its source settles receives `settled`")
     func settles() async throws {
         try await withConnection { client in
             try await LiveBench.record("src_1", "pending", store)
@@ -203,7 +203,7 @@ struct LiveConnectionTests {
         }
     }
 
-    @Test("a client that takes nothing while something waits is found to have stalled")
+    @Test("a client that takes no frame while an event waits is closed as overloaded")
     func stalls() async throws {
         let limits = GatewayLimits(queueMessagesMax: 2, stallTimeout: .milliseconds(200))
         try await withConnection(limits) { client in

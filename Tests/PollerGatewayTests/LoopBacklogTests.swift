@@ -3,7 +3,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("What one event loop has been posted")
+@Suite("The event backlog of an event loop")
 struct LoopBacklogTests {
     private func at(_ ms: UInt64) -> [OutboxPosition] { [OutboxPosition(ms: ms, n: 0)] }
 
@@ -14,7 +14,7 @@ struct LoopBacklogTests {
         return backlog
     }
 
-    @Test("a loop that has not heard where the feed begins knows no place")
+    @Test("a loop has no position before it has the start of the feed")
     func begins() {
         let backlog = LoopBacklog(from: [.start])
         backlog.begins(at: at(5))
@@ -26,14 +26,14 @@ struct LoopBacklogTests {
         #expect(backlog.settled == at(5))
     }
 
-    @Test("what nobody here hears is not posted, and moves the place")
+    @Test("events without a subscriber are not posted and advance the position")
     func moves() {
         let backlog = begun(at: 1)
         #expect(!backlog.post(0, readTo: at(2)))
         #expect(backlog.settled == at(2))
     }
 
-    @Test("while something is under way the place is the loop's own")
+    @Test("while posted events are pending, the backlog has no settled position")
     func underWay() {
         let backlog = begun(at: 1)
         #expect(backlog.post(2, readTo: at(2)))
@@ -44,7 +44,7 @@ struct LoopBacklogTests {
     }
 
     @Test(
-        "what finds no room stops the posting until the loop has taken all, and never moves the place"
+        "events over the limit stop the posting until the loop has taken all, and keep the position"
     )
     func misses() {
         let backlog = begun(at: 1)

@@ -8,11 +8,11 @@ import Testing
 ///
 /// A client that received the lost one must receive
 /// the new one too.
-@Suite("What was recorded in place of what was lost", .timeLimit(.minutes(2)))
+@Suite("Events that replace lost ones", .timeLimit(.minutes(2)))
 struct LostEventsTests {
     private static let path = "/v1/sources/src_1/events"
 
-    @Test("a connection is told it, and that its source has settled")
+    @Test("after lost events, a connected client receives the new event and `settled`")
     func live() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending")
@@ -36,7 +36,7 @@ struct LostEventsTests {
         }
     }
 
-    @Test("so is one whose snapshot was of more events than there are now")
+    @Test("a client whose snapshot covered more events than the log has now receives the new ones")
     func shorter() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "a")
@@ -61,7 +61,7 @@ struct LostEventsTests {
         }
     }
 
-    @Test("who comes back is told that its place is lost, and how the source stands")
+    @Test("a client that reconnects at a lost position gets `reset` and a snapshot")
     func comesBack() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending")

@@ -6,7 +6,7 @@ import Testing
 @testable import PollerGateway
 
 /// Access to events of the cluster itself over WebSockets and event streams.
-@Suite("Subscriptions to what tells of the cluster")
+@Suite("Subscriptions to cluster events")
 struct OperatorSubscriptionTests {
     private func subscription(
         _ types: [String]?,
@@ -29,7 +29,7 @@ struct OperatorSubscriptionTests {
         return try #require(board.note(seen, at: Samples.start, hold: .zero).first).event
     }
 
-    @Test("who has named its types hears it, and who hears everything does not")
+    @Test("a subscription receives cluster events only if it names their types")
     func asked() throws {
         let event = try event()
         for types in [["operator.*"], ["source.*", "operator.no_worker"]] {
@@ -42,7 +42,7 @@ struct OperatorSubscriptionTests {
         #expect(try subscription(nil).interest.hears(Samples.event()))
     }
 
-    @Test("credentials that are bound to accounts cannot ask for it")
+    @Test("credentials bound to accounts cannot subscribe to cluster events")
     func bound() {
         #expect(throws: InvalidInput.self) {
             try subscription(["operator.*"], accounts: .some([.main]))

@@ -2,11 +2,11 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("What waits for a client")
+@Suite("The outbound queue of a client")
 struct OutboundQueueTests {
     private let limits = GatewayLimits(queueMessagesMax: 3, queueBytesMax: 10)
 
-    @Test("there is room for so many frames, for so many bytes, and always for one")
+    @Test("the queue has a limit of frames and of bytes, and always accepts one frame")
     func room() {
         var queue = OutboundQueue(limits)
         queue.append(.text("a frame larger than all bytes"))
@@ -35,7 +35,7 @@ struct OutboundQueueTests {
     }
 
     @Test(
-        "a goodbye goes in whatever the bounds say, and nothing behind it",
+        "the final frames are accepted over the limit, and no frame is accepted after them",
         arguments: [false, true]
     )
     func goodbye(discarding: Bool) {
@@ -54,7 +54,7 @@ struct OutboundQueueTests {
 
 @Suite("The deadlines of an event loop")
 struct DeadlineWheelTests {
-    @Test("a deadline beyond all numbers is never reached")
+    @Test("a deadline beyond the representable range is never due")
     func farDeadlines() {
         var wheel = DeadlineWheel()
         for deadline in [Duration.seconds(Int64.max / 1000), .milliseconds(Int64.max)] {
@@ -64,7 +64,7 @@ struct DeadlineWheelTests {
         #expect(!wheel.isEmpty)
     }
 
-    @Test("a connection is asked in its tenth of a second, not before")
+    @Test("a connection is due in its tenth of a second and not earlier")
     func asks() {
         var wheel = DeadlineWheel()
         wheel.add(1, at: DeadlineWheel.tenth(of: .milliseconds(250)))
@@ -78,7 +78,7 @@ struct DeadlineWheelTests {
         #expect(wheel.isEmpty)
     }
 
-    @Test("a deadline that is over is the next tenth's, and a long pause skips none")
+    @Test("an overdue deadline is due in the next tenth, and a long pause skips none")
     func late() {
         var wheel = DeadlineWheel()
         #expect(wheel.due(now: .seconds(10)).isEmpty)

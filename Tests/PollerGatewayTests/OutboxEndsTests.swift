@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("The ends of the outbox, read for all who ask together", .timeLimit(.minutes(1)))
+@Suite("Shared reads of the outbox ends", .timeLimit(.minutes(1)))
 struct OutboxEndsTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let reader: OutboxEndsReader
@@ -18,7 +18,7 @@ struct OutboxEndsTests {
         get async throws { try await store.bounds().compactMap { OutboxPosition($0.newest) } }
     }
 
-    @Test("a crowd that comes while somebody reads has one read, the next")
+    @Test("requests that arrive during a read share the next read")
     func shares() async throws {
         store.boundsGate.shut()
         try await withThrowingTaskGroup(of: OutboxEnds.self) { group in
@@ -35,7 +35,7 @@ struct OutboxEndsTests {
         #expect(store.boundsGate.count == 3, "an answer is kept for somebody who asks later")
     }
 
-    @Test("nobody is answered by a read that began before they asked")
+    @Test("a request is never answered by a read that started before it")
     func isLater() async throws {
         store.boundsGate.shut()
         async let early = reader.ends()
@@ -49,7 +49,7 @@ struct OutboxEndsTests {
         #expect(try await early.newest != now)
     }
 
-    @Test("a read that fails has failed for those it was for, and the next is another")
+    @Test("a failed read fails only for its own requests, and the next request reads again")
     func fails() async throws {
         let plan = FaultPlan()
         let reader = OutboxEndsReader(FaultyStore(store, plan: plan)) {

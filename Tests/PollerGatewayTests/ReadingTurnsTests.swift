@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("So many readings ask the store at a time", .timeLimit(.minutes(1)))
+@Suite("The limit of concurrent reads of the store", .timeLimit(.minutes(1)))
 struct ReadingTurnsTests {
     /// The queries that have started, in order.
     ///
@@ -23,7 +23,7 @@ struct ReadingTurnsTests {
     private let turns = ReadingTurns(3)
     private let gate = ReadGate()
 
-    @Test("a crowd asks by so many, and all are answered")
+    @Test("reads over the limit wait, and all are completed")
     func bounds() async throws {
         gate.shut()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,7 +41,7 @@ struct ReadingTurnsTests {
         #expect(turns.waitingCount == 0)
     }
 
-    @Test("a reading whose subscription has ended meanwhile asks nothing")
+    @Test("a read whose subscription has ended meanwhile is not sent")
     func ends() async throws {
         let turns = ReadingTurns(1)
         let end = SubscriptionEnd()
@@ -60,7 +60,7 @@ struct ReadingTurnsTests {
         #expect(gate.count == 1)
     }
 
-    @Test("a question that is not answered keeps no other from its turn")
+    @Test("a read without an answer does not block the next one")
     func unanswered() async throws {
         let turns = ReadingTurns(1)
         let asked = Asked()
@@ -82,7 +82,7 @@ struct ReadingTurnsTests {
         }
     }
 
-    @Test("who came first asks first")
+    @Test("reads are sent in the order of their arrival")
     func order() async throws {
         let turns = ReadingTurns(1)
         let asked = Asked()
@@ -100,7 +100,7 @@ struct ReadingTurnsTests {
         #expect(asked.all == Array(1...20))
     }
 
-    @Test("a question that fails gives its turn to the next")
+    @Test("a failed read releases its slot")
     func fails() async throws {
         for _ in 0..<10 {
             await #expect(throws: StoreError.self) {

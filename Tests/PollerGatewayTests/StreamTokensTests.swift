@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A stream token")
+@Suite("Stream tokens")
 struct StreamTokensTests {
     private static let start = Timestamp(ms: 1_795_165_200_000)
 
@@ -23,7 +23,7 @@ struct StreamTokensTests {
         func move(_ span: Duration) { now.withLock { $0 = $0 + span } }
     }
 
-    @Test("says who may hear what, until it ends")
+    @Test("a token grants its accounts, sources, types and view until it expires")
     func roundTrip() async throws {
         let bench = Bench()
         let tokens = await bench.tokens()
@@ -53,7 +53,9 @@ struct StreamTokensTests {
         #expect(await tokens.principal(streamToken: token.reveal) == nil, "not before it was made")
     }
 
-    @Test("lives at most an hour, and for sources and types that can be named")
+    @Test(
+        "a lifetime over an hour and an invalid grant are rejected, and the widest grant is accepted"
+    )
     func bounds() async throws {
         let tokens = await Bench().tokens()
         let grant = try StreamGrant()
@@ -79,7 +81,7 @@ struct StreamTokensTests {
 
     /// Regression 11 (mercure#1298): algorithm confusion.
     @Test(
-        "regression 11: has one header alone, whatever is signed with it",
+        "regression 11: a token with any other header is rejected, whatever its signature",
         arguments: [
             #"{"alg":"none","typ":"JWT"}"#, #"{"alg":"none","kid":"s1","typ":"JWT"}"#,
             #"{"alg":"NONE","kid":"s1","typ":"JWT"}"#, #"{"alg":"HS512","kid":"s1","typ":"JWT"}"#,
@@ -100,7 +102,7 @@ struct StreamTokensTests {
         }
     }
 
-    @Test("regression 11: is refused for claims that are not ours, however well it is signed")
+    @Test("regression 11: a correctly signed token with invalid claims is rejected")
     func claims() async throws {
         let tokens = await Bench().tokens()
         let header = #"{"alg":"HS256","kid":"s1","typ":"JWT"}"#
@@ -127,7 +129,7 @@ struct StreamTokensTests {
         }
     }
 
-    @Test("is refused when it is truncated or spelled in another way")
+    @Test("a truncated or differently encoded token is rejected")
     func spelling() async throws {
         let tokens = await Bench().tokens()
         let text = try await tokens.issue(StreamGrant(), lifetime: .seconds(60)).reveal
@@ -149,7 +151,7 @@ struct StreamTokensTests {
     }
 
     /// *Source*: RFC 7515 appendix A.1.
-    @Test("the signature is that of the example of RFC 7515")
+    @Test("the signature equals that of the example in RFC 7515")
     func exampleOfTheStandard() throws {
         let key = SymmetricKey(
             data: try #require(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A live session, without a socket")
+@Suite("A live session without a socket")
 struct WebSocketSessionTests {
     private let principal = Principal(name: "shop", accounts: .all)
 
@@ -21,7 +21,7 @@ struct WebSocketSessionTests {
         return code
     }
 
-    @Test("a key in the request is looked up, then hello is said")
+    @Test("the key of the request is authenticated, then `hello` is sent")
     func hello() {
         var session = session(open: false)
         #expect(session.open(token: "k", known: nil) == [.authenticate(.token("k"))])
@@ -33,7 +33,7 @@ struct WebSocketSessionTests {
         #expect(text.contains(#""op":"hello""#))
     }
 
-    @Test("nobody has more than five seconds to authenticate")
+    @Test("a client that does not authenticate within five seconds is closed")
     func authTimeout() {
         var session = session(open: false)
         #expect(session.open(token: nil, known: nil).isEmpty)
@@ -60,7 +60,9 @@ struct WebSocketSessionTests {
         #expect(session.tick(now: .seconds(61)) == [.cut])
     }
 
-    @Test("the 21st message of a second closes, the 21st of two does not")
+    @Test(
+        "the 21st message within a second closes the connection, the 21st in two seconds does not"
+    )
     func rate() {
         var session = session()
         for _ in 1...20 { #expect(closes(session.receive(#"{"op":"ping"}"#, now: .zero)) == nil) }
@@ -70,7 +72,7 @@ struct WebSocketSessionTests {
         #expect(closes(last) == .rateLimited)
     }
 
-    @Test("a drain closes at its own moment, and nothing is done after it")
+    @Test("a drain closes at its deadline, and the session ignores all later input")
     func drain() {
         var session = session()
         session.drain(at: .seconds(3))
@@ -82,7 +84,7 @@ struct WebSocketSessionTests {
     }
 
     @Test(
-        "a subscription with a mistake is an error, not the end",
+        "an invalid subscription gets an error and does not close the connection",
         arguments: [
             #"{"op":"subscribe","ref":1,"sources":[]}"#,
             #"{"op":"subscribe","ref":1,"sources":["a b"]}"#,
@@ -102,7 +104,7 @@ struct WebSocketSessionTests {
         #expect(answer.hasPrefix(#"{"op":"error","ref":1,"code":""#))
     }
 
-    @Test("stopped subscriptions make room for others")
+    @Test("unsubscribing makes room for another subscription")
     func room() {
         var session = session()
         for number in 1...100 {
@@ -121,7 +123,7 @@ struct WebSocketSessionTests {
         )
     }
 
-    @Test("types match whole or by prefix")
+    @Test("types match exactly or by prefix")
     func types() throws {
         func matches(_ types: String) throws -> Bool {
             let message = try #require(ClientMessage(#"{"op":"subscribe","types":[\#(types)]}"#))
@@ -139,7 +141,7 @@ struct WebSocketSessionTests {
         #expect(try !matches(#""watch.*""#))
     }
 
-    @Test("a message may say more than is known, and nothing in another type")
+    @Test("a message may have unknown fields, and a field of the wrong type makes it invalid")
     func reading() throws {
         let text = #"{"op":"subscribe","new":{"x":[1]},"ref":7.0,"from":null,"sources":["src_1"]}"#
         let message = try #require(ClientMessage(text))
@@ -156,7 +158,7 @@ struct WebSocketSessionTests {
         for text in none { #expect(ClientMessage(text) == nil, "\(text)") }
     }
 
-    @Test("frames are written to the byte, the event among them as it was recorded")
+    @Test("every frame has the exact bytes, with its event as recorded")
     func frames() throws {
         func text(_ message: LiveMessage, ref: Int? = nil, view: EventView = .full) throws -> String
         {

@@ -6,7 +6,7 @@ import Testing
 @testable import PollerUpstreams
 
 /// Tests charges of the current API, and of versions before 2025-03-31.basil.
-@Suite("What Stripe's objects say of captures and refunds")
+@Suite("Captures and refunds in Stripe's objects")
 struct CapturedPartsTests {
     private func json(_ text: String) throws -> RawJSON {
         try #require(RawJSON(text), "\(text)")
@@ -27,7 +27,7 @@ struct CapturedPartsTests {
     }
 
     @Test(
-        "what a capture of less leaves is no refund, by today's API and by that before 2025-03-31.basil",
+        "the released rest of a partial capture is no refund, before and since 2025-03-31.basil",
         arguments: [
             // Current version: the amount is the refunded part of the captured amount.
             (0, "", "paid 600/1000"), (1, "", "partially_refunded 600/1000 -1"),
@@ -73,7 +73,9 @@ struct CapturedPartsTests {
         #expect(try word(.charge, part(refunded: refunded, members)) == expected)
     }
 
-    @Test("a sum that fits both is doubtful, unless the list of refunds has none of what was left")
+    @Test(
+        "an ambiguous refunded amount is doubtful unless the list of refunds has no released rest"
+    )
     func doubtful() throws {
         func isDoubtful(_ refunded: Int, _ members: String = "") throws -> Bool {
             let charge = try ChargeFacts(charge: json(part(refunded: refunded, members)))
@@ -89,7 +91,7 @@ struct CapturedPartsTests {
     }
 
     @Test(
-        "an intent whose charge contradicts it is processing until they agree",
+        "an intent whose charge contradicts it is `processing` until they agree",
         arguments: [
             (
                 "processing", 0, #""paid":false,"captured":true,"amount_captured":1000"#,
@@ -117,7 +119,7 @@ struct CapturedPartsTests {
         #expect(try word(.paymentIntent, text) == "\(state) \(sum)/1000")
     }
 
-    @Test("a charge that has succeeded and is not paid is processing")
+    @Test("a charge that has succeeded and is unpaid is `processing`")
     func unpaid() throws {
         let text =
             #"{"id":"ch_1","amount":1000,"status":"succeeded","paid":false,"captured":true,"#
@@ -126,7 +128,7 @@ struct CapturedPartsTests {
     }
 
     @Test(
-        "a first capture of several is a part of the payment, the last one makes it paid",
+        "the first of several captures is a partial payment, and the final one completes it",
         arguments: [
             ("requires_capture", 1000, false, 0, "partially_paid held 1000/3000"),
             // The value that the charge itself shows does not matter.

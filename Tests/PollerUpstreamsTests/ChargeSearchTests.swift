@@ -8,9 +8,9 @@ import StripeAPI
 import Synchronization
 import Testing
 
-@Suite("A charge is searched to the end")
+@Suite("The search for a charge")
 struct ChargeSearchTests {
-    @Test("among more charges than one poll has time for the search goes on where it stopped")
+    @Test("a search that exceeds the time of one poll continues in the next poll")
     func busy() async throws {
         try await StubServer.run { server in
             let pages = 9

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests late events and skewed clocks.
 extension EventSweepTests {
-    @Test("an event that becomes visible behind newer ones is found, and hinted once")
+    @Test("an event that becomes visible behind newer ones is found and hinted once")
     func late() async throws {
         try await AccountRig.run { rig in
             let (sweep, account) = sweep(rig, expectsWebhooks: true)
@@ -105,7 +105,7 @@ extension EventSweepTests {
     }
 
     @Test(
-        "the first event of a quiet account is found although its clock differs from ours",
+        "the first event of a quiet account is found in spite of a clock difference",
         arguments: [Duration.seconds(-300), .zero, .seconds(120), .seconds(300)]
     )
     func skew(behind: Duration) async throws {
@@ -122,7 +122,7 @@ extension EventSweepTests {
         }
     }
 
-    @Test("a clock an hour ahead loses no event that is behind one that was seen")
+    @Test("an event dated an hour before the last seen one is found")
     func farAhead() async throws {
         try await AccountRig.run { rig in
             let list = SkewedList()

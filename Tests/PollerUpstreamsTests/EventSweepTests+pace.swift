@@ -10,7 +10,7 @@ import Testing
 /// Tests the interval of an account's sweeps.
 extension EventSweepTests {
     @Test(
-        "a sweep is due by the current interval, not by that of its end; a failed one keeps its own"
+        "a sweep is due by the current interval, and a failed sweep after its own pause"
     )
     func pace() async throws {
         try await AccountRig.run { rig in
@@ -40,7 +40,7 @@ extension EventSweepTests {
         }
     }
 
-    @Test("a paid account is swept before the interval of an empty one has passed")
+    @Test("a paid account is swept before the interval of an empty account has passed")
     func paid() async throws {
         try await AccountRig.run { rig in
             let meter = ReadMeter(
@@ -90,7 +90,7 @@ extension EventSweepTests {
         }
     }
 
-    @Test("a recent payment bounds the interval of both lists, while half of the allowance is left")
+    @Test("a recent payment limits the interval of both lists until half of the allowance is used")
     func paidBudget() {
         func interval(
             _ usage: ReadUsage,

@@ -52,7 +52,7 @@ struct EventSweepTests {
         return try await rig.store.take(probe, owner: AccountRig.owner, for: .seconds(1)).now
     }
 
-    @Test("the first sweep hints nothing; later ones hint what happened since, once")
+    @Test("the first sweep hints nothing, and later sweeps hint new events once")
     func hints() async throws {
         try await AccountRig.run { rig in
             let old = try await rig.makeSource()
@@ -75,7 +75,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("an account that had no event at first is swept from that time on")
+    @Test("an account without events is swept from the time of its first sweep")
     func emptyAccount() async throws {
         try await AccountRig.run { rig in
             let (sweep, account) = sweep(rig)
@@ -95,7 +95,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("after a downtime every event is found, over several pages, from the cursor in Redis")
+    @Test("after a downtime all events are found, over several pages, from the cursor in Redis")
     func downtime() async throws {
         try await AccountRig.run { rig in
             let first = try await rig.makeSource()
@@ -120,7 +120,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("one sweeper at a time: a turn that another has is not taken until its span ends")
+    @Test("one process sweeps an account until its lease ends, and its late commit is rejected")
     func oneAtATime() async throws {
         try await AccountRig.run { rig in
             let (a, b) = (OwnerID(unchecked: "A"), OwnerID(unchecked: "B"))
@@ -187,7 +187,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("a sweep that a drain cuts off is given back at once, where it stands")
+    @Test("a sweep that a drain interrupts is released at once with its cursor")
     func drained() async throws {
         try await AccountRig.run { rig in
             let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -214,7 +214,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("a cursor that Stripe has forgotten begins anew instead of failing for ever")
+    @Test("a cursor that Stripe no longer knows is reset instead of failing forever")
     func forgotten() async throws {
         try await AccountRig.run { rig in
             let lost = SweepProgress(cursor: .after("evt_lost"), isCaughtUp: true, unseen: [])
@@ -232,7 +232,7 @@ struct EventSweepTests {
     }
 
     @Test(
-        "an event that no webhook brought in time is missed; one that came is not, nor counted twice"
+        "an event without a webhook in time is counted as missed once, one with a webhook is not"
     )
     func missed() async throws {
         try await AccountRig.run(webhookSpan: .milliseconds(200)) { rig in
@@ -260,7 +260,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("reads are summed over processes, and a healthy sweep stretches polls")
+    @Test("reads are summed over processes, and a working sweep stretches the polls")
     func reads() async throws {
         try await AccountRig.run { rig in
             let (one, two) = (meter(rig), meter(rig))
@@ -295,7 +295,7 @@ struct EventSweepTests {
         }
     }
 
-    @Test("what a budget allows, and when polls give way")
+    @Test("the allowance follows the transactions, and its use stretches polls and sweeps")
     func budget() {
         #expect(ReadUsage(reads: 0, transactions: 0).allowance == 10_000)
         #expect(ReadUsage(reads: 0, transactions: 1000).allowance == 500_000)

@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerUpstreams
 import Testing
 
-@Suite("What an HTTP upstream's answer says of the payment")
+@Suite("The payment in an HTTP upstream's response")
 struct HTTPPaymentTests {
     private static let seenAt = Timestamp(ms: 1_795_000_000_000)
 
@@ -35,7 +35,7 @@ struct HTTPPaymentTests {
         return try payment(amount: amount).facts(in: object, seenAt: Self.seenAt)
     }
 
-    @Test("a mapped word is the payment's, whatever its case, with the sum that was seen")
+    @Test("a mapped status sets the payment state regardless of case, with the observed amount")
     func mapped() throws {
         let paid = Payment(try facts("SETTLED").following(nil))
         #expect(paid.state == .paid && paid.amount == 1099 && paid.amountReceived == 1099)
@@ -49,7 +49,7 @@ struct HTTPPaymentTests {
         #expect(gone.state == .reversed && gone.amountReturned == 1099)
     }
 
-    @Test("a word that is not mapped is unknown, and so is an answer without one")
+    @Test("an unmapped or missing status leaves the payment `unknown`")
     func unmapped() throws {
         #expect(Payment(try facts("shipped")).state == .unknown)
         let empty = try payment().facts(in: RawJSON(unchecked: "{}"), seenAt: Self.seenAt)
@@ -57,7 +57,7 @@ struct HTTPPaymentTests {
     }
 
     @Test(
-        "paid needs a sum that was seen where one is configured",
+        "`paid` requires an observed amount if an amount is configured",
         arguments: [
             "", #","cents":null"#, #","cents":0"#, #","cents":-5"#, #","cents":10.99"#,
             #","cents":"10.9""#, #","cents":"10.990""#, #","cents":{"value":1099}"#,
@@ -74,7 +74,7 @@ struct HTTPPaymentTests {
     }
 
     @Test(
-        "an amount is read as its format says",
+        "an amount is read in its configured format",
         arguments: [
             // The text, its currency, and its amount as auto, smallest_unit and decimal.
             (#""10.00""#, "EUR", [1000, nil, 1000]), (#""10""#, "EUR", [10, 10, 1000]),
@@ -110,7 +110,7 @@ struct HTTPPaymentTests {
         }
     }
 
-    @Test("decimal amounts need a currency")
+    @Test("decimal amounts require a currency")
     func withoutCurrency() throws {
         let error = #expect(throws: InvalidInput.self) {
             try HTTPPayment(
@@ -123,7 +123,7 @@ struct HTTPPaymentTests {
         #expect(error?.field == "payment.currency")
     }
 
-    @Test("what was paid stays paid, until a word says that the money went")
+    @Test("a paid payment stays paid until a status reports that the money was returned")
     func kept() throws {
         var memory: PaymentMemory?
         var told: [PaymentState] = []
@@ -135,7 +135,7 @@ struct HTTPPaymentTests {
         #expect(told == [.paid, .refunded])
     }
 
-    @Test("a currency may be given for good, and one that is none is left out")
+    @Test("a constant currency applies, and an invalid currency is omitted")
     func currency() throws {
         let object = RawJSON(unchecked: #"{"payment":{"state":"open","currency":"euros"}}"#)
         let always = try payment(currency: .always("GBP")).facts(in: object, seenAt: Self.seenAt)
@@ -143,7 +143,7 @@ struct HTTPPaymentTests {
         #expect(try payment().facts(in: object, seenAt: Self.seenAt).currency == nil)
     }
 
-    @Test("what cannot be a description is refused, and says where")
+    @Test("an invalid description is rejected with its field and reason")
     func refused() throws {
         for (words, said) in [
             ([:], "must say what"), (["ok": "done"], "says ok is done"),

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerUpstreams
 import Testing
 
-@Suite("Whose source a URL is")
+@Suite("The source of a URL")
 struct HTTPSourcesTests {
     private func source(_ name: String, _ url: String) throws -> HTTPSource {
         try HTTPSource(
@@ -27,7 +27,7 @@ struct HTTPSourcesTests {
     }
 
     @Test(
-        "a URL of an upstream stands for its name and the id in it, however the host is written",
+        "a URL of an upstream gives its name and the ID, however the host is written",
         arguments: [
             ("https://bank.example/payments/4711?full=1", "bank", "4711"),
             ("https://BANK.example:443/payments/a.b-c_d?full=1", "bank", "a.b-c_d"),
@@ -43,7 +43,7 @@ struct HTTPSourcesTests {
     }
 
     @Test(
-        "anything else is refused, above all what looks like one and is not",
+        "any other URL is rejected, also one that resembles a configured one",
         arguments: [
             "https://bank.example.evil.example/payments/1?full=1",
             "https://evil.example/https://bank.example/payments/1?full=1",
@@ -67,7 +67,7 @@ struct HTTPSourcesTests {
         #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }
     }
 
-    @Test("a URL of two upstreams needs the account; another upstream's account does not fit")
+    @Test("a URL of two upstreams requires a matching account")
     func accounts() throws {
         let url = "https://twin.example/x/1"
         #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }

@@ -61,7 +61,7 @@ struct HTTPUpstreamTests {
         )
     }
 
-    @Test("asks the templated URL with the configured headers and reads the status at the pointer")
+    @Test("a poll requests the URL with the configured headers and reads the status at the pointer")
     func observed() async throws {
         try await StubServer.run { server in
             server.answer(#"{"payment":{"state":"Pending"}}"#)
@@ -79,7 +79,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("other sources are asked over the same connections")
+    @Test("an upstream with other sources reuses the connections")
     func exchanged() async throws {
         try await StubServer.run { server in
             let first = HTTPUpstream(
@@ -107,7 +107,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("an upstream that repeats the request gets no credential into the object that is kept")
+    @Test("credentials that a response repeats are redacted in the stored object")
     func echo() async throws {
         try await StubServer.run { server in
             let place = "http://bank/payments/pay-1?full=1&key=canary-key"
@@ -128,7 +128,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("the configured statuses are final, whatever their case, and spelled as configured")
+    @Test("the configured statuses are final regardless of case, and are spelled as configured")
     func final() async throws {
         try await StubServer.run { server in
             for (body, status, isFinal) in [
@@ -150,7 +150,7 @@ struct HTTPUpstreamTests {
     }
 
     @Test(
-        "each status has its class",
+        "each HTTP status has its result class",
         arguments: [
             (401, "unauthorized"), (403, "unauthorized"), (404, "gone"), (410, "gone"),
             (429, "rate_limited"), (408, "unavailable"), (500, "unavailable"),
@@ -174,7 +174,7 @@ struct HTTPUpstreamTests {
     }
 
     @Test(
-        "what cannot be understood is malformed",
+        "a response without a readable status is malformed",
         arguments: [
             "{", "[]", "{}", #"{"payment":{}}"#, #"{"payment":{"state":null}}"#,
             #"{"payment":{"state":{"a":1}}}"#, #"{"payment":{"state":"a\u0000b"}}"#,
@@ -189,7 +189,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("a page instead of JSON, and a body beyond the bound, are malformed")
+    @Test("a response that is not JSON, is encoded or exceeds the limit is malformed")
     func notJSON() async throws {
         try await StubServer.run { server in
             let page = StubServer.Answer(headers: [("content-type", "text/html")], body: "<p>")
@@ -214,7 +214,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("silence ends at the upstream's own timeout")
+    @Test("a silent upstream is `unavailable` after its own timeout")
     func silence() async throws {
         try await StubServer.run { server in
             server.answer(StubServer.Answer(isSilent: true))
@@ -223,7 +223,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("no private address is connected unless the operator allows it, however it is spelt")
+    @Test("a private address is connected only if the operator allows it, however it is spelled")
     func guarded() async throws {
         try await StubServer.run { server in
             let port = server.port
@@ -248,7 +248,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("a name that nobody configured is refused with what to do")
+    @Test("an unknown upstream name is rejected with a reason")
     func unknown() async throws {
         try await StubServer.run { server in
             let result = try await poll(source(server), account: "other")
@@ -260,7 +260,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("a final status that no answer can have is refused", arguments: [" ", "a\u{0}", "long"])
+    @Test("a final status that cannot match is rejected", arguments: [" ", "a\u{0}", "long"])
     func impossible(text: String) {
         let text = text == "long" ? String(repeating: "x", count: 65) : text
         let error = #expect(throws: InvalidInput.self) {
@@ -276,7 +276,7 @@ struct HTTPUpstreamTests {
         #expect(error?.field == "final" && error?.message.contains("no answer can match") == true)
     }
 
-    @Test("a header never shows its value")
+    @Test("a header never reveals its value, and an invalid header is rejected")
     func redacted() throws {
         let header = try HTTPSource.Header("Authorization", "Bearer canary-2")
         var dumped = ""
@@ -287,7 +287,7 @@ struct HTTPUpstreamTests {
     }
 
     @Test(
-        "a template lets no id choose the host",
+        "a URL template in which the ID could choose the host is rejected",
         arguments: [
             "https://{id}.example.com/", "https://example.com/", "ftp://a/{id}", "https://a{id}/",
             "https://u@a.example/{id}", "https://a.example/{id}/{id}", "https://a.example/{name}",

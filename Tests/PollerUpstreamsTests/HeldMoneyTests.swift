@@ -7,7 +7,7 @@ import Testing
 @testable import PollerUpstreams
 
 /// Tests the additional requests for facts that an intent or a charge does not contain.
-@Suite("Stripe as upstream, money that is held")
+@Suite("Authorised money at Stripe")
 struct HeldMoneyTests {
     /// Creates an authorised intent of 1,000, and returns it with its charge.
     private func hold(_ rig: UpstreamRig) async throws -> (intent: String, charge: String) {
@@ -47,7 +47,7 @@ struct HeldMoneyTests {
     }
 
     @Test(
-        "a hold that ended is told, by the intent and by the charge, which shows nothing of it",
+        "an ended authorisation is reported by the intent and by the charge",
         arguments: [true, false]
     )
     func endedHold(isExpired: Bool) async throws {
@@ -71,7 +71,7 @@ struct HeldMoneyTests {
     }
 
     @Test(
-        "what was given back after a capture of less is told, by whichever version it was captured",
+        "the returned amount after a partial capture is exact, in both API versions",
         arguments: [nil, "2024-06-20"]
     )
     func refundedPart(version: String?) async throws {
@@ -98,7 +98,7 @@ struct HeldMoneyTests {
         }
     }
 
-    @Test("what an intent and its charge do not agree about is not final")
+    @Test("an intent that disagrees with its charge is not final")
     func notFinal() async throws {
         try await UpstreamRig.run { rig in
             for (paid, rank) in [("false", StatusRank.pending), ("true", .final)] {

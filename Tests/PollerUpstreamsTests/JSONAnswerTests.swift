@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("answers of servers that call their JSON something else")
+@Suite("JSON responses with unusual headers or encodings")
 struct JSONAnswerTests {
     private static let json = #"{"payment":{"state":"open"}}"#
     private static let gzip: [UInt8] = [
@@ -28,7 +28,7 @@ struct JSONAnswerTests {
     ]
 
     @Test(
-        "a text is read by its content, whatever its type",
+        "a response is read by its content, whatever its content type",
         arguments: [
             "application/json", "text/json; charset=utf-8", "text/plain",
             "text/html; charset=UTF-8",
@@ -40,7 +40,7 @@ struct JSONAnswerTests {
         #expect(try await status(answer) == "open")
     }
 
-    @Test("byte order marks of UTF-8 and UTF-16 are no part of the text")
+    @Test("byte order marks of UTF-8 and UTF-16 are ignored")
     func marks() async throws {
         #expect(try await status([0xEF, 0xBB, 0xBF] + Self.json.utf8) == "open")
         let little: [UInt8] = Self.json.utf8.flatMap { [$0, 0] as [UInt8] }
@@ -49,7 +49,7 @@ struct JSONAnswerTests {
         #expect(try await status([0xFE, 0xFF] + big) == "open")
     }
 
-    @Test("Latin-1 is read where the content type names it, and kept as UTF-8")
+    @Test("Latin-1 is read if the content type names it, and is stored as UTF-8")
     func latin() async throws {
         // The euro sign in Windows-1252, and "\u{DC}" in Latin-1.
         let body = Array(#"{"payment":{"state":""#.utf8) + [0x80, 0xDC] + Array(#""}}"#.utf8)
@@ -65,7 +65,7 @@ struct JSONAnswerTests {
         #expect(try await status(utf8, type: "text/json; charset=iso-8859-1") == "\u{DC}")
     }
 
-    @Test("a body that is packed is unpacked, with a header or without")
+    @Test("a compressed body is decompressed, with or without a header")
     func packed() async throws {
         for (coding, body) in [
             ("gzip", Self.gzip), ("X-GZIP", Self.gzip), ("deflate", Self.zlib),
@@ -76,20 +76,20 @@ struct JSONAnswerTests {
         #expect(try await status(Self.gzip) == "open")
     }
 
-    @Test("what cannot be unpacked says why")
+    @Test("a body that cannot be decompressed is rejected with the reason")
     func damaged() async throws {
         let cut = Array(Self.gzip.dropLast(9))
         #expect(try await reason(cut, coding: "gzip").contains("damaged or cut short"))
         #expect(try await reason(Self.gzip, coding: "br").contains("packed as br"))
     }
 
-    @Test("a small body does not become a large one")
+    @Test("a small body that decompresses to more than the limit is rejected")
     func bomb() async throws {
         let said = try await reason(Self.blanks(runs: 5000), coding: "deflate")
         #expect(said.contains("exceeds 1048576 bytes once it is unpacked"))
     }
 
-    @Test("a page instead of JSON says which type it has; nothing at all says so")
+    @Test("the reason names the content type of a page, and an empty response")
     func page() async throws {
         let page = try await reason(Array("<html>".utf8), type: "text/html; charset=utf-8")
         #expect(page.hasPrefix("the content type is text/html, and the answer is not JSON"))

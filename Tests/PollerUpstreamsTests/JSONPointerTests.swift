@@ -13,7 +13,7 @@ struct JSONPointerTests {
         """#
 
     @Test(
-        "find what the RFC's examples find",
+        "pointers find the values of the RFC's examples",
         arguments: [
             ("/foo/0", "bar"), ("/foo/1", "baz"), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
             ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"),
@@ -27,7 +27,7 @@ struct JSONPointerTests {
         #expect(try JSONPointer(pointer).scalar(in: bytes) == value)
     }
 
-    @Test("what is no pointer is refused", arguments: ["foo", "/a~", "/a~2", "#/a"])
+    @Test("an invalid pointer is rejected", arguments: ["foo", "/a~", "/a~2", "#/a"])
     func refused(text: String) {
         #expect(throws: InvalidInput.self) { try JSONPointer(text) }
     }

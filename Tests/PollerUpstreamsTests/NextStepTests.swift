@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("What Stripe's objects ask of a customer")
+@Suite("The customer's next step in Stripe's objects")
 struct NextStepTests {
     private func step(_ kind: SourceKind, _ text: String) throws -> NextStep {
         let facts = PaymentFacts(kind, object: try #require(RawJSON(text), "\(text)"))
@@ -78,7 +78,7 @@ struct NextStepTests {
         ),
     ]
 
-    @Test("every next action of an intent is a step, which says until when if Stripe does")
+    @Test("every next action of an intent is a step, with the time limit if Stripe gives one")
     func actions() throws {
         let known = try StripeFixtures.words("payment_intent.next_action")
         #expect(Set(known) == Set(Self.actions.keys))
@@ -98,7 +98,7 @@ struct NextStepTests {
         #expect(fingerprints.count == Self.actions.count - 1)
     }
 
-    @Test("of a page of Stripe's only the host counts: its path is made anew for each answer")
+    @Test("only the host of a Stripe page counts, because its path changes with each response")
     func signedPages() throws {
         func print(_ url: String) throws -> String {
             try step(action: "redirect_to_url", #"{"url":"\#(url)"}"#).fingerprint
@@ -110,7 +110,7 @@ struct NextStepTests {
         #expect(try print("https://stripe.com.example/1") != print("https://stripe.com.example/2"))
     }
 
-    @Test("a transfer says where to, what to write beside it and what is missing")
+    @Test("a transfer has its accounts, its reference and the missing amount")
     func transfers() throws {
         let details = try #require(Self.actions["display_bank_transfer_instructions"]?.details)
         guard
@@ -150,7 +150,7 @@ struct NextStepTests {
         #expect(account.bankCode == "110000000" && account.bic == "TSTEZ122")
     }
 
-    @Test("the codes of shops stand in order")
+    @Test("the payment codes of stores are in order")
     func stores() throws {
         let details = try #require(Self.actions["konbini_display_details"]?.details)
         guard case .payVoucher(let voucher) = try step(action: "konbini_display_details", details)
@@ -163,7 +163,7 @@ struct NextStepTests {
         #expect(voucher.stores.map(\.confirmationNumber) == [nil, "2"])
     }
 
-    @Test("Stripe's example sources ask for what their method needs")
+    @Test("Stripe's example sources have the next step of their method")
     func sources() throws {
         let expected = [
             "alipay": "follow_link", "bancontact": "follow_link", "card": "none",
@@ -194,7 +194,7 @@ struct NextStepTests {
         #expect(over == .none)
     }
 
-    @Test("who is waited for no longer is asked for nothing; a failed try for another method")
+    @Test("a step ends with the wait for the customer, and a failed attempt requires a new method")
     func states() throws {
         let action =
             #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"https://a"}}"#

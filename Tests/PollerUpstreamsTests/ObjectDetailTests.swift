@@ -2,14 +2,14 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("What changes beside a status")
+@Suite("The detail next to a status")
 struct ObjectDetailTests {
     func detail(_ members: String) throws -> String {
         let text = #"{"id":"pi_1","status":"requires_payment_method"\#(members)}"#
         return try ObjectFacts(scanning: Array(text.utf8)).detail.text
     }
 
-    @Test("an ordinary object has none, and costs the store nothing")
+    @Test("an ordinary object has no detail")
     func none() throws {
         let nothing = [
             "", #","next_action":null,"last_payment_error":null,"amount_received":0"#,
@@ -19,7 +19,7 @@ struct ObjectDetailTests {
         for members in nothing { #expect(try detail(members) == "", "\(members)") }
     }
 
-    @Test("each thing that somebody waits for makes another")
+    @Test("each relevant change gives another detail")
     func each() throws {
         let situations = [
             #""last_payment_error":{"code":"card_declined","decline_code":"lost_card"}"#,
@@ -43,7 +43,7 @@ struct ObjectDetailTests {
         #expect(details.allSatisfy { !$0.isEmpty && $0.utf8.count <= 7 && !$0.contains("|") })
     }
 
-    @Test("the order of members, what nobody waits for and a signed address make none")
+    @Test("member order, irrelevant members and signed URLs do not change the detail")
     func same() throws {
         let one = try detail(
             #","next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"https://a/1?s=1"}},"amount_received":5"#

@@ -10,7 +10,7 @@ struct ObjectFactsTests {
         try ObjectFacts(scanning: Array(text.utf8))
     }
 
-    @Test("are fields of the outermost object, wherever they stand and however written")
+    @Test("only members of the outermost object are read, in any order and spelling")
     func fields() throws {
         let found = try facts(
             #"""
@@ -28,7 +28,7 @@ struct ObjectFactsTests {
         #expect(found.isLive == true)
     }
 
-    @Test("what is missing, null or of another type stays nil; the first of two counts")
+    @Test("a missing, null or mistyped member is `nil`, and the first of two members counts")
     func openWorld() throws {
         let found = try facts(
             #"{"id":"a","status":"x","status":"y","usage":null,"type":7,"created":"late","livemode":0}"#
@@ -40,7 +40,7 @@ struct ObjectFactsTests {
     }
 
     @Test(
-        "what is no JSON object, or has no text as id or status, is refused",
+        "an invalid object, ID or status is rejected",
         arguments: [
             "", "[]", "1", "{", "{}x", "{} {}", #"{"a":1,}"#, #"{"id":"a","b":tru}"#,
             #"{"id":7,"status":"x"}"#, #"{"id":"a","status":null}"#, #"{"id":"\ud800"}"#,
@@ -51,7 +51,7 @@ struct ObjectFactsTests {
         #expect(throws: JSONError.self) { try facts(text) }
     }
 
-    @Test("agree with a reading of the whole text on 10,000 damaged objects")
+    @Test("the scanner agrees with a full parser on 10,000 damaged objects")
     func damaged() {
         let sound = #"""
             {"id": "src_1","object":"source","st\u0061tus":"pending", "usage":"reusable",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("What Stripe's objects say of a payment")
+@Suite("The payment in Stripe's objects")
 struct PaymentFactsTests {
     private func json(_ text: String) throws -> RawJSON {
         try #require(RawJSON(text), "\(text)")
@@ -20,7 +20,7 @@ struct PaymentFactsTests {
         return "\(payment.state.rawValue)\(reason) \(sums)\(back)"
     }
 
-    @Test("Stripe's example sources have their word, method and sum")
+    @Test("Stripe's example sources have their payment state, method and amount")
     func examples() throws {
         let expected = [
             "alipay": "awaiting_customer 150", "bancontact": "awaiting_customer 1099",
@@ -41,7 +41,7 @@ struct PaymentFactsTests {
         }
     }
 
-    @Test("no example of Stripe's own documents has been paid without money")
+    @Test("no example object of Stripe is paid without money")
     func fixtures() throws {
         for file in ["resources", "resources_2022"] {
             for object in try StripeFixtures.objects(file, "resources") {
@@ -62,7 +62,7 @@ struct PaymentFactsTests {
     }
 
     @Test(
-        "an intent tells of its charge, expanded or not, and before 2022-11-15 in a list",
+        "an intent includes its charge, expanded or not, and as a list before 2022-11-15",
         arguments: [
             (#""amount_received":1099,"latest_charge":"ch_1""#, "paid 1099/1099"),
             (
@@ -89,7 +89,7 @@ struct PaymentFactsTests {
     }
 
     @Test(
-        "a charge tells what became of it",
+        "a charge gives the payment its state, reason and amounts",
         arguments: [
             (#""status":"pending","captured":true,"amount_captured":1099"#, "processing 0/1099"),
             (#""status":"succeeded","captured":false"#, "authorised 0/1099"),
@@ -119,7 +119,7 @@ struct PaymentFactsTests {
         #expect(try word(.charge, #"{"id":"ch_1","amount":1099,\#(members)}"#) == expected)
     }
 
-    @Test("the gravest of several disputes counts, and of the lost ones the sum")
+    @Test("the most serious of several disputes counts, and the lost ones are summed")
     func disputes() throws {
         let object = try json(
             #"{"id":"ch_1","status":"succeeded","amount":900,"captured":true,"disputed":true}"#
@@ -159,7 +159,7 @@ struct PaymentFactsTests {
     }
 
     @Test(
-        "sources and set-up intents in their less common states",
+        "sources and setup intents have their payment state in less common statuses too",
         arguments: [
             (
                 SourceKind.source,
@@ -207,7 +207,7 @@ struct PaymentFactsTests {
         #expect(try word(kind, #"{"id":"x_1",\#(members)}"#) == expected)
     }
 
-    @Test("what is missing, null or of another type says nothing and takes nothing with it")
+    @Test("a missing, null or mistyped member is ignored without affecting others")
     func lenient() throws {
         for text in ["7", "[]", "null", "{}", #"{"status":7}"#, #"{"status":"a b"}"#] {
             #expect(try word(.paymentIntent, text).hasPrefix("unknown"), "\(text)")
@@ -224,7 +224,7 @@ struct PaymentFactsTests {
         #expect(try word(.charge, huge) == "paid 0/?")
     }
 
-    @Test("a source's life is what it was when it was looked up by its type")
+    @Test("a source expires as documented, for every type, usage and status")
     func lives() throws {
         let now = Timestamp(ms: 1_796_100_000_000)
         for type in try StripeFixtures.words("source.type") + ["newpay"] {
@@ -244,7 +244,7 @@ struct PaymentFactsTests {
         }
     }
 
-    @Test("the method is the one that was chosen, tried, or the only one there is")
+    @Test("the method is the chosen one, the attempted one, or the only one available")
     func methods() throws {
         let methods: [(String, String?)] = [
             (

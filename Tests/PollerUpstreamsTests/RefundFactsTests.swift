@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("What a charge's refunds, and its sums, say of the payment")
+@Suite("The payment in a charge's refunds and amounts")
 struct RefundFactsTests {
     private func json(_ text: String) throws -> RawJSON {
         try #require(RawJSON(text), "\(text)")
@@ -41,7 +41,7 @@ struct RefundFactsTests {
     }
 
     @Test(
-        "money has gone back when a refund has succeeded, whatever the charge counts",
+        "money counts as returned if a refund has succeeded, whatever the charge counts",
         arguments: [
             (1000, ["succeeded 1000"], "refunded -1000"),
             (1000, ["null 1000"], "refunded -1000"),
@@ -79,7 +79,7 @@ struct RefundFactsTests {
     }
 
     @Test(
-        "a list that is missing, empty or cut leaves the charge's own sum, without what is known to be open"
+        "a missing, empty or cut list leaves the charge's own total without the open refunds"
     )
     func cut() throws {
         for members in [nil, list([])] {
@@ -99,7 +99,7 @@ struct RefundFactsTests {
     }
 
     @Test(
-        "the newest of several refunds is the one that was made last, however the list is ordered"
+        "the newest of several refunds is the last created one, in any order of the list"
     )
     func newest() throws {
         let rows = [
@@ -113,7 +113,7 @@ struct RefundFactsTests {
     }
 
     @Test(
-        "a charge that was captured is paid also where no sum of it can be read",
+        "a captured charge is paid even if none of its amounts is readable",
         arguments: [
             #""amount":null"#, #""amount":"1000""#, #""amount":1e300"#, #""amount":-5"#,
             #""amount":9007199254740992"#, #""currency":"idr""#,
@@ -139,7 +139,7 @@ struct RefundFactsTests {
         #expect(Payment(PaymentFacts(.paymentIntent, object: nothing)).state == .unknown)
     }
 
-    @Test("of a sum that cannot be read, what went back is all that was refunded")
+    @Test("if the amount is unreadable, the returned amount is the total refunded")
     func unreadableRefunds() throws {
         let members = #""amount":null"#
         #expect(word(try charge(1000, list(["succeeded 1000"]), of: members)) == "refunded -1000")
@@ -151,7 +151,7 @@ struct RefundFactsTests {
         )
     }
 
-    @Test("amounts of twelve digits are read, counted and given back")
+    @Test("amounts of twelve digits are read, counted and returned")
     func large() throws {
         let sum = 999_999_999_999
         let object = try json(
@@ -166,7 +166,7 @@ struct RefundFactsTests {
         )
     }
 
-    @Test("what the customer was shown is read with what went back of it, where that is said")
+    @Test("the amount shown to the customer is read, with its returned part if that is given")
     func presentment() throws {
         func shown(_ currency: String, _ total: Int, _ refunds: String) throws -> Presentment? {
             let object = try json(

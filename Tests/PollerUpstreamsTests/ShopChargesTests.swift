@@ -12,7 +12,7 @@ import Testing
 @testable import PollerUpstreams
 
 /// Tests sources that the shop's own backend charges, compared with the charges in the sandbox.
-@Suite("Sources that somebody else charges", .serialized)
+@Suite("Sources that the shop charges", .serialized)
 struct ShopChargesTests {
     /// A type of source and its behaviour.
     struct Way: Sendable, CustomTestStringConvertible {
@@ -210,7 +210,7 @@ struct ShopChargesTests {
     }
 
     @Test(
-        "are paid when the ledger says so, whoever charges them, with webhooks and without",
+        "a source is paid when the ledger says so, with or without webhooks",
         arguments: ShopChargesTests.cases
     )
     func matrix(payer: Payer, hooks: Bool) async throws {
@@ -276,7 +276,7 @@ struct ShopChargesTests {
     }
 
     @Test(
-        "an older charge of a customer's source is not the payment of a watch that names no order"
+        "an older charge of a customer's source does not pay a watch of another order"
     )
     func older() async throws {
         try await run(hooks: true) { rig in
@@ -299,7 +299,7 @@ struct ShopChargesTests {
         }
     }
 
-    @Test("a source that is taken from its customer has paid nothing")
+    @Test("a source that was detached from its customer has not been paid")
     func detached() async throws {
         try await run(hooks: false) { rig in
             let card = Way.all[1]
@@ -318,7 +318,7 @@ struct ShopChargesTests {
         }
     }
 
-    @Test("a declined charge of the shop's is told, and the one that follows it")
+    @Test("a declined charge by the shop is reported, and so is the charge that follows")
     func declined() async throws {
         try await run(hooks: true) { rig in
             let card = Way(

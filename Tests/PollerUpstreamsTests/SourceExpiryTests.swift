@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("When Stripe ends a source by itself")
+@Suite("The expiry of a source at Stripe")
 struct SourceExpiryTests {
     /// 2026-11-20 12:00:00 UTC.
     private static let created: Int64 = 1_795_176_000
@@ -27,7 +27,7 @@ struct SourceExpiryTests {
     }
 
     @Test(
-        "as documented for each payment method",
+        "a source expires as documented for its payment method",
         arguments: [
             ("bancontact", "pending", 1), ("giropay", "pending", 1), ("ideal", "pending", 1),
             ("sofort", "pending", 1), ("p24", "pending", 1), ("alipay", "pending", 1),
@@ -48,7 +48,7 @@ struct SourceExpiryTests {
         #expect(try hours("alipay", "pending", usage: "reusable") == nil)
     }
 
-    @Test("after China's close the next one counts, but never more than six hours")
+    @Test("after the close of trading in China the next close counts, within six hours")
     func afterClose() throws {
         #expect(try hours("wechat", "chargeable", at: .seconds(4 * 3600)) == 7)
     }
@@ -63,7 +63,7 @@ struct SourceExpiryTests {
         #expect(try hours("p24", "pending", in: table) == 1)
     }
 
-    @Test("what an operator says is what the shop is warned by, too")
+    @Test("the warnings of an expiring source follow the operator's entries")
     func warned() throws {
         let text =
             #"{"id":"src_1","status":"chargeable","type":"eps","usage":"single_use","#
@@ -87,7 +87,7 @@ struct SourceExpiryTests {
     }
 
     @Test(
-        "what is no entry is refused",
+        "an invalid entry is rejected",
         arguments: ["eps", "eps=1h", "eps=1h/x", "=1h/1h", "a=0s/1h"]
     )
     func refused(text: String) {

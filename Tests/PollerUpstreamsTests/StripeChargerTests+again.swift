@@ -34,7 +34,7 @@ extension StripeChargerTests {
         #expect(reply == 201)
     }
 
-    @Test("a duplicate is refunded whole, once for all tries, with what it was for")
+    @Test("a duplicate charge is refunded in full once, with its reason and order")
     func refunded() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -57,7 +57,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("what somebody has refunded already is done, and what cannot be is refused")
+    @Test("an already refunded charge counts as done, and an unknown charge is refused")
     func refundedAlready() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -72,7 +72,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("an answer that is lost or says nothing leads to the same key again")
+    @Test("a refund with a lost or inconclusive response is repeated with the same key")
     func refundedLater() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -93,7 +93,7 @@ extension StripeChargerTests {
     }
 
     @Test(
-        "a card that must be confirmed is made into one source that does so, however often",
+        "a card that requires confirmation gets one 3D Secure source, however often it is tried",
         arguments: ["4000000000003063", "4000002760003184"]
     )
     func secured(number: String) async throws {
@@ -131,7 +131,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("a card waits while the source is not made; where it cannot be, the shop is told")
+    @Test("a failed 3D Secure source postpones the charge, a refused one reports `unauthenticated`")
     func unsecured() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: "4000000000003063")

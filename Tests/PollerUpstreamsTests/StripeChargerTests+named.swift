@@ -24,7 +24,7 @@ extension StripeChargerTests {
         )
     }
 
-    @Test("a saved card pays each order that has a name once, with nothing else to tell them by")
+    @Test("a saved card pays each named order once, even if nothing else distinguishes them")
     func namedOrders() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)
@@ -47,7 +47,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("what consumed a saved card is the charge of the watch's own order")
+    @Test("the charge found for a saved card is that of the watch's own order")
     func namedConsumption() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)
@@ -68,7 +68,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("an order that has as much to say as Stripe takes is charged without its name")
+    @Test("an order with the maximum of metadata is charged without its name")
     func fullMetadata() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests sources that stay chargeable: each order is charged once.
 extension StripeChargerTests {
-    @Test("a second order on a saved source is charged; the same one is not, whoever made it")
+    @Test("a second order on a saved source is charged, and a repeated order is not")
     func orders() async throws {
         try await UpstreamRig.run { rig in
             let (card, customer) = try await savedCard(rig)
@@ -36,7 +36,9 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("an older charge of a saved source is not this order's; its own is, even refunded")
+    @Test(
+        "an older charge does not pay this order, and the order's own charge does even if refunded"
+    )
     func older() async throws {
         try await UpstreamRig.run { rig in
             let (card, customer) = try await savedCard(rig)
@@ -52,7 +54,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("under one right to charge an order Stripe itself refuses a second source")
+    @Test("under one charge right, Stripe refuses a second source for the order")
     func oneRight() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -73,7 +75,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("a card that needs 3D Secure is not charged; where nobody can ask, the shop is told")
+    @Test("a card that requires 3D Secure is not charged without a customer to ask")
     func authentication() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: "4000000000003063")
@@ -85,7 +87,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("who gets what of a charge goes to Stripe as it was ordered")
+    @Test("the application fee, account and transfer of an order are sent to Stripe")
     func shared() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")

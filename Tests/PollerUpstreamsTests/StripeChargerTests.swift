@@ -6,10 +6,10 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-@Suite("Stripe's sources are charged once")
+@Suite("Stripe sources are charged once")
 struct StripeChargerTests {
     @Test(
-        "a chargeable source is charged by its order, marked as ours; again gives the same charge"
+        "a chargeable source is charged with a marked charge, and a repeat returns that charge"
     )
     func once() async throws {
         try await UpstreamRig.run { rig in
@@ -30,7 +30,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("what was charged in another run, or with another key, is found and not charged again")
+    @Test("a charge from another run or with another key is found and not repeated")
     func found() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -54,7 +54,7 @@ struct StripeChargerTests {
     }
 
     @Test(
-        "a 5xx leaves a doubt unless the charge is found; the same key is tried again, never a new one",
+        "a 5xx leaves the outcome open unless the charge is found, and its key is never replaced",
         arguments: [true, false]
     )
     func fiveHundred(isMade: Bool) async throws {
@@ -82,7 +82,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("an answer that is lost or never comes leaves a doubt, which the next try removes")
+    @Test("a lost response leaves the outcome open, and the next attempt resolves it")
     func lost() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -98,7 +98,7 @@ struct StripeChargerTests {
     }
 
     @Test(
-        "what says later is later, and was certainly not made",
+        "a temporary error postpones the charge, and no charge was made",
         arguments: [
             (401, "", 60), (403, "", 60), (409, "idempotency_key_in_use", nil),
             (429, "rate_limit", nil), (429, "lock_timeout", nil),
@@ -118,7 +118,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("a decline carries its code and the issuer's reason; a hopeless request its own code")
+    @Test("a decline has its code and the issuer's reason, and an invalid request has its code")
     func refused() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -137,7 +137,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("what Stripe's own words do not say is no decline")
+    @Test("a response that is not Stripe's own error is no decline")
     func unreadable() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
@@ -154,7 +154,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("a receiver is charged once all has arrived, a source without an amount not at all")
+    @Test("a receiver is charged once it has received all, and a source without an amount is not")
     func amounts() async throws {
         try await UpstreamRig.run { rig in
             let head = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"livemode\":false,"
@@ -175,7 +175,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("an account's standing order holds for it alone; without a key nothing is charged")
+    @Test("an account's standing order applies to it alone, and without a key nothing is charged")
     func standing() async throws {
         try await UpstreamRig.run { rig in
             let order = try ChargeOrder(note: "Acme")

@@ -15,7 +15,7 @@ struct StripeDisputesTests {
         return StripeDisputes(accounts: StripeAccounts([.main: configuration]))
     }
 
-    @Test("each has its deadline, its charge, and a flag whether it has to be answered")
+    @Test("each dispute has its deadline, its charge, and whether it requires a response")
     func read() async throws {
         try await StubServer.run { server in
             server.answer(
@@ -42,7 +42,7 @@ struct StripeDisputesTests {
         }
     }
 
-    @Test("an error names no key, and a publishable key is not tried")
+    @Test("an error does not contain the key, and a publishable key is not tried")
     func unreadable() async throws {
         try await StubServer.run { server in
             server.answer(

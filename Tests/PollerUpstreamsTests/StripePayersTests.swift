@@ -5,7 +5,7 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-@Suite("Codes that payers hand in at Stripe")
+@Suite("Verification codes that payers submit to Stripe")
 struct StripePayersTests {
     /// Creates a source whose customer enters the amounts of two deposits.
     private func debit(_ rig: UpstreamRig) async throws -> String {
@@ -61,7 +61,7 @@ struct StripePayersTests {
     }
 
     @Test(
-        "wrong values cost one try however often they come, right ones none, and right stays right"
+        "repeated wrong values use one attempt, and right values use none and stay accepted"
     )
     func tries() async throws {
         try await UpstreamRig.run { rig in
@@ -79,7 +79,7 @@ struct StripePayersTests {
     }
 
     @Test(
-        "the last wrong one says that no tries are left, and so does one that comes too late",
+        "the last wrong value reports that no attempts are left, and a later value is unknown",
         arguments: [["10", "11"], ["40", "41"]]
     )
     func exhausted(values: [String]) async throws {
@@ -94,7 +94,7 @@ struct StripePayersTests {
         }
     }
 
-    @Test("an answer that got lost is unknown, and the same values again are the same try")
+    @Test("a lost response is unknown, and repeating the same values uses no further attempt")
     func lost() async throws {
         try await UpstreamRig.run { rig in
             let id = try await debit(rig)
@@ -109,7 +109,7 @@ struct StripePayersTests {
     }
 
     @Test(
-        "no answer is never a wrong code",
+        "a failed request never counts as a wrong code",
         arguments: [",\"status\":500", ",\"status\":429", ",\"status\":403", ",\"status\":401"]
     )
     func unanswered(status: String) async throws {
@@ -125,7 +125,7 @@ struct StripePayersTests {
         }
     }
 
-    @Test("without a key nobody is told")
+    @Test("without a key the result is unknown and names the missing key")
     func unserved() async throws {
         try await UpstreamRig.run { rig in
             let result = try await verify(rig, rig.source, ["1"], key: nil)

@@ -5,10 +5,10 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-@Suite("Stripe's intents are captured and cancelled")
+@Suite("Capturing and cancelling Stripe intents")
 struct StripeSettlerTests {
     @Test(
-        "a hold is captured or let go, and a second worker's try of the same look changes nothing"
+        "an authorisation is captured or released, and a second worker's attempt changes nothing"
     )
     func held() async throws {
         try await UpstreamRig.run { rig in
@@ -25,7 +25,7 @@ struct StripeSettlerTests {
         }
     }
 
-    @Test("of a hold that was captured in part the rest is captured, or let go")
+    @Test("the rest of a partially captured authorisation is captured or released")
     func rest() async throws {
         try await UpstreamRig.run { rig in
             for (act, received) in [(DeadlineAct.capture, 2000), (.release, 500)] {
@@ -44,7 +44,7 @@ struct StripeSettlerTests {
         }
     }
 
-    @Test("what nobody has paid is cancelled as abandoned")
+    @Test("an unpaid intent is cancelled as abandoned")
     func abandoned() async throws {
         try await UpstreamRig.run { rig in
             let intent = try await makeIntent(rig, isHeld: false)
@@ -59,7 +59,7 @@ struct StripeSettlerTests {
     }
 
     @Test(
-        "put off is not refused, and what is not known is neither",
+        "each error response gives its result: postponed, outrun, refused or unknown",
         arguments: [
             (401, nil, "postponed"), (403, nil, "postponed"), (409, nil, "postponed"),
             (429, nil, "postponed"), (400, "lock_timeout", "postponed"),
@@ -84,7 +84,7 @@ struct StripeSettlerTests {
         }
     }
 
-    @Test("an account's own wish holds for it alone, and without a key nothing is done")
+    @Test("an account's own setting applies to it alone, and without a key nothing is done")
     func standing() async throws {
         let wish = DeadlineActs(authorisation: .capture)
         let settler = StripeSettler(accounts: StripeAccounts([:]), standing: [.main: wish])

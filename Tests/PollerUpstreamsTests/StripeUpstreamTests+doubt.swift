@@ -7,7 +7,7 @@ import Testing
 
 extension StripeUpstreamTests {
     @Test(
-        "what a proxy answers in the place of Stripe says nothing of an object",
+        "a proxy's page in place of Stripe's response is malformed",
         arguments: [301, 302, 307, 400, 402, 404, 405, 413, 451]
     )
     func proxied(status: Int) async throws {
@@ -19,7 +19,7 @@ extension StripeUpstreamTests {
     }
 
     @Test(
-        "429 concerns whom its reason says",
+        "the reason of a 429 decides whether it limits the lane or the object",
         arguments: [
             ("global-rate", "rate_limited"), ("global-concurrency", "rate_limited"),
             ("endpoint-rate", "rate_limited"), ("endpoint-concurrency", "rate_limited"),
@@ -34,7 +34,7 @@ extension StripeUpstreamTests {
         }
     }
 
-    @Test("a limit of one object has the time that it names")
+    @Test("a limit of one object has the delay that it names")
     func objectLimit() async throws {
         try await UpstreamRig.run { rig in
             let headers = #"{"Stripe-Rate-Limited-Reason":"resource-specific","Retry-After":"7"}"#
@@ -43,7 +43,7 @@ extension StripeUpstreamTests {
         }
     }
 
-    @Test("a limit of the account holds its other lanes, for a second; one of an endpoint does not")
+    @Test("an account's rate limit holds its other lanes for a second, an endpoint's does not")
     func accountLimits() async throws {
         try await UpstreamRig.run { rig in
             let upstream = rig.upstream()
@@ -61,7 +61,7 @@ extension StripeUpstreamTests {
         }
     }
 
-    @Test("a body that something has compressed says so, and nothing asked for that")
+    @Test("a compressed body is malformed with its encoding, and no compression was requested")
     func encoded() async throws {
         try await StubServer.run { server in
             server.answer(
@@ -82,7 +82,7 @@ extension StripeUpstreamTests {
     }
 
     @Test(
-        "a page in the place of what is read beside an object makes the poll come again",
+        "a page in place of a list read with the object makes the poll fail",
         arguments: [
             (200, "text/html", "<p>"), (302, "text/html", ""), (400, "text/html", "<p>"),
             (404, "text/html", "<p>"), (408, "text/plain", ""), (500, "text/html", "<p>"),
@@ -117,7 +117,7 @@ extension StripeUpstreamTests {
         }
     }
 
-    @Test("the end of a source is reckoned by Stripe's clock, however ours is set")
+    @Test("the expiry of a source is calculated with Stripe's clock, whatever the local clock")
     func stripesClock() async throws {
         // iDEAL expires after an hour. Stripe's clock shows half an hour after the creation, the local clock days.
         let made: Int64 = 794_000_000

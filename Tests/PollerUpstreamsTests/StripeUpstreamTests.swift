@@ -7,9 +7,9 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("Stripe as upstream: each answer has its class")
+@Suite("Result classes of Stripe as upstream")
 struct StripeUpstreamTests {
-    @Test("a pending source is observed, with its object, and is not final")
+    @Test("a pending source is observed with its object and is not final")
     func pending() async throws {
         try await UpstreamRig.run { rig in
             guard case .observed(let seen) = await rig.poll() else {
@@ -23,7 +23,7 @@ struct StripeUpstreamTests {
     }
 
     @Test(
-        "how near its end a single-use source is",
+        "a single-use source has the rank of its status",
         arguments: [
             ("chargeable", .leftPending), ("consumed", .final), ("failed", .final),
             ("canceled", .final),
@@ -41,7 +41,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("a reusable source that is chargeable stays so")
+    @Test("a reusable source that is chargeable stays chargeable")
     func reusable() async throws {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"usage\":\"reusable\"}"
@@ -54,7 +54,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("an unheard-of status has left pending and is not final; missing fields do not matter")
+    @Test("an unknown status has left pending and is not final, and missing fields are ignored")
     func unknownStatus() async throws {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"Under_Review\",\"new\":[1]}"
@@ -68,7 +68,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("a payment intent is asked at its own endpoint")
+    @Test("a payment intent is polled at its own endpoint")
     func intent() async throws {
         try await UpstreamRig.run { rig in
             let made = try await rig.sandbox.post(
@@ -85,7 +85,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("a charge is asked for with its refunds: they say why a hold came to nothing")
+    @Test("a charge is read with its refunds, which explain an ended authorisation")
     func chargeWithRefunds() async throws {
         try await UpstreamRig.run { rig in
             struct Made: Decodable { let id: String }
@@ -104,7 +104,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("more refunds than an expanded list shows are read by themselves, and fewer are not")
+    @Test("more refunds than an expanded list holds are read separately, and fewer are not")
     func manyRefunds() async throws {
         try await UpstreamRig.run { rig in
             struct Made: Decodable { let id: String }
@@ -147,7 +147,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("a publishable key asks with the client secret, and without one says what to do")
+    @Test("a publishable key polls with the client secret, and without one gives the reason")
     func publishable() async throws {
         try await UpstreamRig.run { rig in
             let known = await rig.poll(key: "pk_test_1", clientSecret: rig.clientSecret)
@@ -163,7 +163,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("404 is gone, where Stripe says so")
+    @Test("404 is gone if Stripe says so")
     func gone() async throws {
         try await UpstreamRig.run { rig in
             #expect(await rig.poll("src_unknown") == .gone)
@@ -172,7 +172,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("an account this worker has no key for is left to others")
+    @Test("an account without a key is left to other workers")
     func unserved() async throws {
         let upstream = StripeUpstream(
             accounts: StripeAccounts([:]),
@@ -195,7 +195,7 @@ struct StripeUpstreamTests {
         #expect(reason.contains("account default") && reason.contains("STRIPE_API_KEY"))
     }
 
-    @Test("a key unknown to Stripe is revoked, one without permission is unauthorized")
+    @Test("a key unknown to Stripe is revoked, and one without permission is unauthorized")
     func unauthorized() async throws {
         try await UpstreamRig.run { rig in
             let result = await rig.poll(key: "sk_other_secretsecret")
@@ -214,7 +214,7 @@ struct StripeUpstreamTests {
     }
 
     @Test(
-        "429 slows the lane down, with the time it names",
+        "429 limits the lane for the time that it names",
         arguments: [("7", 7), ("0", 0), ("-5", 0), ("soon", nil), ("1e12", nil)] as [(String, Int?)]
     )
     func rateLimited(header: String, seconds: Int?) async throws {
@@ -227,7 +227,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("429 lock_timeout concerns this object alone")
+    @Test("429 lock_timeout applies to this object alone")
     func locked() async throws {
         try await UpstreamRig.run { rig in
             let body = #"{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
@@ -245,7 +245,7 @@ struct StripeUpstreamTests {
     }
 
     @Test(
-        "a lost connection, silence and a slow body are unavailable",
+        "a lost connection, a silent one and a slow body are unavailable",
         arguments: [
             "reset", "hang", "slow_body", "truncated",
         ]
@@ -259,7 +259,7 @@ struct StripeUpstreamTests {
     }
 
     @Test(
-        "what cannot be understood is malformed",
+        "an unreadable response is malformed",
         arguments: [
             "half_json", "html", "huge_body", "wrong_type", "wrong_content_type", "gzip",
         ]
@@ -272,7 +272,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("an answer about another object is malformed")
+    @Test("a response about another object is malformed")
     func otherObject() async throws {
         try await UpstreamRig.run { rig in
             let body = #"{"id":"src_other","status":"chargeable"}"#
@@ -281,7 +281,7 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("an unknown account has no key; a connected one uses the platform's")
+    @Test("an unknown account has no key, and a connected account uses the platform's key")
     func accounts() async throws {
         let platform = StripeClientConfiguration(
             key: StripeKey("sk_test_1"),
@@ -295,10 +295,10 @@ struct StripeUpstreamTests {
     }
 }
 
-@Suite("How near its end a status is")
+@Suite("The rank of a status")
 struct StripeStatusesTests {
     @Test(
-        "by kind; an intent that needs another payment method goes on",
+        "a status has the rank of its kind, and an intent that requires a new method is pending",
         arguments: [
             (.source, "pending", .pending), (.source, "chargeable", .leftPending),
             (.source, "consumed", .final), (.source, "canceled", .final),
@@ -320,7 +320,7 @@ struct StripeStatusesTests {
         #expect(StripeStatuses.rank(status, of: kind, usage: "single_use") == rank)
     }
 
-    @Test("a reusable source stays chargeable; one that is pending has not come so far")
+    @Test("a reusable chargeable source is steady, and a pending one is pending")
     func reusable() {
         let chargeable = SourceStatus(unchecked: "chargeable")
         #expect(StripeStatuses.rank(chargeable, of: .source, usage: "reusable") == .steady)

@@ -62,7 +62,7 @@ struct StripeWebhooksTests {
         return try await intake.receive(Array(sent.utf8), signature: header, account: account)
     }
 
-    @Test("a signed event makes the open watch due now; either secret is good")
+    @Test("a signed event makes the open watch due now, with either secret")
     func hints() async throws {
         try await AccountRig.run { rig in
             try await rig.watch("src_1")
@@ -74,7 +74,7 @@ struct StripeWebhooksTests {
     }
 
     @Test(
-        "a wrong secret, an old or missing signature and a changed body are refused, and hint nothing"
+        "a wrong secret, an old or missing signature and a changed body are refused"
     )
     func refused() async throws {
         try await AccountRig.run { rig in
@@ -94,7 +94,7 @@ struct StripeWebhooksTests {
         }
     }
 
-    @Test("the same event, and another event about the same change, are duplicates")
+    @Test("the same event and another event about the same change are duplicates")
     func duplicates() async throws {
         try await AccountRig.run { rig in
             try await rig.watch("src_1")
@@ -123,7 +123,7 @@ struct StripeWebhooksTests {
     }
 
     @Test(
-        "an unknown source is left alone, or watched when the operator wants it; a closed one stays closed"
+        "an unknown source is enqueued only if configured, and a closed watch stays closed"
     )
     func unknown() async throws {
         try await AccountRig.run { rig in
@@ -142,7 +142,7 @@ struct StripeWebhooksTests {
         }
     }
 
-    @Test("at an account's limit an unknown source is to be told again, and watched then")
+    @Test("at an account's limit an unknown source is refused, and enqueued on a later delivery")
     func limited() async throws {
         try await AccountRig.run { rig in
             try await rig.watch("src_1")
@@ -175,7 +175,7 @@ struct StripeWebhooksTests {
         }
     }
 
-    @Test("an account without a secret is unknown, and an event about nothing we watch is ignored")
+    @Test("an account without a secret is unknown, and an event of another object is ignored")
     func others() async throws {
         try await AccountRig.run { rig in
             let other = AccountID(unchecked: "other")
@@ -188,7 +188,7 @@ struct StripeWebhooksTests {
     }
 
     @Test(
-        "an id or a type that is none of Stripe's is refused",
+        "an event with an invalid ID or type is refused",
         arguments: [
             ("evt_1", "source chargeable"), ("evt_1", ""), ("evt|1", "source.chargeable"),
             ("", "source.chargeable"), ("evt_1", String(repeating: "x", count: 101)),

@@ -7,7 +7,7 @@ import Testing
 /// Tests the fields in which an event names its account.
 extension WebhookAccountsTests {
     @Test(
-        "whichever field names the account, the signer must act for it",
+        "the signer must act for the account, whichever field names it",
         arguments: ["account", "context", "user_id"]
     )
     func fields(_ field: String) async throws {
@@ -44,7 +44,9 @@ extension WebhookAccountsTests {
         }
     }
 
-    @Test("an event that names two accounts is nobody's; one that names one of them twice is its")
+    @Test(
+        "an event that names two accounts is ignored, and one that repeats its account is accepted"
+    )
     func severalNames() async throws {
         try await AccountRig.run { rig in
             let intake = intake(rig, events: StripeOf(accounts: Set(Self.watched)))

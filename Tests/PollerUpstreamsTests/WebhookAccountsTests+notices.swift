@@ -56,7 +56,7 @@ extension WebhookAccountsTests {
         )
     }
 
-    @Test("of a debit only what Stripe says is recorded, whatever the webhook says")
+    @Test("a debit is recorded as Stripe returns it, whatever the webhook contains")
     func notice() async throws {
         try await AccountRig.run { rig in
             let (source, event) = try await debit(rig)
@@ -75,7 +75,7 @@ extension WebhookAccountsTests {
     }
 
     @Test(
-        "a debit that Stripe does not know, or knows of another source, is refused and not recorded"
+        "a debit that is unknown to Stripe or of another source is refused and not recorded"
     )
     func forgedNotice() async throws {
         try await AccountRig.run { rig in
@@ -98,7 +98,7 @@ extension WebhookAccountsTests {
         }
     }
 
-    @Test("a notice names one source: no other object of its event is told of the debit")
+    @Test("a notice is recorded for its source only, not for other objects of its event")
     func otherSubjects() async throws {
         try await AccountRig.run { rig in
             let (source, event) = try await debit(rig)
@@ -116,7 +116,7 @@ extension WebhookAccountsTests {
         }
     }
 
-    @Test("while Stripe does not answer a debit is to be delivered again, and then recorded")
+    @Test("a debit is not recorded while Stripe is unavailable, and is on a later delivery")
     func unanswered() async throws {
         try await AccountRig.run { rig in
             let (source, event) = try await debit(rig)
@@ -132,7 +132,7 @@ extension WebhookAccountsTests {
         }
     }
 
-    @Test("without a key that may read it a debit is left to the sweep, which finds it")
+    @Test("without a key that may read a debit, the sweep records it")
     func unreadable() async throws {
         try await AccountRig.run { rig in
             let (source, event) = try await debit(rig)

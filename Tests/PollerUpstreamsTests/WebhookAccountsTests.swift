@@ -151,7 +151,7 @@ struct WebhookAccountsTests {
     }
 
     @Test(
-        "a secret hints and announces in its own account and those connected to it, and nowhere else",
+        "a secret hints and announces only in its own account and those connected to it",
         arguments: secrets.keys.sorted { $0.description < $1.description }
     )
     func matrix(signer: AccountID) async throws {
@@ -221,7 +221,7 @@ struct WebhookAccountsTests {
         }
     }
 
-    @Test("six hundred invented accounts make no lane, whether the secret is a platform's or not")
+    @Test("invented account IDs create no lane, with or without a platform's secret")
     func invented() async throws {
         try await AccountRig.run { rig in
             let stripe = StripeEvents(accounts: rig.accounts)
@@ -278,7 +278,7 @@ struct WebhookAccountsTests {
         }
     }
 
-    @Test("what a platform's secret enqueues counts for the platform, over all its accounts")
+    @Test("the watches that a platform's secret enqueues count towards the platform's limit")
     func limits() async throws {
         try await AccountRig.run { rig in
             let accounts = (0..<6).map { AccountID(unchecked: "acct_\($0)") }

@@ -70,7 +70,7 @@ struct WebhookDoorsTests {
     }
 
     @Test(
-        "the intent that an event names is watched when nobody watches it",
+        "an intent that an event names is enqueued if it has no watch",
         arguments: [
             ("checkout.session.completed", #"{"id":"cs_test_1","payment_intent":"pi_1"}"#),
             (
@@ -117,7 +117,7 @@ struct WebhookDoorsTests {
     }
 
     @Test(
-        "a source that a charge names is not watched for that: an account's rule may charge it again"
+        "a source that a charge names is not enqueued, because it could be charged again"
     )
     func charged() async throws {
         try await AccountRig.run { rig async throws in
@@ -128,7 +128,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("an event of another kind enqueues nothing but its own object")
+    @Test("an event of another type enqueues only its own object")
     func others() async throws {
         try await AccountRig.run { rig async throws in
             let fee = Self.event(
@@ -156,7 +156,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("a thin event of a charge hints the source or intent that Stripe says it belongs to")
+    @Test("a thin event of a charge hints the source or intent that Stripe returns for it")
     func thinCharge() async throws {
         struct Charge: Decodable { let id: String }
         try await AccountRig.run { rig async throws in
@@ -174,7 +174,7 @@ struct WebhookDoorsTests {
     }
 
     @Test(
-        "a thin event about anything else is acknowledged",
+        "a thin event of any other object is ignored",
         arguments: [
             ("v2.core.account[requirements].updated", #"{"id":"acct_1","type":"v2.core.account"}"#),
             ("v2.core.event_destination.ping", "null"),
@@ -189,7 +189,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("an event may be large, and text in it that cannot be decoded is replaced")
+    @Test("an event may be large, and undecodable text in it is replaced")
     func bodies() async throws {
         try await AccountRig.run { rig async throws in
             try await rig.watch("src_1")
@@ -213,7 +213,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("an organisation's key reads the accounts that events name, and sends Stripe-Context")
+    @Test("an organisation's key reads the accounts that events name and sends Stripe-Context")
     func organisation() async throws {
         try await AccountRig.run { rig async throws in
             let configuration = StripeClientConfiguration(
@@ -245,7 +245,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("refused webhooks are noted with their reason until one is accepted")
+    @Test("refused webhooks are recorded with their reason until one is accepted")
     func health() async throws {
         try await AccountRig.run { rig async throws in
             let time = Mutex(Self.now)
@@ -289,7 +289,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("what nobody has signed is not noted, and what is old says nothing any more")
+    @Test("an unsigned webhook is not recorded, and a refusal is recent for a day")
     func strangers() async throws {
         try await AccountRig.run { rig async throws in
             let health = WebhookHealth(store: rig.store) { Self.now }

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the event types of the sweep against those recommended to operators.
 @Suite struct WebhookTypesTests {
-    @Test("the sweep asks for nothing that an endpoint need not have")
+    @Test("the sweep reads only types that every endpoint has")
     func sweep() {
         #expect(Set(StripeEvents.types).subtracting(EventTypes.payments).isEmpty)
         #expect(Set(StripeEvents.moneyTypes).subtracting(EventTypes.payments).isEmpty)

@@ -5,7 +5,7 @@ import Testing
 @Suite("The unit of a currency")
 struct CurrencyUnitTests {
     @Test(
-        "an amount is written with the decimal places that people use",
+        "an amount is written with the decimal places in common use",
         arguments: [
             ("eur", 1099, "10.99"), ("eur", 5, "0.05"), ("eur", -1099, "-10.99"),
             ("jpy", 5000, "5000"), ("kwd", 1500, "1.500"), ("huf", 500_000, "5000.00"),
@@ -20,7 +20,7 @@ struct CurrencyUnitTests {
     }
 
     @Test(
-        "decimal digits are an amount when the unit can express it",
+        "a decimal text is an amount if the currency's unit can express it",
         arguments: [
             ("eur", "10.00", 1000), ("eur", "10.5", 1050), ("eur", "10", 1000), ("eur", "0.01", 1),
             ("eur", "10.990", 1099), ("eur", "10.999", nil), ("jpy", "5000", 5000),
@@ -37,7 +37,7 @@ struct CurrencyUnitTests {
         #expect(try #require(CurrencyUnit(currency)).minorUnits(decimal: text) == amount)
     }
 
-    @Test("every amount comes back from its own text", arguments: ["eur", "jpy", "kwd", "ugx"])
+    @Test("parsing an amount's text returns the amount", arguments: ["eur", "jpy", "kwd", "ugx"])
     func roundTrip(currency: String) throws {
         let unit = try #require(CurrencyUnit(currency))
         for amount in [0, 1, 9, 10, 99, 100, 101, 999, 1000, 123_456, SafeInteger.max] {
@@ -46,7 +46,7 @@ struct CurrencyUnitTests {
     }
 
     @Test(
-        "a text that is not three letters has no unit",
+        "a text other than three letters has no unit",
         arguments: ["", "eu", "euro", "e1r", "ééé"]
     )
     func none(text: String) {
@@ -55,7 +55,7 @@ struct CurrencyUnitTests {
     }
 
     @Test(
-        "an amount is written for people with the sign of its currency",
+        "an amount for display has the sign of its currency",
         arguments: [
             (1099, "eur", "€10.99"), (5, "EUR", "€0.05"), (123_450, "gbp", "£1,234.50"),
             (5000, "jpy", "¥5,000"),

@@ -9,13 +9,13 @@ struct HTMLTextTests {
         #expect(HTMLText.escaped(#"<a b="c">'&ü€"#) == "&lt;a b=&quot;c&quot;&gt;&#39;&amp;ü€")
     }
 
-    @Test("a special character with any mark around it is escaped", arguments: MarkedText.specials)
+    @Test("a special character with any combining mark is escaped", arguments: MarkedText.specials)
     func marks(special: Unicode.Scalar) {
         #expect(MarkedText.joining.count > 2000)
         #expect(!MarkedText.isMarkup(HTMLText.escaped(MarkedText.around(special))))
     }
 
-    @Test("the check of this test finds unescaped characters", arguments: MarkedText.specials)
+    @Test("this test's check finds unescaped characters", arguments: MarkedText.specials)
     func check(special: Unicode.Scalar) {
         #expect(MarkedText.isMarkup("a\(special)\u{301}"))
     }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PollerWords
 
-@Suite("Sums, dates and languages")
+@Suite("Amounts, dates and languages")
 struct PayerMoneyTests {
     @Test(
-        "a sum has as many decimals as its currency is counted with, in the manner of its language",
+        "an amount has the decimals of its currency and the format of its language",
         arguments: [
             (1099, "eur", PayerLanguage.en, "€10.99"), (1099, "eur", .de, "10,99 €"),
             (123_456_789, "eur", .de, "1.234.567,89 €"), (1099, "eur", .fr, "10,99 €"),
@@ -30,7 +30,7 @@ struct PayerMoneyTests {
         #expect(plain == text)
     }
 
-    @Test("what is no currency is no sum")
+    @Test("an amount in an invalid currency has no text")
     func nonsense() {
         for currency in [nil, "", "eu", "euro", "<b>", "ééé"] {
             #expect(PayerMoney.text(1, currency, in: .en) == nil)
@@ -38,7 +38,7 @@ struct PayerMoneyTests {
     }
 
     @Test(
-        "the largest and the smallest sum have words, in every language",
+        "the largest and the smallest amount have a text in every language",
         arguments: PayerLanguage.allCases
     )
     func largest(language: PayerLanguage) throws {
@@ -55,7 +55,7 @@ struct PayerMoneyTests {
     }
 
     @Test(
-        "an object's sum that is negative or too large is not known",
+        "a negative or too large amount of an object is unknown",
         arguments: ["-9223372036854775808", "9223372036854775807", "-1", "1e308", "1e400", "1.5"]
     )
     func beyond(number: String) throws {
@@ -71,7 +71,7 @@ struct PayerMoneyTests {
         #expect(UpstreamObject(event).amount == nil)
     }
 
-    @Test("an instant is said with its zone, in its language")
+    @Test("an instant is written with its zone in its language")
     func times() {
         let at = Timestamp(ms: 1_795_000_000_000)
         #expect(PayerMoney.time(at, in: .en).contains("18 November 2026"))
@@ -84,7 +84,7 @@ struct PayerMoneyTests {
     }
 
     @Test(
-        "a browser is answered in the language it likes best of those we have words in",
+        "a browser gets the supported language with its highest preference",
         arguments: [
             ("de", PayerLanguage.de), ("de-AT,de;q=0.9,en;q=0.8", .de), ("pt_BR", .pt),
             ("sv, fr;q=0.5, it;q=0.7", .it), ("en;q=0.5, nl", .nl), ("FR-ca", .fr),
@@ -96,7 +96,7 @@ struct PayerMoneyTests {
         #expect(PayerLanguage(acceptLanguage: header) == language)
     }
 
-    @Test("who likes none of ours, or all alike, is answered in the account's language")
+    @Test("without a preferred supported language, the account's language applies")
     func open() {
         for header in [nil, "", "*", "sv", "*, de;q=0.5", ";;;,,,", "de;q=0", "ende"] {
             #expect(PayerLanguage(acceptLanguage: header) == nil, "\(header ?? "nil")")

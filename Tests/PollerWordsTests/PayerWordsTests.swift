@@ -4,7 +4,7 @@ import Testing
 
 @testable import PollerWords
 
-@Suite("The words for payers")
+@Suite("The texts for payers")
 struct PayerWordsTests {
     /// Each next step, with all details and without any.
     static let steps: [NextStep] = {
@@ -39,7 +39,7 @@ struct PayerWordsTests {
     }()
 
     @Test(
-        "every payment has words in every language, and none is a key, a code or half a sentence",
+        "every payment has complete texts in every language, without keys or codes",
         arguments: PayerLanguage.allCases
     )
     func total(language: PayerLanguage) {
@@ -71,7 +71,7 @@ struct PayerWordsTests {
     }
 
     @Test(
-        "what was captured and what was held are both named, in subject and text",
+        "subject and text name both the captured and the authorised amount",
         arguments: PayerLanguage.allCases
     )
     func partOfHold(language: PayerLanguage) {
@@ -111,7 +111,7 @@ struct PayerWordsTests {
     }
 
     @Test(
-        "a debit is announced in every language, whatever is known of it",
+        "a debit is announced in every language, whichever of its details are known",
         arguments: PayerLanguage.allCases
     )
     func mandates(language: PayerLanguage) {
@@ -201,7 +201,7 @@ struct PayerWordsTests {
     }
 
     @Test(
-        "the languages have the same keys, and name the same values at each",
+        "all languages have the same keys, with the same values in each",
         arguments: PayerLanguage.allCases
     )
     func keys(language: PayerLanguage) {
@@ -248,7 +248,7 @@ struct PayerWordsTests {
         }
     }
 
-    @Test("money is said to have arrived only where it has", arguments: PayerLanguage.allCases)
+    @Test("only a paid payment is reported as received", arguments: PayerLanguage.allCases)
     func honest(language: PayerLanguage) {
         let words = PayerWords.in(language)
         let paid = words.all["page.paid.title"]?.text([:])
@@ -262,7 +262,7 @@ struct PayerWordsTests {
         }
     }
 
-    @Test("the subject names shop, order, sum and method; a headline with a sum needs no other")
+    @Test("the subject names shop, order, amount and method, with the amount only once")
     func subjects() {
         func subject(
             _ state: PaymentState,
@@ -289,7 +289,7 @@ struct PayerWordsTests {
         #expect(subject(.failed, .en, evil) == "Payment failed – Order 1Bcc: a@b – €10.99 (iDEAL)")
     }
 
-    @Test("a refund is said to have gone back only when it has", arguments: PayerLanguage.allCases)
+    @Test("only a succeeded refund is reported as completed", arguments: PayerLanguage.allCases)
     func refunds(language: PayerLanguage) {
         let words = PayerWords.in(language)
         let purchase = Purchase(order: "A77", shop: "Shop GmbH")
@@ -313,7 +313,7 @@ struct PayerWordsTests {
         }
     }
 
-    @Test("a payer reads the sum they were shown, and never a part of it that nobody has said")
+    @Test("a payer reads the amount they were shown, and a refunded part only if it is known")
     func presented() {
         func news(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerMessage {
             let payment = Payment(
@@ -336,7 +336,7 @@ struct PayerWordsTests {
         #expect(unsaid.title == "Payment partly refunded" && !unsaid.subject.contains("$"))
     }
 
-    @Test("an operator's own words take the place of ours, and broken ones are refused")
+    @Test("an operator's texts replace the standard ones, and invalid texts are rejected")
     func replacing() throws {
         let english = PayerWords.in(.en)
         let own = try english.replacing("# ours\npage.paid.title = Cheers[, {shop}]!\n")
@@ -353,7 +353,7 @@ struct PayerWordsTests {
         }
     }
 
-    @Test("what a value holds is never read as words")
+    @Test("placeholders inside a value are not interpreted")
     func values() throws {
         let pattern = try #require(WordPattern("a {x}[ b {y}| c {x}] d"))
         #expect(pattern.text(["x": "{y}[|]"]) == "a {y}[|] c {y}[|] d")
@@ -362,7 +362,7 @@ struct PayerWordsTests {
         #expect(WordPattern("[a[b]]") == nil && WordPattern("{}") == nil)
     }
 
-    @Test("a link that a browser would run, or that hides where it leads, is none")
+    @Test("a link that is executable or hides its target is rejected")
     func links() {
         for safe in [
             "https://bank.example/a?b=c", "http://127.0.0.1:8080/x",

@@ -22,7 +22,7 @@ struct PayerZoneTests {
         ).zone
     }
 
-    @Test("the payer's zone from the metadata holds, else the shop's own, else UTC")
+    @Test("the metadata's zone applies, then the shop's zone, then UTC")
     func chosen() throws {
         let berlin = PayerZone("Europe/Berlin")
         #expect(berlin != nil)
@@ -38,7 +38,7 @@ struct PayerZoneTests {
         }
     }
 
-    @Test("an instant is shown in the zone and names it, with summer time")
+    @Test("an instant is shown in its zone with the zone's name, including summer time")
     func times() throws {
         let berlin = try #require(PayerZone("Europe/Berlin"))
         let winter = PayerMoney.time(Self.at, in: .en, at: berlin)
@@ -51,7 +51,7 @@ struct PayerZoneTests {
         }
     }
 
-    @Test("a shop's zone that is not the name of a place is refused with an example")
+    @Test("a shop's zone that is not a place name is rejected with an example")
     func refused() {
         for zone in ["Berlin", "CET", "Europe/Nowhere", ""] {
             #expect(throws: InvalidInput.self, "\(zone)") {

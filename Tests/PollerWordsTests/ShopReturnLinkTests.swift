@@ -5,10 +5,10 @@ import Testing
 
 @testable import PollerWords
 
-@Suite("Where a payer goes back to")
+@Suite("The shop's return link")
 struct ShopReturnLinkTests {
     @Test(
-        "a page over TLS, and a screen of the shop's own app",
+        "an HTTPS page and a screen of the shop's own app are accepted",
         arguments: [
             ("https://shop.example/orders/A77?x=1&y=2#z", true), ("HTTPS://shop.example", true),
             ("acme-shop://orders/A77", false), ("com.acme.shop://A77", false),
@@ -20,7 +20,7 @@ struct ShopReturnLinkTests {
     }
 
     @Test(
-        "nothing that a browser runs, reads or sends in clear text, and nothing that is no address",
+        "executable, local, unencrypted and malformed links are rejected",
         arguments: [
             "javascript://%0aalert(1)", "JavaScript://x", "data://text/html,x",
             "file:///etc/passwd",
@@ -34,7 +34,7 @@ struct ShopReturnLinkTests {
         #expect(ShopReturnLink(text) == nil)
     }
 
-    @Test("a shop says it of one payment with `return_url`")
+    @Test("a shop sets the link of one payment with `return_url`")
     func metadata() throws {
         func home(_ json: String) throws -> String? {
             let metadata = try #require(RawJSON(json))

@@ -9,7 +9,7 @@ import Yams
 
 @testable import pollerd
 
-@Suite("values of the configuration that nothing can be made of")
+@Suite("Invalid configuration values")
 struct HostileConfigurationTests {
     private static let values = [
         "-9223372036854775808", "9223372036854775807", "-1", "0", "9007199254740992", "1e308",
@@ -21,7 +21,7 @@ struct HostileConfigurationTests {
 
     /// Covers each option of the table, and therefore every new one.
     @Test(
-        "give a clear error or settings that work, for every option",
+        "any value of any option gives a clear error or usable settings",
         arguments: pollerd.Option.all.map(\.key)
     )
     func options(_ key: String) {
@@ -32,7 +32,7 @@ struct HostileConfigurationTests {
     }
 
     /// Covers each form of a pair on the command line.
-    @Test("give a clear error on the command line")
+    @Test("any value of `--set` gives a clear error or usable settings")
     func flags() {
         for value in Self.values {
             for setting in [value, "=\(value)", "lease=\(value)", "\(value)=\(value)"] {
@@ -98,7 +98,7 @@ struct HostileConfigurationTests {
             account: acme
         """
 
-    @Test("the file that the next tests damage has every member there is, and is used")
+    @Test("the configuration file of the next tests has every member and is valid")
     func wholeFile() throws {
         let node = try #require(try Yams.compose(yaml: Self.whole))
         for member in FileMember.all {
@@ -115,7 +115,7 @@ struct HostileConfigurationTests {
         #expect(outcome == nil)
     }
 
-    @Test("give a clear error or settings that work, in every place of the file")
+    @Test("any value in any place of the file gives a clear error or usable settings")
     func places() throws {
         let node = try #require(try Yams.compose(yaml: Self.whole))
         let seed = UInt64.random(in: .min ... .max)
@@ -135,7 +135,7 @@ struct HostileConfigurationTests {
         #expect(count > 300)
     }
 
-    @Test("give a clear error or settings that work, in a file damaged at random")
+    @Test("a randomly damaged file gives a clear error or usable settings")
     func damagedFiles() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("damaged configuration files: seed \(seed)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import pollerd
 
-@Suite("configuration as it comes from files and tools")
+@Suite("Configuration from files and tools")
 struct SetupTests {
     private func settings(
         _ environment: [String: String],
@@ -25,7 +25,7 @@ struct SetupTests {
     }
 
     @Test(
-        "quotation marks that a tool has left around a value are refused with advice",
+        "quotation marks left around a value by a tool are rejected with advice",
         arguments: [
             ("STRIPE_API_KEY", "\"sk_test_abc\""), ("STRIPE_WEBHOOK_SECRET", "'whsec_abc'"),
             ("POLLER_LEASE", "'15s'"), ("POLLER_REDIS_URL", "\"redis://127.0.0.1:6379/0\""),
@@ -38,7 +38,7 @@ struct SetupTests {
         #expect(!said.contains(value))
     }
 
-    @Test("a sender's own quotation marks are none of a tool's")
+    @Test("quotation marks inside a sender are accepted")
     func sender() throws {
         let environment = [
             "POLLER_MAIL_FROM": "\"Shop\" <a@b.example>", "POLLER_SMTP_URL": "smtp://127.0.0.1:25",
@@ -46,7 +46,7 @@ struct SetupTests {
         #expect(try settings(environment).mail != nil)
     }
 
-    @Test("a byte order mark is refused in secrets, and passed over in the configuration file")
+    @Test("a byte order mark is rejected in secrets and ignored in the configuration file")
     func marks() throws {
         let mark = "begins with a byte order mark"
         #expect(mistake(["STRIPE_API_KEY": "\u{FEFF}sk_test_abc"]).contains(mark))
@@ -62,7 +62,7 @@ struct SetupTests {
         }
     }
 
-    @Test("the variables of sections are held to the same")
+    @Test("variables named by sections have the same checks")
     func sections() throws {
         let file = "accounts: {acct_1: {stripe_api_key: {env: ACME}}}\n"
         try withFile(file) { path in
@@ -72,7 +72,7 @@ struct SetupTests {
     }
 
     @Test(
-        "statuses that no answer can have are refused, and any other text is taken",
+        "final statuses that no response can match are rejected, and other texts are accepted",
         arguments: [
             (#"["Payment received", "überwiesen", "paid/settled", "已付款"]"#, ""),
             (
@@ -99,7 +99,7 @@ struct SetupTests {
         }
     }
 
-    @Test("authorities are named by POLLER_CA_FILE, else by SSL_CERT_FILE, and must be some")
+    @Test("POLLER_CA_FILE precedes SSL_CERT_FILE, and the file must contain a certificate")
     func authorities() throws {
         #expect(try settings([:]).authorities == nil)
         #expect(
@@ -111,7 +111,7 @@ struct SetupTests {
         }
     }
 
-    @Test("the base path is POLLER_BASE_PATH, else the path of the public URL")
+    @Test("POLLER_BASE_PATH precedes the path of the public URL")
     func basePath() throws {
         #expect("\(try settings([:]).basePath)" == "")
         let url = ["POLLER_PUBLIC_URL": "https://ops.example/poller"]

@@ -30,7 +30,7 @@ struct SweepCheckTests {
         ClusterChecks.result(of: lists, expectsWebhooks: expectsWebhooks, at: now)
     }
 
-    @Test("accounts that keep to their interval are ok, with the interval of each list")
+    @Test("accounts swept on time are ok, with the range of their intervals")
     func well() {
         let seen = result([
             list(pause: .seconds(60)), list(ago: .seconds(1300), pause: .seconds(1296)),
@@ -38,7 +38,7 @@ struct SweepCheckTests {
         #expect(seen == HealthResult(.ok, "read every 60 s to 21 min"))
     }
 
-    @Test("a sweep that is a minute late, or never read everything, is a warning")
+    @Test("a sweep that is a minute late or has never completed gives a warning")
     func late() {
         let seen = result([
             list(), list("shop", ago: .seconds(700), pause: .seconds(60)),
@@ -49,7 +49,7 @@ struct SweepCheckTests {
         #expect(seen.action?.contains("events cannot be read") == true)
     }
 
-    @Test("a paid account without budget is a warning, unless webhooks arrive")
+    @Test("a paid account without read budget gives a warning, unless it expects webhooks")
     func spent() {
         let lists = [
             list(pause: .seconds(60), isPaid: true),
@@ -66,7 +66,7 @@ struct SweepCheckTests {
         #expect(result([list(pause: .seconds(6480))]).status == .ok, "nothing was paid")
     }
 
-    @Test("an account that no process has swept yet is not behind")
+    @Test("an account that no process has swept yet is not late")
     func fresh() {
         let new = ClusterChecks.SweptList(
             account: .main,
