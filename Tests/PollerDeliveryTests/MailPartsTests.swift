@@ -220,7 +220,7 @@ struct MailPartsTests {
         }
     }
 
-    @Test("customers get only emails they can act on")
+    @Test("customers get emails for authorised, failed and closed payments, not for new ones")
     func wanted() throws {
         let channel = EmailChannel(
             relay: try SMTPRelay("smtp://localhost"),

@@ -74,7 +74,7 @@ struct MailTemplatesTests {
         #expect(throws: InvalidInput.self) { try Branding(name: "Shop", languageTag: "") }
     }
 
-    @Test("the order in the watch's metadata is in the email, whatever object the event has")
+    @Test("an email names the order in the watch's metadata, else the last observed description")
     func orders() throws {
         let event = Samples.event("src_1", "failed", final: true, object: "{}")
         let seen = Samples.event("src_1", "pending", object: #"{"description":"Two lamps"}"#)

@@ -139,7 +139,7 @@ struct RelayRefusalTests {
         await channel.close()
     }
 
-    @Test("a relay with a late greeting is still used")
+    @Test("a relay that greets only after 12 s is still used")
     func lateGreeting() async throws {
         let slow = try PythonPeer("smtp_sink.py", ["--greet-after", "12"])
         let channel = EmailChannel(

@@ -84,7 +84,7 @@ struct WebSocketSessionTests {
     }
 
     @Test(
-        "an invalid subscription gets an error and does not close the connection",
+        "an invalid request gets an error and does not close the connection",
         arguments: [
             #"{"op":"subscribe","ref":1,"sources":[]}"#,
             #"{"op":"subscribe","ref":1,"sources":["a b"]}"#,

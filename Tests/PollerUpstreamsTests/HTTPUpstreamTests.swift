@@ -248,7 +248,7 @@ struct HTTPUpstreamTests {
         }
     }
 
-    @Test("an unknown upstream name is rejected with a reason")
+    @Test("an unknown upstream name is reported as unserved with the reason")
     func unknown() async throws {
         try await StubServer.run { server in
             let result = try await poll(source(server), account: "other")

@@ -318,7 +318,7 @@ struct ShopChargesTests {
         }
     }
 
-    @Test("a declined charge by the shop is reported, and so is the charge that follows")
+    @Test("a declined charge by the shop is reported as failed")
     func declined() async throws {
         try await run(hooks: true) { rig in
             let card = Way(

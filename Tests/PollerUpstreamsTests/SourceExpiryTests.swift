@@ -48,7 +48,7 @@ struct SourceExpiryTests {
         #expect(try hours("alipay", "pending", usage: "reusable") == nil)
     }
 
-    @Test("after the close of trading in China the next close counts, within six hours")
+    @Test("after China's daily close the next close applies, limited to six hours")
     func afterClose() throws {
         #expect(try hours("wechat", "chargeable", at: .seconds(4 * 3600)) == 7)
     }

@@ -75,7 +75,7 @@ extension StripeChargerTests {
         }
     }
 
-    @Test("a card that requires 3D Secure is not charged without a customer to ask")
+    @Test("a card that requires 3D Secure is not charged if the customer cannot be asked")
     func authentication() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: "4000000000003063")

@@ -154,7 +154,7 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("a receiver is charged once it has received all, and a source without an amount is not")
+    @Test("a receiver that lacks money and a source without an amount are not charged")
     func amounts() async throws {
         try await UpstreamRig.run { rig in
             let head = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"livemode\":false,"

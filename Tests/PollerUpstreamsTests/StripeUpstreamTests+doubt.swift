@@ -117,7 +117,7 @@ extension StripeUpstreamTests {
         }
     }
 
-    @Test("the expiry of a source is calculated with Stripe's clock, whatever the local clock")
+    @Test("the expiry of a source is calculated with Stripe's clock if the response has a date")
     func stripesClock() async throws {
         // iDEAL expires after an hour. Stripe's clock shows half an hour after the creation, the local clock days.
         let made: Int64 = 794_000_000

@@ -56,7 +56,7 @@ extension WebhookAccountsTests {
         )
     }
 
-    @Test("a debit is recorded as Stripe returns it, whatever the webhook contains")
+    @Test("a debit is recorded as Stripe returns it, not as the webhook describes it")
     func notice() async throws {
         try await AccountRig.run { rig in
             let (source, event) = try await debit(rig)

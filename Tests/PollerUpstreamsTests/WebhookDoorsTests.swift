@@ -128,7 +128,7 @@ struct WebhookDoorsTests {
         }
     }
 
-    @Test("an event of another type enqueues only its own object")
+    @Test("an event of another type does not enqueue the intent that it names")
     func others() async throws {
         try await AccountRig.run { rig async throws in
             let fee = Self.event(

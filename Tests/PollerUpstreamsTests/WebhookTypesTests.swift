@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the event types of the sweep against those recommended to operators.
 @Suite struct WebhookTypesTests {
-    @Test("the sweep reads only types that every endpoint has")
+    @Test("the sweep reads only event types that endpoints are advised to have")
     func sweep() {
         #expect(Set(StripeEvents.types).subtracting(EventTypes.payments).isEmpty)
         #expect(Set(StripeEvents.moneyTypes).subtracting(EventTypes.payments).isEmpty)

@@ -71,7 +71,7 @@ struct PayerWordsTests {
     }
 
     @Test(
-        "subject and text name both the captured and the authorised amount",
+        "the captured and the authorised amount are both named",
         arguments: PayerLanguage.allCases
     )
     func partOfHold(language: PayerLanguage) {
@@ -201,7 +201,7 @@ struct PayerWordsTests {
     }
 
     @Test(
-        "all languages have the same keys, with the same values in each",
+        "all languages have the same keys with the same placeholders",
         arguments: PayerLanguage.allCases
     )
     func keys(language: PayerLanguage) {
