@@ -55,7 +55,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             let digits = [rest.popFirst(), rest.popFirst()].map { digit in
                 digit.flatMap { Character(Unicode.Scalar($0)).hexDigitValue }
             }
-            // Safe, because the array has two elements.
+            // Safe: the array has two elements.
             guard let high = digits[0], let low = digits[1] else {
                 throw InvalidInput(field: field, message: "has a broken percent-encoding")
             }
