@@ -22,8 +22,11 @@ extension RedisWatchStore {
         for start in stride(from: 0, to: watches.count, by: Self.sortedMax) {
             let part = Array(watches[start..<min(start + Self.sortedMax, watches.count)])
             results += try await enqueue(part, reading ? .read : .write)
+            // Another caller created a watch since the orders were compared: the request fails, so nothing more is
+            // written.
+            if results.contains(where: { $0.outcome.isMismatch }) { break }
         }
-        return results
+        return results + watches[results.count...].map { Self.notTried($0) }
     }
 
     /// Returns the results of a batch in which a request names another order than the open watch of its source.
@@ -36,9 +39,7 @@ extension RedisWatchStore {
         guard !ordered.isEmpty else { return nil }
         let homes = Set(watches.map { redis.keys.partition(of: $0.key.lane.description) })
         if homes.count == 1, watches.count <= RedisPartitions.chunk { return nil }
-        var results = watches.map {
-            EnqueueResult(key: $0.key, outcome: .refused(.notTried), run: 0, seq: 0)
-        }
+        var results = watches.map { Self.notTried($0) }
         var hasMismatch = false
         for start in stride(from: 0, to: ordered.count, by: Self.sortedMax) {
             let part = ordered[start..<min(start + Self.sortedMax, ordered.count)]
@@ -63,11 +64,12 @@ extension RedisWatchStore {
         ) { group in
             [.string(step.rawValue)] + group.flatMap { arguments(for: watches[$0], step) }
         } _: { group, reply throws(StoreError) in
+            // The reply contains secrets of watches, so the error does not show it.
             guard let replies = reply.array, replies.count == group.count else {
-                throw .corrupt("enqueue.lua answered \(reply)")
+                throw .corrupt("enqueue.lua answered \(reply.array?.count ?? 0) of \(group.count)")
             }
             for (index, reply) in zip(group, replies) {
-                results[index] = try result(of: watches[index].key, reply)
+                results[index] = try result(of: watches[index].key, reply, step)
             }
         }
         return results.compactMap(\.self)
@@ -119,12 +121,13 @@ extension RedisWatchStore {
 
     private func result(
         of key: WatchKey,
-        _ reply: RedisValue
+        _ reply: RedisValue,
+        _ step: EnqueueStep
     ) throws(StoreError) -> EnqueueResult {
         guard let parts = reply.array, parts.count >= 4,
             let word = parts[0].string.flatMap(EnqueueWord.init(rawValue:)),
             let run = parts[1].count, let seq = parts[2].count
-        else { throw .corrupt("enqueue.lua answered \(reply)") }
+        else { throw .corrupt("enqueue.lua answered no result for \(key.id)") }
         let outcome: EnqueueResult.Outcome =
             switch word {
             case .created: .created
@@ -134,13 +137,19 @@ extension RedisWatchStore {
             case .otherOrder: .refused(.otherOrder(OrderID(unchecked: parts[3].string ?? "")))
             case .notTried: .refused(.notTried)
             }
-        let read = parts.count > 4 ? try reading(key.id, parts[4]) : nil
+        let read = parts.count > 4 ? try reading(key.id, parts[4]).map { WatchSnapshot($0) } : nil
         return EnqueueResult(
             key: key,
             outcome: outcome,
             run: run,
             seq: seq,
-            snapshot: read.map { WatchSnapshot($0) }
+            // A batch of 10,000 keeps the payments of joined watches only, not their events.
+            snapshot: step == .read ? read : nil,
+            payment: read?.payment
         )
+    }
+
+    private static func notTried(_ watch: NewWatch) -> EnqueueResult {
+        EnqueueResult(key: watch.key, outcome: .refused(.notTried), run: 0, seq: 0)
     }
 }

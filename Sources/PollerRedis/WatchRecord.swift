@@ -14,7 +14,7 @@ enum WatchOption: String, CaseIterable {
     case goal = "U"
     case authorisation = "A"
     case abandoned = "B"
-    /// The trace, packed (`TraceContext`), 33 bytes.
+    /// The trace, packed (`TraceContext`), 34 bytes.
     case trace = "T"
 
     /// Whether the first request that sets the option decides it while the watch is open.

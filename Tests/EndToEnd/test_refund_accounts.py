@@ -186,7 +186,7 @@ def test_without_scripts_an_american_account_is_named_too(heard: Cluster, page: 
     page.open(way(heard, source))
     page.wait_state("action")
     fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
-    wait_until(lambda: "no numbers of an account" in page.text, 10, "the page says what is wrong")
+    wait_until(lambda: "not a valid account number" in page.text, 10, "the page says what is wrong")
     page.evaluate("document.querySelector('#form input[name=company]').checked = true")
     fill_in(page, routing_number="110000000")
     page.wait_state("expired")

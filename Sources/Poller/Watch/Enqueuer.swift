@@ -153,11 +153,14 @@ package struct Enqueuer: Sendable {
         _ results: [EnqueueResult]
     ) async throws(StoreError) {
         guard let orders else { return }
-        for (watch, result) in zip(new, results) {
-            guard let name = watch.order, !result.outcome.isRefused else { continue }
+        // Joined watches first: one of them may be paid, and then no other attempt of its order may be charged.
+        let accepted = zip(new, results).filter { !$1.outcome.isRefused }
+        let joined = accepted.filter { $1.outcome == .joined }
+        for (watch, result) in joined + accepted.filter({ $1.outcome != .joined }) {
+            guard let name = watch.order else { continue }
             let isJoined = result.outcome == .joined
             let first = Payment(state: watch.key.kind.isOfPayments ? .awaitingCustomer : .unknown)
-            let payment = isJoined ? result.snapshot?.payment : nil
+            let payment = isJoined ? result.payment : nil
             let member = Order.Member(key: watch.key, seq: result.seq, payment: payment ?? first)
             let key = OrderKey(account: watch.key.account, order: name)
             try await orders.join(key, member, isMostlyNew: !isJoined)

@@ -16,7 +16,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// write. If another caller creates a watch between the two steps, a part of the call may still be written.
     ///
     /// With `reading` each result has a snapshot of its watch after the call. A request that joined a watch and names
-    /// an order has one in any case.
+    /// an order has the payment of the watch in any case.
     func enqueue(
         _ watches: [NewWatch],
         reading: Bool
@@ -228,6 +228,11 @@ package struct EnqueueResult: Hashable, Sendable {
         package var isRefused: Bool {
             if case .refused = self { true } else { false }
         }
+
+        /// Whether the request names another order than the open watch of its source.
+        package var isMismatch: Bool {
+            if case .refused(.otherOrder) = self { true } else { false }
+        }
     }
 
     package let key: WatchKey
@@ -238,6 +243,8 @@ package struct EnqueueResult: Hashable, Sendable {
     package let seq: Int
     /// The watch after the call, if the call reads it (``WatchStore/enqueue(_:reading:)``).
     package let snapshot: WatchSnapshot?
+    /// The payment of the watch after the call, if the call reads it or joined a watch for an order.
+    package let payment: Payment?
 
     /// Creates a result from the values of a store.
     package init(
@@ -245,13 +252,15 @@ package struct EnqueueResult: Hashable, Sendable {
         outcome: Outcome,
         run: Int,
         seq: Int,
-        snapshot: WatchSnapshot? = nil
+        snapshot: WatchSnapshot? = nil,
+        payment: Payment? = nil
     ) {
         self.key = key
         self.outcome = outcome
         self.run = run
         self.seq = seq
         self.snapshot = snapshot
+        self.payment = payment ?? snapshot?.payment
     }
 }
 

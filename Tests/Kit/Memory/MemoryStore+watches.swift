@@ -21,8 +21,8 @@ extension MemoryStore {
                 return Self.enqueue(new, into: &state.queue[partition], now: now, state.flaws)
             }
             return zip(watches, outcomes).map { new, outcome in
-                let isRead = reading || (outcome == .joined && new.order != nil)
-                return state.result(of: new, outcome, isRead: isRead)
+                let showsPayment = outcome == .joined && new.order != nil
+                return state.result(of: new, outcome, isRead: reading, showsPayment: showsPayment)
             }
         }
     }
@@ -249,7 +249,8 @@ extension MemoryStore.State {
     fileprivate func result(
         of new: NewWatch,
         _ outcome: EnqueueResult.Outcome,
-        isRead: Bool = false
+        isRead: Bool = false,
+        showsPayment: Bool = false
     ) -> EnqueueResult {
         let item = queue[queue.partition(of: new.key.lane)].items[new.key.id]
         return EnqueueResult(
@@ -257,7 +258,8 @@ extension MemoryStore.State {
             outcome: outcome,
             run: item?.record.run ?? 0,
             seq: item?.record.seq ?? 0,
-            snapshot: isRead ? item?.snapshot : nil
+            snapshot: isRead ? item?.snapshot : nil,
+            payment: isRead || showsPayment ? item?.snapshot.payment : nil
         )
     }
 

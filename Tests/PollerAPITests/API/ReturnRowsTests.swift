@@ -98,7 +98,7 @@ struct ReturnRowsTests {
         #expect(first.contains(#"data-state="confirming""#) && first.contains(#"data-late="load""#))
         #expect(!first.contains("bank.example"))
         let later = html(.awaitingCustomer, step, loads: 3).text
-        #expect(later.contains(#"data-state="action""#) && later.contains("not finished"))
+        #expect(later.contains(#"data-state="action""#) && later.contains("not complete"))
         #expect(later.contains(#"href="https://bank.example/go?a=1&amp;b=2""#))
         let view = { (page: String) in page.components(separatedBy: "data-view=").last?.prefix(10) }
         #expect(view(first) == view(later), "what it shows after some seconds is no news")

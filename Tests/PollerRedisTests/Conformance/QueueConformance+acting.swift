@@ -83,6 +83,13 @@ extension QueueConformance {
                     traces[1],
                     "after a restart"
                 )
+                _ = try await bench.watches.cancel(key)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key)])
+                try bench.equal(
+                    try await bench.snapshot(key).watch.options,
+                    WatchOptions(),
+                    "after a restart without options"
+                )
             }
         },
         ConformanceCase("the pace is kept as it was asked for first, whatever is said beside it") {
