@@ -1,1 +1,1 @@
-"""Chaos runs: real processes under load, killed and frozen by a seeded schedule, then judged."""
+"""Chaos runs: a seeded schedule kills and freezes real processes under load, then a checker judges the result."""

@@ -16,7 +16,7 @@ from harness.cluster import STORES, previous_programs  # noqa: E402
 
 
 def orders(arguments: list[str]) -> int:
-    """`ops/chaos orders`."""
+    """Runs `ops/chaos orders`."""
     parser = argparse.ArgumentParser(prog="ops/chaos orders")
     parser.add_argument("--orders", type=int, default=10_000)
     parser.add_argument("--at-once", type=int, default=48)
@@ -37,7 +37,7 @@ def orders(arguments: list[str]) -> int:
 
 
 def long(asked: argparse.Namespace) -> int:
-    """`ops/chaos --changes N` and `ops/chaos --hours H`."""
+    """Runs `ops/chaos --changes N` and `ops/chaos --hours H`."""
     run = LongRun(
         asked.changes, asked.hours, asked.minutes, asked.seed, asked.sources, say=tell
     )

@@ -1,4 +1,4 @@
-"""What happens at the sandbox: many sources change many times at random, and then settle."""
+"""Random status changes of many sources at the sandbox, each followed by a final status."""
 
 import heapq
 import random
@@ -7,9 +7,9 @@ import threading
 import time
 from urllib.parse import urlsplit
 
-# Requests written before the first answer is read; the answers of one round fit a socket's buffer.
+# Requests written before the first response is read. The responses of one round fit in a socket's buffer.
 ROUND = 64
-# What a customer and a bank do to a payment that is not over. None of these ends a watch.
+# Statuses of an unfinished payment that a customer or a bank causes. None of them closes a watch.
 OPEN = {
     "src": ("pending", "chargeable"),
     "pi": ("requires_action", "processing", "requires_payment_method"),
@@ -19,7 +19,7 @@ FAMILY = {"src": "sources", "pi": "payment_intents"}
 
 
 class Wire:
-    """Posts controls to the sandbox, many in one go: asking one by one would be the bottleneck."""
+    """Sends control requests to the sandbox in pipelined batches, because single requests would be the bottleneck."""
 
     def __init__(self, url: str):
         parts = urlsplit(url)
@@ -28,7 +28,7 @@ class Wire:
         self._file = self._socket.makefile("rb")
 
     def post(self, calls: list[tuple[str, str]]) -> list[bytes]:
-        """Posts (path, JSON) pairs in order and gives the bodies; fails on anything but success."""
+        """Posts (path, JSON) pairs in order and returns the response bodies. Fails unless each status is 2xx."""
         answers = []
         for start in range(0, len(calls), ROUND):
             part = calls[start : start + ROUND]
@@ -58,14 +58,14 @@ class Wire:
 
 
 class Bank:
-    """Changes the status of every source it has, soon after the last change is on record.
+    """Changes the status of each source soon after its last change was recorded.
 
-    `recorded` tells it so; without that it changes it all the same after some seconds, so that
-    some statuses are never seen by anybody. Now and then it leaves a source alone for longer. A
-    source that has been recorded `changes_max` times gets a final status.
+    `recorded` reports a recorded change. Without it, the status changes after some seconds anyway, so no poll
+    observes some statuses. Occasionally a source keeps its status for longer. A source that was recorded
+    `changes_max` times gets a final status.
     """
 
-    # After a record, and without one: seconds, from and to.
+    # The range of waits in seconds: after a recorded change, and without one.
     SOON = (0.02, 0.7)
     ANYWAY = (1.5, 4.0)
     CALM = (30.0, 45.0)
@@ -88,7 +88,7 @@ class Bank:
         self._thread.start()
 
     def take(self, sources: list[str]) -> None:
-        """Begins to change these."""
+        """Starts to change the given sources."""
         with self._lock:
             for source in sources:
                 self._status[source] = OPEN[source.split("_")[0]][0]
@@ -114,13 +114,13 @@ class Bank:
             self._error = error
 
     def _due(self) -> list[tuple[str, str]]:
-        """What is to change now, as (source, status)."""
+        """Returns the changes that are due, as (source, status)."""
         found = []
         with self._lock:
             now = time.monotonic()
             while self._heap and self._heap[0][0] <= now:
                 moment, source = heapq.heappop(self._heap)
-                # An older plan for a source that has a newer one.
+                # A newer plan for this source has replaced this one.
                 if self._next.get(source) != moment:
                     continue
                 kind = source.split("_")[0]
@@ -147,7 +147,7 @@ class Bank:
         self.settled += sum(status in FINAL[s.split("_")[0]] for s, status in changes)
 
     def settle(self) -> None:
-        """Ends: every source that is open gets its final status."""
+        """Stops the changes and gives every open source a final status."""
         self._closing.set()
         self._thread.join(60)
         if self._error:

@@ -1,4 +1,4 @@
-"""What goes wrong, when, and for how long: a schedule that a seed decides."""
+"""A schedule of faults: the seed determines their kinds, times and durations."""
 
 import random
 import sys
@@ -18,7 +18,7 @@ from harness.redis_server import RedisServer
 from . import network, operators
 from .peers import Peers
 
-# How often each kind comes, in relation to the others.
+# The relative frequency of each kind.
 WEIGHTS = {
     "worker killed": 4,
     "worker frozen": 3,
@@ -31,13 +31,13 @@ WEIGHTS = {
     "redis killed": 2,
     "redis frozen": 2,
     "slot moved": 3,
-    # A master that acknowledges for a while what its replica never hears, and dies.
+    # A master acknowledges writes that its replica never receives, then dies.
     "shard lost": 1,
-    # No memory left, while a process starts anew into it.
+    # Redis has reached `maxmemory` while a new process starts.
     "redis full": 1,
-    # Objects that the key may not see for a while, beside those it may.
+    # The key may not read some objects for a while, but may read the others.
     "objects forbidden": 2,
-    # A master, with half of all processes, that its replicas and the sentinels cannot see.
+    # A master and half of all processes are partitioned from its replicas and the sentinels.
     "master cut off": 3,
     "way to redis slow": 2,
     "way to redis stalled": 2,
@@ -45,40 +45,40 @@ WEIGHTS = {
     "way to receiver slow": 1,
     "way to receiver stalled": 2,
     "way to receiver cut": 1,
-    # To the other release, forward or back.
+    # The process changes to the other release, newer or older.
     "worker rolled": 3,
     "notifier rolled": 1,
     "api rolled": 2,
-    # Standard error of a process is on a full disk, or a pipe that is not read.
+    # A process writes standard error to a full disk, or to a pipe without an active reader.
     "log full": 1,
     "log unread": 1,
     # The first of a receiver's two addresses refuses connections.
     "first address dead": 1,
-    # The upstream answers every read with a page of HTML and 200.
+    # The upstream responds to every read with an HTML page and status 200.
     "maintenance page": 2,
     "relay greylists": 1,
     "relay refuses": 1,
     "relay greets late": 1,
-    # A process that starts while Redis may evict must refuse to.
+    # Redis may evict keys. A process must refuse to start then.
     "store evicts": 1,
 }
-# A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
+# The deliveries of a killed notifier wait until its leases expire after 45 s, too long for a short run.
 LONG_ONLY = {"notifier killed"}
 
 
 class Faults:
-    """Does one thing after the other, some at once, and puts everything right again.
+    """Causes faults one after another, some at the same time, and repairs each of them.
 
-    It sleeps for as long as a fault is to last, or as nothing is to happen: the spans are drawn.
-    `log` has (kind, target, from when, to when in ms since 1970); `counts` how often each kind was done.
+    The durations of the faults and of the pauses between them are random. `log` has (kind, target, start, end), with
+    times in ms since 1970. `counts` has the number of faults of each kind.
     """
 
     PAUSE_S = (0.4, 2.0)
-    # Longer than any lease of a worker here: what it held has been taken by somebody else.
+    # The time beyond a worker's lease for which it is frozen. By then other workers have claimed its items.
     BEYOND_LEASE_S = (0.3, 1.5)
-    # Of one fault in so many, the next does not wait for the end.
+    # One in this many faults overlaps with the next one.
     TOGETHER = 4
-    # More of them than it takes to open the circuit of their lane.
+    # The number of forbidden objects, more than are needed to open their lane's circuit.
     FORBIDDEN = 20
 
     def __init__(
@@ -91,16 +91,16 @@ class Faults:
         peers: Peers | None = None,
     ):
         self.counts: Counter = Counter()
-        # Events recorded by masters that had been replaced.
+        # The number of events recorded by masters after their replacement.
         self.stray = 0
         self.log: list[tuple[str, str, float, float]] = []
-        # When the key might see an object again, by source, in ms since 1970.
+        # The times at which the key could read an object again, by source, in ms since 1970.
         self.refused: dict[str, list[float]] = {}
         self._cluster = cluster
         self._chance = random.Random(seed)
         self._lease_s = lease_s
         self._kinds = kinds
-        # Those that are open.
+        # Returns the open sources.
         self._sources = sources
         is_far = isinstance(cluster.redis, DistantRedis)
         receivers = peers.ways if peers else []
@@ -138,16 +138,16 @@ class Faults:
                     found[f"way to {end} {name}"] = lambda e=end, w=work: self._way(e, w)
         found["objects forbidden"] = self._objects
         if not self._cluster.previous:
-            # A former release may not know what to do about them.
+            # An older release may not handle these faults.
             found |= self._reported()
         wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
         return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
 
     def _reported(self) -> dict[str, Callable]:
-        """The faults that operators have reported, as far as this run has their targets."""
+        """Returns the faults from operators' reports that have a target in this run."""
         found: dict[str, Callable] = {"maintenance page": lambda: self._sole("upstream", self._maintain)}
         if sys.platform == "linux":
-            # Needs /dev/full, and a pipe whose size can be set.
+            # These need /dev/full and a pipe with a configurable size.
             found["log full"] = lambda: self._any_role(operators.fill_log)
             found["log unread"] = lambda: self._any_role(operators.stall_log)
         if receiver := self._two_addresses:
@@ -162,7 +162,7 @@ class Faults:
         return found
 
     def run(self, seconds: float) -> None:
-        """Until the time is over and everything runs again."""
+        """Causes faults for the given time, and returns when everything runs again."""
         end = time.monotonic() + seconds
         actions = self._actions()
         kinds = list(actions)
@@ -201,11 +201,11 @@ class Faults:
 
     @property
     def detours(self) -> int:
-        """How often a receiver was connected at its second address while the first one refused."""
+        """The number of connections to a receiver's second address while the first one refused connections."""
         return self._two_addresses.detours if self._two_addresses else 0
 
     def between(self, begin_ms: float, end_ms: float) -> str:
-        """What went wrong in a span, each with its seconds from the beginning of that."""
+        """Returns the faults of a span as text, each with its start and end in seconds since the span's start."""
         found = sorted((began, ended, kind, name) for kind, name, began, ended in self.log)
         return ", ".join(
             f"{kind} ({name}) {(began - begin_ms) / 1000:.1f}–{(ended - begin_ms) / 1000:.1f}"
@@ -214,31 +214,31 @@ class Faults:
         )
 
     def _any(self, processes: list[Role], work: Callable) -> tuple[str, Callable] | None:
-        """One that nothing is being done to, while another of its kind is left in peace."""
+        """Selects a process without a fault. Of several processes, at least one other stays without a fault."""
         free = [p for p in processes if p.name not in self._busy]
         if not free or (len(processes) > 1 and len(free) < 2):
             return None
         chosen = self._chance.choice(free)
-        # Chosen here, so that the seed alone decides, whatever the threads do.
+        # Drawn here and not in the thread, so that only the seed determines the values.
         spans = [self._chance.random() for _ in range(2)]
         return chosen.name, lambda: self._hold(chosen.name, lambda: work(chosen, *spans))
 
     def _any_role(self, work: Callable) -> tuple[str, Callable] | None:
-        """A process of any role, chosen as `_any` does."""
+        """Selects a process of a random role under the rules of `_any`."""
         return self._any(self._chance.choice(list(self._roles.values())), work)
 
     def _redis(self, work: Callable) -> tuple[str, Callable] | None:
         return self._sole("redis", work)
 
     def _sole(self, name: str, work: Callable) -> tuple[str, Callable] | None:
-        """A target of which there is only one."""
+        """Selects the only target of its kind, unless it already has a fault."""
         if name in self._busy:
             return None
         spans = [self._chance.random() for _ in range(2)]
         return name, lambda: self._hold(name, lambda: work(*spans))
 
     def _evicting(self) -> tuple[str, Callable] | None:
-        """Redis, while no other fault is in force: each process that a fault starts would refuse to start."""
+        """Selects Redis if no other fault is active, because a process started by another fault would refuse to start."""
         if self._busy:
             return None
         span = self._chance.random()
@@ -279,7 +279,7 @@ class Faults:
 
     def _roll(self, process: Role, pause: float, way: float) -> None:
         self._cluster.change_release(process)
-        # As an orchestrator does, that has no patience half of the time.
+        # Half of the time, as an orchestrator does whose grace period is over.
         if way < 0.5:
             self._kill(process, pause, way)
         else:
@@ -310,7 +310,7 @@ class Faults:
             time.sleep(0.5 + 2 * pause)
             redis.thaw()
         else:
-            # Longer than anybody waits for it: it comes back and takes itself for the master.
+            # The freeze outlasts the failover. The thawed server still considers itself the master.
             self._fail_over(redis, which, lambda s: s.freeze(), lambda s: s.thaw())
 
     def _fail_over(
@@ -325,7 +325,7 @@ class Faults:
             old = redis.master()
         else:
             redis.wait_whole()
-            # Two times in three the one that has the watches; else any.
+            # Two times in three the master that has the watches, otherwise any master.
             masters = redis.masters()
             old = self._cluster.busy_master() if which < 0.67 else masters[int(which * 97) % 3]
         down(old)
@@ -386,6 +386,6 @@ class Faults:
         redis = self._cluster.redis
         redis.wait_whole()
         tags = self._cluster.busy_partitions()
-        # So slowly that scripts meet the slot with half of its keys gone.
+        # The slow move lets scripts run while half of the slot's keys are already on the other server.
         redis.move_slot(tags[int(which * len(tags))], pause_s=0.05 * pause)
         redis.wait_whole()

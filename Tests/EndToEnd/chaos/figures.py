@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class Figures:
-    """What a run did and what came of it; `lost`, `doubled`, `disordered`, `false` must be 0."""
+    """The counts of a run. `lost`, `doubled`, `disordered` and `false` must be 0."""
 
     store: str
     seed: int
@@ -36,7 +36,7 @@ class Figures:
         return json.dumps(asdict(self))
 
     def text(self) -> str:
-        """For a person."""
+        """Returns the figures as an aligned table."""
         rows = [
             ("store, seed", f"{self.store}, {self.seed}"),
             ("seconds of faults", f"{self.seconds:.0f}"),

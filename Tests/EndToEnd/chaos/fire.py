@@ -1,4 +1,4 @@
-"""A fire that ends processes with SIGKILL in the middle of each step of a payment's way."""
+"""Kills processes with SIGKILL during each step of a payment."""
 
 import random
 import threading
@@ -9,16 +9,16 @@ from harness.sandbox import Sandbox
 
 
 class Fire:
-    """Kills until it is put out, and starts each process again at once.
+    """Kills processes until `put_out` is called, and restarts each one immediately.
 
-    Steps: `look` and `charge` (a worker that waits for Stripe's answer; a charge has been made by then),
-    `webhook` and `mail` (a notifier, before the receiver has answered), `anywhere` (any process, whatever it
-    does), `store` (Redis, which keeps all it has acknowledged). The seed says what dies next, not
-    what else it was doing then.
+    Steps: `look` and `charge` kill a worker that waits for Stripe's response, in the case of `charge` after the charge
+    was made. `webhook` and `mail` kill a notifier before the receiver has responded. `anywhere` kills any process at
+    any time. `store` kills Redis, which keeps all acknowledged writes. The seed determines the order of the kills, but
+    not the work that a kill interrupts.
     """
 
     STEPS = ("look", "charge", "charge", "webhook", "mail", "anywhere", "anywhere", "anywhere", "store")
-    # How long a step is waited for before another is tried.
+    # The wait for a step in seconds, before the next step is selected.
     WAIT_S = 2
 
     def __init__(self, cluster: Cluster, seed: int):
@@ -27,7 +27,7 @@ class Fire:
         self._stripe = Sandbox(cluster.sandbox.url)
         self._chance = random.Random(seed)
         self._out = threading.Event()
-        # What waits for a step to be reached, and what is killed then.
+        # By step: the event that is set when a process reaches it, and the process to kill then.
         self._armed: dict[str, tuple[threading.Event, Role]] = {}
         self._lock = threading.Lock()
         self._failure: Exception | None = None
@@ -37,11 +37,11 @@ class Fire:
         self._thread.start()
 
     def put_out(self) -> Counter:
-        """Ends it, with everything running again; gives the kills by step."""
+        """Stops the kills when everything runs again. Returns the number of kills by step and process."""
         self._out.set()
         self._thread.join(300)
         assert not self._thread.is_alive()
-        # A fire that has gone out by itself would have proven nothing.
+        # A thread that failed early has killed too little to prove anything.
         if self._failure:
             raise self._failure
         return self.kills
@@ -81,12 +81,12 @@ class Fire:
         return self._stripe._call("GET", f"/_sandbox/events?type=charge.*&since={since}")
 
     def _in_a_request(self, step: str, worker: Role) -> None:
-        """Kills a worker while Stripe has done what it was asked and has not answered."""
+        """Kills a worker after Stripe has executed a request and before it responds."""
         if step == "look":
             self._stripe.fault("delay", match="/v1/", method="GET", times=3, delay_ms=400)
             self._out.wait(0.15)
         else:
-            # Nothing comes after the newest, and that is where it is.
+            # A position after all events returns no data, and `next` is the current end.
             now = self._events(1 << 50)["next"]
             for _ in range(int(self.WAIT_S / 0.02)):
                 if self._events(now)["data"] or self._out.wait(0.02):
@@ -94,7 +94,7 @@ class Fire:
         self._kill(step, worker)
 
     def _in_a_delivery(self, step: str, notifier: Role) -> None:
-        """Kills a notifier before the receiver, who has taken what it sent, has answered."""
+        """Kills a notifier after the receiver has received a message and before it responds."""
         reached = threading.Event()
         with self._lock:
             self._armed[step] = (reached, notifier)
@@ -104,7 +104,7 @@ class Fire:
         with self._lock:
             missed = self._armed.pop(step, None)
         if missed is None:
-            # It was reached just now.
+            # The step was reached after the wait had timed out.
             self._restart(step, notifier)
 
     def _reached(self, step: str) -> None:

@@ -1,4 +1,4 @@
-"""The ways to pay that orders are given with, what their customers do, and how each has to end."""
+"""The payment methods of the orders, the customers' actions, and the expected result of each."""
 
 import time
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ import requests
 from harness.sandbox import Sandbox
 
 AMOUNT = 1099
-# Of an intent whose hold is captured in part.
+# The captured part of an intent's authorised amount.
 PART = 600
 PATIENCE_S = 60
 
 
 class Step(NamedTuple):
-    """What happens to a payment after its customer has done their part, and what it comes to by that.
+    """A later action on a payment after the customer's part, and the expected payment state.
 
-    reason: the word is told for it; any unless given.
+    reason: the expected reason of the state; `None` accepts any reason.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to pay and what becomes of it.
+    """A payment method, the customer's action, and the expected payment states.
 
-    word: what the payment comes to when the customer has done their part, and the shop its own. own: the shop
-    charges by itself, with these fields. until: how far it is watched. then: what happens afterwards,
-    each step when the last one's word has been read.
+    word: the payment state after the actions of the customer and the shop. own: the fields of the shop's own charge;
+    `None` if the watch charges. until: the goal of the watch. then: later steps, each after the payer has read the
+    previous step's state.
     """
 
     type: str
@@ -55,7 +55,7 @@ class Kind:
 
     @property
     def family(self) -> str:
-        """What it is paid with, as Stripe names it."""
+        """Stripe's name for the type of the object."""
         if self.is_setup:
             return "setup_intent"
         return "payment_intent" if self.is_intent else "source"
@@ -66,16 +66,16 @@ class Kind:
 
     @property
     def times(self) -> int:
-        """How many times its last word is told: what was won, or came back, says it again."""
+        """The expected number of events for the last state. A won dispute or a failed refund repeats an earlier state."""
         return [self.word, *(step.word for step in self.then)].count(self.last)
 
     @property
     def charges(self) -> bool:
-        """Whether the watch is to charge: an intent charges itself."""
+        """Whether the watch charges. An intent needs no charge request, and with `own` the shop charges."""
         return self.family == "source" and self.own is None
 
     def make(self, stripe: Sandbox, order: str) -> dict:
-        """Creates it at Stripe, as the shop does."""
+        """Creates the payment at Stripe, as a shop does."""
         if self.family != "source":
             form = {
                 "payment_method_types[]": self.type, "confirm": "true", "payment_method_data[type]": self.type,
@@ -98,7 +98,7 @@ class Kind:
         return source
 
     def act(self, stripe: Sandbox, made: dict) -> None:
-        """What the customer does, or the bank."""
+        """Performs the action of the customer or the bank."""
         id = made["id"]
         match self.act_name:
             case "authorise":
@@ -121,7 +121,7 @@ class Kind:
                 raise ValueError(self.act_name)
 
     def charge(self, stripe: Sandbox, made: dict, order: str) -> None:
-        """The shop's own charge, as soon as it may be made."""
+        """Makes the shop's own charge as soon as the source is chargeable."""
         end = time.monotonic() + PATIENCE_S
         while stripe.source(made["id"])["status"] != "chargeable":
             assert time.monotonic() < end, f"{made['id']} cannot be charged"
@@ -131,7 +131,7 @@ class Kind:
 
     @staticmethod
     def _ask(stripe: Sandbox, path: str, form: dict, key: str) -> None:
-        """What is asked for again when its answer is lost, and done once."""
+        """Posts a request and repeats it after a lost response. The idempotency key makes it take effect once."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -141,7 +141,7 @@ class Kind:
                 assert time.monotonic() < end, f"{path} is not answered"
 
     def move(self, stripe: Sandbox, made: dict, step: Step) -> None:
-        """What becomes of the money after it had come."""
+        """Performs a later step: a refund, capture, dispute, cancellation or failed charge."""
         if step.name == "cancel":
             stripe._stripe("POST", f"/v1/payment_intents/{made['id']}/cancel")
             return

@@ -1,4 +1,4 @@
-"""Every scenario in turn, with another seed each time, until so many changes are on record."""
+"""Runs all scenarios in turn, each time with another seed, until enough changes are recorded or the time is over."""
 
 import time
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from .run import Plan, Run
 
 
 def scenarios(sources: int) -> dict[str, Plan]:
-    """What a long run does in turn; one that cannot be had here is missing."""
+    """Returns the plans of a long run by name, without those that this machine does not support."""
     plan = Plan(sources=sources, told_of=10, is_long=True, fsync="everysec")
     found = {
         "one Redis": plan,
         "far away": replace(plan, store="distant"),
-        # For both replicas: either may be promoted, whichever answered first.
+        # Writes wait for both replicas, because Sentinel may promote either one.
         "Sentinel": replace(plan, store="sentinel", wait_replicas=2),
         "Cluster": replace(plan, store="cluster", wait_replicas=1),
     }
@@ -31,9 +31,9 @@ def scenarios(sources: int) -> dict[str, Plan]:
 
 @dataclass
 class Sum:
-    """What the runs of one scenario came to."""
+    """The totals of one scenario's runs."""
 
-    # Everything that can be added up.
+    # The fields that are summed over all scenarios.
     COUNTED = ("runs", "minutes", "recorded", "lost", "doubled", "disordered", "false")
 
     scenario: str
@@ -66,7 +66,7 @@ HEAD = (
 
 
 class LongRun:
-    """Goes round the scenarios; `minutes` is how long one of them has faults before the next comes."""
+    """Runs the scenarios in turn. `minutes` is the duration of the faults in each run."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class LongRun:
         self.violations: list[str] = []
 
     def run(self) -> None:
-        """Until enough is on record or the time is over; the first round is always whole."""
+        """Runs until enough changes are recorded or the time is over. The first round is always completed."""
         began = time.monotonic()
         number = 0
         while number < len(self._plans) or not self._is_enough(time.monotonic() - began):
@@ -105,14 +105,14 @@ class LongRun:
         run, began = Run(plan, say=self._say), time.monotonic()
         run.alone()
         self._sums[name].add(run.figures, time.monotonic() - began)
-        # Of each run some: those of one must not hide those of the next.
+        # Only ten violations are printed per run, so that one run does not hide the next.
         for violation in run.violations[:10]:
             self._say(violation)
         self.violations += [f"{name}, seed {plan.seed}: {found}" for found in run.violations]
         self._say(self._sums[name].row())
 
     def text(self) -> str:
-        """A row for each scenario, and all of them together."""
+        """Returns a table with a row for each scenario and one for the totals."""
         whole = Sum("all")
         for part in self._sums.values():
             for name in Sum.COUNTED:

@@ -1,4 +1,4 @@
-"""What goes wrong between the parts: ways that are slow, stalled and cut, and a master on an island."""
+"""Network faults: slow, stalled and cut connections, and a partitioned master."""
 
 import time
 from contextlib import suppress
@@ -8,9 +8,9 @@ from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 from harness.way import Way
 
-# Of each piece of bytes, beside what is behind it: a way to another continent on a bad day.
+# The delay of each piece of bytes in seconds, as on a bad connection to another continent.
 SLOW_S = (0.0, 0.2)
-# Shorter and longer than a lease (2 s), and than anybody waits for Redis (POLLER_REDIS_TIMEOUT).
+# The duration of a stall in seconds. The range goes beyond a lease (2 s) and the limit of POLLER_REDIS_TIMEOUT.
 STALL_S = (2.0, 8.0)
 CUTS = 4
 
@@ -29,23 +29,23 @@ def stall(way: Way, span: float, _: float) -> None:
 
 
 def cut(way: Way, span: float, pause: float) -> None:
-    """Once and again, while what was cut comes back."""
+    """Cuts the connections several times, while the processes reconnect."""
     for _ in range(CUTS):
         way.cut()
         time.sleep(0.05 + span * pause)
 
 
 def recorded(server: RedisServer) -> int:
-    """How many events a server has written into outboxes as a master, or heard of from one."""
+    """Returns the number of events a server has written into outboxes, as a master or by replication."""
     with server.client() as client:
         found = client.info("commandstats").get("cmdstat_xadd", {})
     return int(found.get("calls", 0))
 
 
 def divide(cluster: Cluster, pause: float, which: float) -> int:
-    """Cuts the master off together with every second process, until some seconds after it was replaced.
+    """Partitions the master and every second process from the rest, until some seconds after its replacement.
 
-    Its company goes on to work with it. Gives how many events it recorded when it was none any more.
+    These processes continue to use the old master. Returns the number of events that it recorded after its replacement.
     """
     redis = cluster.redis
     redis.wait_replicas(2)
@@ -57,10 +57,11 @@ def divide(cluster: Cluster, pause: float, which: float) -> int:
         before = recorded(old)
         time.sleep(1 + 3 * pause)
         with suppress(AssertionError):
-            # On a busy machine its company takes a while to poll what lies there; without trouble it is none.
+            # On a busy machine the partitioned processes need a while until they record an event. Without one the fault
+            # tests nothing.
             wait_until(lambda: recorded(old) > before, 10, "the master on its island records")
         return recorded(old) - before
     finally:
         redis.join()
-        # Until the sentinels have made a replica of it, both take writes, and everybody reaches both.
+        # Until the sentinels turn the old master into a replica, every process reaches two masters that accept writes.
         redis.wait_replicas(2)

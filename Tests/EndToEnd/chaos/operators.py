@@ -1,4 +1,4 @@
-"""Faults from operators' reports: a log, an address, an upstream, a mail relay or a store misbehaves for seconds."""
+"""Faults from operators' reports: a log, address, upstream, mail relay or store that fails for some seconds."""
 
 import fcntl
 import os
@@ -16,10 +16,10 @@ from harness.sandbox import Sandbox
 from harness.two_addresses import TwoAddresses
 from harness.waiting import wait_until
 
-# One page, the smallest pipe. It is full after a few lines.
+# The smallest size of a pipe, one page. A few log lines fill it.
 PIPE_BYTES = 4096
 
-# A relay may answer 450 or 550 to a sender that it has not met before.
+# Greylisting replies to an unknown sender, with a temporary and a permanent code.
 GREYLISTED = (
     "450 4.2.0 You have been greylisted, try again in 5 minutes",
     "550 You have been greylisted, try again in 5 minutes",
@@ -40,10 +40,10 @@ def restart(process: Role, pause_s: float = 0) -> None:
 
 @contextmanager
 def _standard_error(process: Role, target: str, inherited: tuple[int, ...] = ()) -> Iterator[None]:
-    """Runs a process with another standard error, and restarts it with its own log at the end."""
+    """Restarts a process with another standard error, and at the end restarts it with its usual log."""
     command, env = process.command, process.env
     process.command = ["bash", "-c", f'exec "$@" 2>{target}', "bash", *command]
-    # The usual level logs so little that the log would not be noticed.
+    # The usual level logs too few lines for the fault to have an effect.
     process.env = env | {"POLLER_LOG_LEVEL": "trace"}
     process.inherited = inherited
     try:
@@ -55,7 +55,7 @@ def _standard_error(process: Role, target: str, inherited: tuple[int, ...] = ())
 
 
 def _wait_answering(process: Role, fact: Callable[[], bool], what: str) -> None:
-    """Waits for a fact that the process itself reports; a busy machine may answer late."""
+    """Waits for a fact that the process itself reports. On a busy machine its response may be late."""
 
     def found() -> bool:
         with suppress(requests.RequestException):
@@ -113,7 +113,10 @@ def refuse_first_address(receiver: TwoAddresses, span: float, _: float) -> None:
 
 
 def show_maintenance_page(sandbox: Sandbox, span: float) -> float:
-    """Answers every read with a page of HTML and 200. Returns the end, in ms since 1970."""
+    """Makes the upstream respond to every read with an HTML page and status 200.
+
+    Returns the end of the fault, in ms since 1970.
+    """
     page = sandbox.fault("html", "/v1/", method="GET")
     try:
         time.sleep(2 + 2 * span)
@@ -139,7 +142,7 @@ def _refuse(relay: MoodyRelay, refusal: str, span: float) -> None:
 
 
 def greet_late(relay: MoodyRelay, span: float, _: float) -> None:
-    """Ends the connections of the relay, and greets new ones only some seconds later."""
+    """Cuts the relay's connections, and delays its greeting on new ones for some seconds."""
     relay.way.is_stalled = True
     relay.way.cut()
     time.sleep(3 + 5 * span)
@@ -150,9 +153,9 @@ def greet_late(relay: MoodyRelay, span: float, _: float) -> None:
 
 
 def start_while_evicting(cluster: Cluster, span: float) -> None:
-    """Starts a worker while the store may evict: it must refuse, and start once the store may not.
+    """Checks that a worker refuses to start while the store may evict keys, and starts afterwards.
 
-    Without `maxmemory` Redis evicts nothing, whatever its policy, so the running processes lose nothing.
+    Without `maxmemory` Redis evicts nothing under any policy, so the running processes lose no data.
     """
     newcomer = cluster.role("newcomer", "worker")
     try:

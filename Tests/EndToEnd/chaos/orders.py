@@ -1,8 +1,8 @@
-"""Orders of every kind while processes die at every step, and payers who look on all the while.
+"""Orders of every kind, while processes are killed at every step and payers read their pages.
 
-Each payer gives an order, pays or does not, and reads the page until it says how that ended; the shop hears
-webhooks, the payer gets mails. In the end Stripe's own ledger judges every one of these words: was it
-true when it was said, was the last word told, and was anybody charged twice?
+Each payer places an order, pays or does not, and reads the page until it shows the result. The shop receives webhooks,
+and the payer receives mails. At the end every statement is checked against Stripe's ledger: it was true at its time,
+the last payment state was delivered, and no order was charged twice.
 """
 
 import contextlib
@@ -28,19 +28,19 @@ from harness.shop import with_webhooks
 from harness.statements import of_event, of_html, of_mail, of_page, seen_ms
 from harness.waiting import wait_until
 
-# What is said of the watch of an order that did not end.
+# The fields of a watch that are reported for an unfinished order.
 WATCHED = ("state", "run", "seq", "attempts", "last_polled_at", "next_poll_at", "last_error", "charge", "status")
-# What has failed several times, or found the relay busy, is tried again after minutes.
+# A delivery that failed several times, or met a busy relay, is retried only after minutes.
 DELIVERY_S = 900
-# A look ends with its lease, and a charge is made within one.
+# The longest duration of a poll. It ends with its lease, and a charge is made within a poll.
 LOOK_MS = 10_000
-# Who read what was recorded, at the same time.
+# The number of threads that read recorded events.
 JUDGES = 8
 
 
 @dataclass
 class OrderFigures:
-    """What a run of orders did and what came of it; all of the second block must be 0."""
+    """The counts of a run of orders. All fields of the second block must be 0."""
 
     orders: int
     seed: int
@@ -64,13 +64,13 @@ class OrderFigures:
         return json.dumps(asdict(self))
 
     def text(self) -> str:
-        """For a person."""
+        """Returns the figures as an aligned table."""
         rows = [(name.replace("_", " "), value) for name, value in asdict(self).items()]
         return "\n".join(f"{name:<14}  {value}" for name, value in rows)
 
 
 class OrderRun:
-    """A shop's busy hour: so many orders, so many at once, and a fire."""
+    """A number of orders, of which `at_once` run concurrently, while processes are killed."""
 
     def __init__(self, orders: int, seed: int, at_once: int = 48, say=lambda text: None):
         self.figures = OrderFigures(orders, seed)
@@ -79,7 +79,7 @@ class OrderRun:
         self._say = say
 
     def cluster(self) -> Cluster:
-        """A cluster that may lose any of its processes: each comes back where it was."""
+        """Returns a cluster in which every process may be killed. The API keeps its address after a restart."""
         env = {
             "POLLER_STRIPE_SWEEP": "1s", "POLLER_LOG_LEVEL": "warning",
             "POLLER_API_BIND": f"127.0.0.1:{free_port()}",
@@ -88,7 +88,7 @@ class OrderRun:
 
     def on(self, cluster: Cluster) -> None:
         with_webhooks(cluster)
-        # Each charge takes effect at once and is answered late, and some answers never come.
+        # Each charge takes effect immediately, but its response is late, and some responses are lost.
         slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=300)
         began = time.monotonic()
         fire = Fire(cluster, self.figures.seed)
@@ -108,7 +108,7 @@ class OrderRun:
             if not hasattr(local, "payer"):
                 local.payer = Payer(cluster)
             if sold.number % 10 == 0:
-                # Whoever charges next, and most who do have no other chance: it is spent soon.
+                # The next charge loses its response. It may be the charge of another payer.
                 cluster.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
             try:
                 local.payer.buy(sold)
@@ -160,12 +160,12 @@ class OrderRun:
             self.violations.append(f"fsck: {fsck.stdout[-2000:]}")
 
     def _wait_told(self, cluster: Cluster, recorded: dict[str, list[dict]]) -> None:
-        """Waits until shop and payers have been told all there is for them."""
+        """Waits until the shop and the payers have received all their events."""
         ids = {event["id"] for row in recorded.values() for event in row}
         hooked = cluster.webhook.receipts
         try:
             wait_until(lambda: ids <= hooked.ids(), DELIVERY_S, "every event has reached the shop", pause_s=1)
-            # Of the mails a newer one may have taken the place of those that were still to be sent.
+            # A newer mail may have replaced pending ones, so only the last mail is required.
             last = {
                 [event for event in row if is_mailed(event)][-1]["id"]
                 for row in recorded.values() if any(map(is_mailed, row))
@@ -179,7 +179,7 @@ class OrderRun:
             self.figures.false += 1
 
     def _hear(self, cluster: Cluster, checker: LedgerChecker, sales: dict[str, Sold], recorded: dict) -> None:
-        """Every webhook, mail and page, in the order in which they came."""
+        """Passes every webhook, mail and page to the checker, in the order of arrival."""
         events = {event["id"]: event for row in recorded.values() for event in row}
         hooks = [receipt for receipt in cluster.webhook.receipts.all() if receipt.source in sales]
         for receipt in hooks:
@@ -212,7 +212,7 @@ class OrderRun:
 
     @staticmethod
     def _story(spans: list[Span], row: list[dict]) -> str:
-        """What was true of a payment and what was told of it, each with its time: for whoever looks why."""
+        """Returns the true states of a payment and its recorded events with their times, to explain a violation."""
         truths = [(span.begin_ms, f"was {sorted(truth.word for truth in span.truths)}") for span in spans]
         told = [
             (
@@ -229,7 +229,7 @@ class OrderRun:
         return [event for event in row if event["type"].startswith("payment.")][-1]
 
     def _check_last(self, checker: LedgerChecker, sold: Sold, row: list[dict], truths: set[str]) -> None:
-        """Each order ends as its kind has to, and its last word is told as often as it came true."""
+        """Checks that the order ends in its kind's last state, with the expected number of events for that state."""
         last, told = sold.kind.last, Counter(event["type"] for event in row)
         if last not in truths:
             checker.note(sold.id, f"{sold.kind} ended as {truths}", "false")

@@ -1,4 +1,4 @@
-"""The people who give orders: what each does at Stripe and at the shop, and what they read until it has ended."""
+"""The payers of the orders: their actions at Stripe and at the shop, and the pages they read until the end."""
 
 import re
 import time
@@ -12,13 +12,13 @@ from harness.headlines import LANGUAGES
 from harness.poller_api import PollerAPI
 from harness.sandbox import Sandbox
 
-# How long any order may take, on a machine that is busy with more than this.
+# The longest duration of an order in seconds, with a margin for a machine with other load.
 PATIENCE_S = 90
 
 
 @dataclass
 class Look:
-    """What a page said, and when; `shown` is its news, `html` the page itself."""
+    """The content of the payer's page at one time: `html` is the page itself, `shown` an update of it."""
 
     told_ms: float
     shown: dict | None = None
@@ -27,7 +27,7 @@ class Look:
 
 @dataclass
 class Sold:
-    """An order, what it is paid with, and what its payer has read."""
+    """An order, its payment, and the pages its payer has read."""
 
     number: int
     kind: Kind
@@ -45,12 +45,12 @@ class Sold:
 
 
 def seq_of(html: str) -> int:
-    """The last event a page knows."""
+    """Returns the `seq` of the last event that a page shows."""
     return int(re.search(r' data-seq="(\d+)"', html)[1])
 
 
 class Payer:
-    """One of the people who order at the same time: with a browser, and a sandbox to pay at."""
+    """One of several concurrent payers, with a browser session and a client of the sandbox."""
 
     def __init__(self, cluster: Cluster):
         self._cluster = cluster
@@ -58,7 +58,7 @@ class Payer:
         self._api = PollerAPI(cluster.api.url)
 
     def buy(self, sold: Sold) -> None:
-        """Orders, does what the kind does, and looks on until it has ended as it has to."""
+        """Places an order, performs the actions of its kind, and reads the page until it shows each expected state."""
         kind = sold.kind
         made = kind.make(self._stripe, sold.order)
         sold.id = made["id"]
@@ -81,7 +81,11 @@ class Payer:
             self._look_on(sold, made["client_secret"], step.word, step.reason)
 
     def _enqueue(self, watch: dict) -> requests.Response:
-        """Whoever was not answered looks first: to ask for what has ended is to begin it anew, and be told anew."""
+        """Enqueues a watch unless it exists.
+
+        After a lost response the watch may exist, and may have closed already. Enqueuing a closed watch would start
+        another run and deliver its events again.
+        """
         known = self._api.request("GET", f"/v1/watches/{watch['source']}", timeout=8)
         if known.status_code != 404:
             return known

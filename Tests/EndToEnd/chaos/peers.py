@@ -1,4 +1,4 @@
-"""The receivers of webhooks and the mail relay of a chaos run."""
+"""The webhook receivers and the mail relay of a chaos run."""
 
 import tempfile
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from harness.webhook_sink import WebhookSink
 
 
 class Peers:
-    """Everything that the processes of a run send to; `env` configures them for it.
+    """The recipients of a run's processes. `env` has the processes' settings for them.
 
     is_far: each receiver is behind a `Way` that may be slow, stalled or cut.
-    has_relay: payers get mails.
-    has_two_addresses: the last receiver is a name with two addresses, where the programs can resolve it.
+    has_relay: payers receive mails.
+    has_two_addresses: the last receiver's name has two addresses, if the programs can resolve it.
     """
 
     SINKS = 3
@@ -43,7 +43,7 @@ class Peers:
             self.env["POLLER_SMTP_URL"] = self.relay.url
 
     def webhooks(self) -> Receipts:
-        """What all receivers have received."""
+        """Returns the receipts of all receivers."""
         received = Receipts()
         for sink in self.sinks:
             received._all += sink.receipts.all()
@@ -51,7 +51,7 @@ class Peers:
         return received
 
     def has_received(self, events: Iterable[str]) -> bool:
-        """Whether each of these events has reached a receiver."""
+        """Returns whether each of these events has reached a receiver."""
         return set(events) <= set().union(*(sink.receipts.ids() for sink in self.sinks))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Follows the outboxes and keeps what is recorded, as it is recorded."""
+"""Tails the outboxes and keeps the recorded events."""
 
 import sys
 import threading
@@ -10,22 +10,23 @@ from harness.packed_event import outbox_events, server_of
 
 PAGE = 2000
 PAUSE_S = 0.05
-# How often it looks for partitions that have begun to record.
+# The interval at which new streams of partitions are discovered, in seconds.
 DISCOVER_S = 1.0
 KEPT_WITHIN_MS = 500
 
-# Of a stream: its id, and its fields.
+# An entry of a stream: its ID and its fields.
 Entry = tuple[str, dict[str, str]]
 
 
 class Recorder:
-    """Every event of every partition, oldest first, without the upstream's object.
+    """Collects every event of every partition, oldest first, without the upstream's object.
 
-    Reads the streams as any consumer may. It must not fall behind by more than the outbox's
-    retention; what it missed would look lost.
+    It reads the streams as any consumer does. It must not fall behind by more than the outbox's retention, because
+    missed events would look lost.
 
-    replicas: takes only what so many replicas of the master have. A master that was cut off records on for a while,
-        under ids that are newer than the first ones of who replaces it: who has read the former misses the latter.
+    replicas: the number of replicas that must have an entry before it is accepted. A partitioned master continues to
+        record for a while, with IDs newer than the first IDs of the next master. A reader whose cursor is at those IDs
+        would miss the next master's first entries.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Recorder:
             self._error = error
 
     def check(self) -> None:
-        """Fails once it can follow no more, since all that comes later would look lost."""
+        """Fails if the thread has stopped, because all later events would look lost."""
         if self._error:
             raise self._error
 
@@ -75,12 +76,12 @@ class Recorder:
                 if not any(more):
                     self._closing.wait(PAUSE_S)
             except (redis.RedisError, OSError):
-                # The chaos is about Redis too: ask again, of whoever serves it then.
+                # Faults affect Redis too. Connect again, possibly to another server.
                 client = None
                 self._closing.wait(0.2)
 
     def _pages(self, client: redis.Redis) -> Iterator[tuple[str, list[Entry]]]:
-        """What stands behind the places of all streams."""
+        """Yields each stream's next entries after its cursor."""
         begins = {s: at if at == "-" else f"({at}" for s, at in self._streams.items() if at}
         if not self._replicas:
             for stream, begin in begins.items():
@@ -93,8 +94,8 @@ class Recorder:
             yield from zip(streams, self._kept(server_of(client, streams[0]), {s: begins[s] for s in streams}))
 
     def _kept(self, server: redis.Redis, begins: dict[str, str]) -> list[list[Entry]]:
-        """What stands behind places of streams of one server, and its replicas have; fails where too few of them do."""
-        # By one connection, so that one server answers all of it: who has the mark has what was written before it.
+        """Returns the next entries of one server's streams. Fails if too few replicas have them."""
+        # One connection reaches one server. A replica that has the key written here also has all earlier writes.
         with server.pipeline(transaction=False) as pipe:
             for stream, begin in begins.items():
                 pipe.xrange(stream, min=begin, count=PAGE)
@@ -106,10 +107,10 @@ class Recorder:
         return pages
 
     def _read(self, client: redis.Redis, stream: str, entries: list[Entry]) -> bool:
-        """Takes what entries tell; whether there may be more."""
+        """Stores the events of the entries. Returns whether there may be more entries."""
         for (entry, _), told in zip(entries, outbox_events(client, stream, entries)):
             if not told:
-                # A failover may have come in between, to a server that knows of neither.
+                # A failover in between may have led to a server that has neither the entry nor the event.
                 known = client.xrange(stream, min=entry, max=entry)
                 assert not known, f"{entry} of {stream} is in no log any more: the recorder has fallen behind"
                 return True
@@ -118,7 +119,7 @@ class Recorder:
         return len(entries) == PAGE
 
     def _take(self, event: dict, at_ms: int) -> None:
-        # Of the cluster itself, which is late under such a load and says so.
+        # An incident of the cluster itself, such as late polls under this load.
         if event["type"].startswith("operator."):
             self.incidents.append(event)
             return

@@ -1,4 +1,4 @@
-"""One chaos run: load, faults, an end, and a verdict by the independent checker."""
+"""One chaos run: load, faults, settlement, and a verdict by the independent checker."""
 
 import random
 import sys
@@ -22,32 +22,32 @@ from .splitting import Splitting
 
 LEASE_S = 2
 POLL_TIMEOUT_S = 1
-# A watch keeps its last 100 events: a source ends before, so that its whole story can be read.
+# A watch's log keeps the last 100 events. Each source ends before that, so that its log is complete.
 CHANGES_MAX = 80
-# What an outage of Redis and the way back may add to lease and interval before a status that
-# lasts must be on record: 15 s of interval, the lease, a second, and 15 s for an election.
+# The longest delay until a lasting status is recorded: the poll interval (15 s and a tenth), the lease, a second, and
+# 15 s for a Redis outage with an election.
 NOTICED_WITHIN_S = 16.5 + LEASE_S + 1 + 15
 
-# A killed notifier holds its deliveries for their lease of 45 s; so does a claim whose answer was
-# lost with a connection to Redis. A short run usually meets neither.
+# The deliveries of a killed notifier wait until their lease expires after 45 s. The same holds for a claim whose
+# response was lost with a connection to Redis. A short run usually has neither.
 DELIVERED_WITHIN_S = 75
-# A receiver that was cut off three times in a row is tried again after 5, 30 and 120 s, a fifth more at most.
+# After three failures in a row, a delivery has been retried after 5, 30 and 120 s, each at most a fifth later.
 RETRIED_WITHIN_S = 190
-# A mail that failed twice in a row is sent again after 60 and 300 s, a fifth more at most.
+# After two failures in a row, a mail has been retried after 60 and 300 s, each at most a fifth later.
 MAILED_WITHIN_S = 450
-# One in so many sources with a webhook has mails as well. A mail costs more than a webhook.
+# One in this many sources with a webhook has mails as well, because a mail costs more than a webhook.
 MAILED_OF = 4
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How large a run is; the seed decides everything that chance decides."""
+    """The size of a run. The seed determines all random choices."""
 
     store: str = "standalone"
     seed: int = 1
     seconds: float = 20
     sources: int = 120
-    # Of so many sources one has webhooks; each channel listens to all in a short run.
+    # One in this many sources has webhooks. In a short run each other channel receives all events.
     told_of: int = 2
     is_long: bool = False
     fsync: str = "always"
@@ -55,17 +55,17 @@ class Plan:
     workers: int = 3
     apis: int = 2
     kinds: frozenset[str] | None = None
-    # Where the programs of a former release are, of which every second process is then.
+    # The folder of an older release's programs. Every second process then runs that release.
     previous: Path | None = None
-    # How many partitions the store is made with, and how many it is given meanwhile.
+    # The initial number of partitions, and the number into which the run splits the store.
     partitions: int | None = None
     split_to: int | None = None
 
 
 class Run:
-    """Runs a plan and keeps what it found in `figures` and `violations`."""
+    """Runs a plan and stores its results in `figures` and `violations`."""
 
-    # Those whose writes may be lost although they were acknowledged.
+    # The stores that may lose acknowledged writes.
     WITH_FAILOVERS = {"sentinel", "cluster", "divided"}
 
     def __init__(self, plan: Plan, say: Callable[[str], None] = lambda _: None):
@@ -86,7 +86,7 @@ class Run:
         return self._may_lose and not self.plan.wait_replicas
 
     def cluster(self, make: Callable[..., Cluster] = Cluster) -> Cluster:
-        """The processes of this plan; entered by the caller unless `make` does so."""
+        """Returns the cluster of this plan. The caller enters it as a context manager, unless `make` does so."""
         env = {
             "POLLER_LEASE": f"{LEASE_S}s",
             "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s",
@@ -102,8 +102,8 @@ class Run:
                 "POLLER_WAIT_REPLICAS": str(self.plan.wait_replicas),
                 "POLLER_WAIT_TIMEOUT": "500ms",
             }
-        # Receivers are as distant as the store. Mails are checked only where no accepted watch may be lost.
-        # A former release mails other events, and does not try every address.
+        # Receivers are as distant as the store. Mails are checked only if no accepted watch may be lost. An older
+        # release sends mails for other events, and does not try every address.
         is_new = not self.plan.previous
         self._peers = Peers(self.plan.store == "distant", is_new and not self._may_forget, is_new)
         env |= self._peers.env
@@ -119,7 +119,7 @@ class Run:
         )
 
     def alone(self) -> None:
-        """The same on a cluster of its own, which says what it saw where something was wrong."""
+        """Runs the plan on a new cluster, and prints the cluster's report after a failure or a violation."""
         with self.cluster() as cluster:
             try:
                 self.on(cluster)
@@ -130,10 +130,10 @@ class Run:
                 print(cluster.report(), file=sys.stderr)
 
     def on(self, cluster: Cluster) -> None:
-        """Load, faults, an end, and the verdict."""
+        """Runs the plan on a cluster: load, faults, settlement, and the verdict."""
         self._cluster = cluster
         self._told: set[str] = set()
-        # Of those, the sources whose payers get mails as well.
+        # The subset of `_told` whose payers receive mails as well.
         self._mailed: set[str] = set()
         self._all: list[str] = []
         self._renewed: set[str] = set()
@@ -141,7 +141,8 @@ class Run:
             partitions = self.plan.split_to or int(client.hget("poller:layout", "partitions"))
         self._bank = Bank(cluster.sandbox.url, self.plan.seed, CHANGES_MAX)
         self._shop = Shop(self._addresses)
-        # What one replica has stays: the one that knows most is promoted. A master on an island has none.
+        # Writes that one replica has are kept, because the most complete replica is promoted. A partitioned master has
+        # no replicas.
         kept = min(1, self.plan.wait_replicas)
         self._recorder = Recorder(cluster.redis.client, partitions, self._recorded, replicas=kept)
         try:
@@ -159,7 +160,7 @@ class Run:
             self._peers.close()
 
     def _addresses(self) -> list[str]:
-        """Every API that runs; one that is just starting has no address yet."""
+        """Returns the addresses of the running APIs. A starting API has no address yet."""
         found = []
         for role in self._cluster.apis:
             if role.running and "pollerd ready" in role.stdout():
@@ -167,11 +168,11 @@ class Run:
         return found
 
     def _recorded(self, event: dict) -> None:
-        """Called by the recorder for each event: the source may change again."""
+        """Reports a recorded event to the bank, which may then change the source again."""
         self._bank.recorded(event["source"])
 
     def _load(self, count: int) -> None:
-        """Makes sources, up to a third of them intents, orders watches and begins to change them."""
+        """Creates sources, up to a third of them intents, enqueues their watches, and starts their changes."""
         sandbox = self._cluster.sandbox
         intents = [sandbox.create_intent() for _ in range(min(count // 3, 100))]
         made = [*sandbox.create_sources(count - len(intents)), *intents]
@@ -190,24 +191,24 @@ class Run:
         self._bank.take(made)
 
     def _play(self) -> Faults:
-        """The faults, and new sources for those that have come to their end."""
+        """Causes the faults, and replaces closed sources by new ones."""
         plan = self.plan
         kinds = plan.kinds
         if kinds is None:
             kinds = set(WEIGHTS) if plan.is_long else set(WEIGHTS) - LONG_ONLY
         if plan.split_to:
-            # The command that splits the store would refuse to start as well, and is not repeated.
+            # The command that splits the store would also refuse to start, and the run does not repeat it.
             kinds = kinds - {"store evicts"}
         faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open, self._peers)
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
             self._recorder.check()
-            # In time: the sandbox forgets what is a million changes old.
+            # The history is read regularly, because the sandbox keeps only the last million changes.
             self._cluster.sandbox.history()
             ended = len(self._recorder.closed)
             open_now = len(self._all) - ended
-            # After a failover an accepted watch may be gone: new ones only where that cannot be.
+            # New sources are added only if a failover cannot lose an accepted watch.
             if open_now < plan.sources and not self._may_forget:
                 self._load(plan.sources - open_now)
             self._say(
@@ -219,11 +220,11 @@ class Run:
         return faults
 
     def _open(self) -> list[str]:
-        """The sources that have not come to their end."""
+        """Returns the sources whose watches are open."""
         return [source for source in self._all if source not in self._recorder.closed]
 
     def _end(self, faults: Faults) -> None:
-        """Every process runs, every source settles, everything is recorded and delivered."""
+        """Settles every source, and waits until everything is recorded and delivered."""
         wait_until(lambda: self._shop.is_idle, 60, "everything ordered was accepted")
         self._bank.settle()
         if self._may_forget:
@@ -232,7 +233,7 @@ class Run:
             lambda: self._recorder.closed >= set(self._all), 90, "every source settled on record"
         )
         api = self._api()
-        # The recorder may have missed what a failover dropped; each watch's own log has it all.
+        # The recorder may have missed events that a failover dropped. Each watch's own log is complete.
         checked = self._all if self._may_lose else self._sample(200)
         self._logs = {source: api.events(source) for source in checked}
         wanted = {self._last(source) for source in self._told}
@@ -244,7 +245,7 @@ class Run:
         self._wait(lambda: not self._missing_mails(), MAILED_WITHIN_S, "every last mail delivered")
 
     def _wait(self, fact: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Waits, but goes on to the verdict, which says more than a timeout."""
+        """Waits for a fact. After the timeout the run continues to the verdict, which explains more than a timeout."""
         try:
             wait_until(fact, timeout_s, what, pause_s=0.2)
         except AssertionError:
@@ -257,7 +258,7 @@ class Run:
         return self._log(source)[-1]["id"]
 
     def _missing_mails(self) -> dict[str, str]:
-        """The sources whose last mail has not arrived, with its event. A newer mail may replace a failed one."""
+        """Returns the sources whose last mail is missing, with its event. A newer mail may replace a failed one."""
         arrived = self._peers.relay.receipts.ids() if self._peers.relay else set()
         return {source: event for source, event in self._last_mails.items() if event not in arrived}
 
@@ -268,7 +269,7 @@ class Run:
         return PollerAPI(wait_until(self._addresses, 20, "an API")[0])
 
     def _renew(self) -> None:
-        """Orders again what a failover lost together with its acceptance: nobody promised more."""
+        """Enqueues again the watches that a failover lost after they were accepted. The store allows that loss."""
         api = self._api()
         for source in self._all:
             if api.request("GET", f"/v1/watches/{source}").status_code == 404:
@@ -301,7 +302,7 @@ class Run:
         for source, log in self._logs.items():
             history.agrees(source, log)
         told = self._peers.webhooks()
-        # A repeat under the same id is what at least once means, after a crash.
+        # After a crash, at-least-once delivery allows a repeat with the same ID.
         may_repeat = bool(faults.counts)
         history.channel(
             "webhook", told, doubles=may_repeat, foreign=self._may_forget, among=self._told
@@ -316,7 +317,7 @@ class Run:
             stream, pubsub = cluster.stream.receipts, cluster.pubsub.receipts
             loose = {"doubles": self._may_lose, "foreign": self._may_lose}
             history.channel("websocket", stream, gaps=self._may_lose, **loose)
-            # Pub/sub is lossy by nature; what arrives must still be true and in order.
+            # Pub/sub may lose messages. The received ones must still be true and in order.
             history.channel("redis", pubsub, gaps=True, **loose)
         fsck = cluster.fsck()
         if fsck.returncode != 0:
@@ -360,7 +361,7 @@ class Run:
             figures.noticed_ms = {"p50": p50, "p99": p99, "max": round(spans[-1])}
 
     def verdict(self) -> None:
-        """Fails with every violation, the first twenty in full."""
+        """Fails if there are violations, with their number and the first twenty."""
         shown = "\n".join(self.violations[:20])
         assert not self.violations, (
             f"{len(self.violations)} violations, seed {self.plan.seed}\n{shown}\n"

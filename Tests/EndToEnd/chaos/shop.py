@@ -1,4 +1,4 @@
-"""Whoever enqueues: asks again until the answer is a success, as a shop does."""
+"""A shop that enqueues sources and repeats each request until it succeeds."""
 
 import itertools
 import threading
@@ -13,7 +13,7 @@ BATCH = 200
 
 
 class Shop:
-    """Enqueues sources in batches at whatever API answers; `accepted` has when each was."""
+    """Enqueues sources in batches at any available API. `accepted` has the time at which each one was accepted."""
 
     def __init__(self, addresses: Callable[[], list[str]]):
         self.accepted: dict[str, float] = {}
@@ -50,7 +50,7 @@ class Shop:
                 self._closing.wait(0.2)
 
     def _ask(self, batch: list[dict]) -> set[str]:
-        """The sources of the batch that were accepted."""
+        """Posts a batch and returns its accepted sources."""
         addresses = self._addresses()
         if not addresses:
             return set()
@@ -66,7 +66,7 @@ class Shop:
             return set()
         for watch in batch:
             self.accepted.setdefault(watch["source"], time.monotonic())
-        # All or nothing: an answer that is a success means every one of them.
+        # A batch is accepted completely or not at all.
         return {watch["source"] for watch in batch}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A store is given more partitions under load, by a command that is killed on its way."""
+"""Splits a store into more partitions under load, while the command that does it is killed several times."""
 
 import random
 import re
@@ -7,12 +7,12 @@ import threading
 
 from harness.cluster import Cluster, program
 
-# How often the command is killed before it is let come to its end.
+# The number of kills before the command may finish.
 KILLS = 4
 
 
 class Splitting:
-    """Starts every process anew, so that it knows what is to come, then splits until told to end."""
+    """Restarts every process, so that it knows the planned partitions, and then splits the store in a thread."""
 
     def __init__(self, cluster: Cluster, partitions: int, seed: int):
         self._cluster = cluster
@@ -51,7 +51,10 @@ class Splitting:
             self._errors.append(error)
 
     def end(self) -> dict[str, int]:
-        """Waits for its end; what was moved, as far as whoever moved it lived to tell."""
+        """Waits for the end of the split. Returns the numbers of moved items and lanes that the commands printed.
+
+        A killed command may not have printed all that it moved.
+        """
         self._thread.join(300)
         assert not self._thread.is_alive(), "the store is still being split"
         if self._errors:
