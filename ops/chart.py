@@ -1,9 +1,9 @@
-"""Draws how the price of a poll grows, from what `pollerd bench --only growth` measured.
+"""Draws the growth of a poll's cost from the figures of `pollerd bench --only growth`.
 
 usage: python3 ops/chart.py FILE SVG    (the JSON of `pollerd bench --only growth --save FILE`)
 
-Four panels with one horizontal axis each, in powers of ten or two: CPU of the workers and of Redis above it, one on
-the other. The colours suit light and dark pages; the text of each point is its sum.
+Each of the four panels has a logarithmic horizontal axis. The CPU time of Redis is stacked on that of the workers, and
+the label of each point is the sum. The colours suit light and dark pages.
 """
 
 import json
@@ -40,7 +40,7 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 
 
 def short(number: float) -> str:
-    """1000 as 1k, 1000000 as 1M."""
+    """Returns a number with a unit prefix: 1000 as 1k, 1000000 as 1M."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -48,20 +48,23 @@ def short(number: float) -> str:
 
 
 def points(series: dict) -> list[tuple[float, float, float]]:
-    """Place, worker's and Redis' share of each point; a pace without a number is the one that was reached."""
+    """Returns each point as (x, workers' CPU, Redis' CPU), sorted.
+
+    The x of an unlimited rate is the rate reached.
+    """
     found = [(float(x) or y["polls_per_s"], y["worker_cpu_us"], y["redis_cpu_us"]) for x, y in series.items()]
     return sorted(found)
 
 
 def step_above(most: float) -> float:
-    """A round distance of grid lines that gives four or five of them."""
+    """Returns a round distance between grid lines, at least a quarter of the maximum."""
     rough = max(most, 1) / 4
     power = 10 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
 
 
 def panel(title: str, data: list[tuple[float, float, float]]) -> list[str]:
-    """One panel with its upper left corner at 0, 0."""
+    """Returns the elements of a panel, with its upper left corner at 0, 0."""
     logs = [math.log(x) for x, _, _ in data]
     spread = (max(logs) - min(logs)) or 1
     step = step_above(max(worker + redis for _, worker, redis in data))
@@ -95,7 +98,7 @@ def panel(title: str, data: list[tuple[float, float, float]]) -> list[str]:
 
 
 def chart(growth: dict) -> str:
-    """The whole picture; panels that were not measured, or have one point, are left out."""
+    """Returns the whole chart, without panels that were not measured or have only one point."""
     panels = [(title, points(growth[name])) for name, title in PANELS if len(growth.get(name, {})) > 1]
     rows = math.ceil(len(panels) / 2)
     width, height = 2 * WIDTH, rows * HEIGHT + 24

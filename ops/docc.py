@@ -1,8 +1,8 @@
 """usage: docc.py CATALOGUE.docc…
 
-Converts documentation catalogues with `docc`; a warning is an error. Where the target has been built
-since its sources changed, links to its symbols are checked against the symbol graph (and with them the
-comments of the target); otherwise pages and their links to each other are checked alone.
+Converts documentation catalogues with `docc`. A warning is an error. If the target was built after the last
+change of its sources, links to its symbols and the target's comments are checked against the symbol graph.
+Otherwise only the pages and the links between them are checked.
 """
 
 import json
@@ -15,7 +15,10 @@ from pathlib import Path
 
 
 def symbols_of(target: Path, folder: Path) -> bool:
-    """Writes the symbol graph of a target into the folder; false when there is no build to make it from."""
+    """Writes the symbol graph of a target into the folder.
+
+    Returns false without a current build.
+    """
     modules = Path(".build/debug/Modules")
     module = modules / f"{target.name}.swiftmodule"
     extract = shutil.which("swift-symbolgraph-extract")
@@ -26,12 +29,15 @@ def symbols_of(target: Path, folder: Path) -> bool:
     command = [extract, "-module-name", target.name, "-I", str(modules), "-target", triple]
     command += ["-minimum-access-level", "internal", "-skip-synthesized-members", "-skip-inherited-docs"]
     done = subprocess.run([*command, "-output-dir", str(folder)], capture_output=True)
-    # A target whose module needs C modules of other packages cannot be read without the settings of a build.
+    # The tool cannot read a module that needs C modules of other packages, because it lacks the build's settings.
     return done.returncode == 0 and any(folder.iterdir())
 
 
 def without_symbols(catalogue: Path, folder: Path) -> Path:
-    """A copy of the catalogue in which names of symbols are code and no links."""
+    """Copies the catalogue and replaces symbol links by code.
+
+    Returns the copy.
+    """
     copy = folder / catalogue.name
     shutil.copytree(catalogue, copy)
     for page in copy.rglob("*.md"):
@@ -39,7 +45,7 @@ def without_symbols(catalogue: Path, folder: Path) -> Path:
         root = re.match(r"# ``(\w+)``\n", text)
         if root:
             text = f"# {root[1]}\n\n@Metadata {{\n    @TechnologyRoot\n}}\n" + text[root.end() :]
-        # A section with only symbols would be empty.
+        # Sections that list only symbols are removed, because they would be empty.
         text = re.sub(r"^### [^\n]*\n\n(?:- ``[^`]*``\n)+\n?", "", text, flags=re.M)
         text = re.sub(r"^- ``[^`]*``\n", "", text, flags=re.M)
         text = re.sub(r"\n## Topics\s*\Z", "\n", text)

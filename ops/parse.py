@@ -1,6 +1,6 @@
-"""usage: parse.py FILE… — says which Python and YAML files do not parse; ends with 1 if any.
+"""usage: parse.py FILE… — reports the Python and YAML files that do not parse, and then exits with 1.
 
-Leaves no compiled files beside the sources, and takes a warning of the compiler for an error.
+It writes no compiled files, and treats the compiler's warnings as errors.
 """
 
 import sys
@@ -11,7 +11,7 @@ import yaml
 
 
 def fault(path: Path) -> str | None:
-    """What is wrong with one file, nil when nothing is."""
+    """Returns the error of a file, or `None` if it parses."""
     text = path.read_text(encoding="utf-8")
     try:
         if path.suffix == ".py":

@@ -1,12 +1,14 @@
-"""Prints what `pollerd bench` measured beside what others cost.
+"""Compares the figures of `pollerd bench` with those of other programs.
 
 usage: python3 ops/peers.py FILE    (the JSON of `pollerd bench --save FILE`)
 
-Others are of two kinds. Those in PEERS were measured once, each beside Poller at commit 5852738 on one machine of two
-cores: the same nginx with the same source of 1.4 KB, Redis 7.0 with an append-only file synced every second, CPU of
-all processes from the system. Another machine is faster or slower; how much shows the CPU of a GET by wrk, which took
-6 µs there. Those that are installed here (wrk, h2load) are measured in the run itself. A queue in Go needs a toolchain
-and its modules, which this does not fetch: asynq is in the table alone.
+The programs in PEERS were measured once, together with Poller at commit 5852738, on one machine with two cores. All
+used the same nginx with the same source of 1.4 KB, and Redis 7.0 with an append-only file synced every second. The CPU
+times are those that the system reports for all processes. The CPU time of a GET by wrk, 6 µs on that machine, shows how
+fast another machine is in comparison.
+
+Installed programs (wrk, h2load) are measured in the same run as Poller. asynq is only in the table, because it needs a
+Go toolchain and modules, which this script does not fetch.
 """
 
 import json
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody else's figure, and the members of our report whose sum stands beside it."""
+    """The figure of another program, and the members of Poller's report whose sum is compared with it."""
 
     title: str
     members: tuple[str, ...]
@@ -29,8 +31,8 @@ def poll(load: str) -> tuple[str, str]:
     return f"real.{load}.worker_cpu_us", f"real.{load}.redis_cpu_us"
 
 
-# asynq 0.26: a task that makes the GET with Go's net/http and enqueues itself again; worker + Redis. Mercure: the
-# hub's resident memory by connections, all idle.
+# asynq 0.26: a task that makes the GET with Go's net/http and enqueues itself again. The figure is worker + Redis.
+# Mercure: the hub's resident memory per idle connection.
 PEERS = [
     Peer("CPU of a poll, HTTP, saturated", poll("http"), "asynq 0.26", 160 + 80),
     Peer("CPU of a poll, TLS, saturated", poll("tls"), "asynq 0.26", 175 + 80),
@@ -42,7 +44,7 @@ PEERS = [
 # The CPU time of a GET by wrk on the machine where PEERS were measured.
 WRK_THERE = 6
 
-# The figures measured in the same run: ours, and those of the other program.
+# The figures that are measured in the same run: Poller's and the other program's.
 BESIDE = [
     ("our client alone, a GET", "floor.own.cpu_us", "floor.wrk.cpu_us", "a GET of wrk"),
     ("our client alone, a GET, TLS", "floor.own_tls.cpu_us", "floor.wrk_tls.cpu_us", "a GET of wrk, TLS"),
@@ -54,7 +56,7 @@ BESIDE = [
 
 
 def find(report: dict, path: str) -> float | None:
-    """A member by its path; None when it was not measured."""
+    """Returns the member at a path, or `None` if it was not measured."""
     for name in path.split("."):
         if not isinstance(report, dict) or name not in report:
             return None
@@ -63,7 +65,7 @@ def find(report: dict, path: str) -> float | None:
 
 
 def rows(report: dict) -> list[tuple[str, str, str, str]]:
-    """Title, ours, theirs, ratio; only of what was measured."""
+    """Returns the measured comparisons as (title, Poller's figure, the other figure, ratio)."""
     found = []
     for peer in PEERS:
         ours = [find(report, member) for member in peer.members]

@@ -1,7 +1,7 @@
 """usage: sbom.py GRAPH PROGRAMS VERSION DATE
 
-The bill of materials for `ops/sbom`, on standard output. GRAPH is a file with what `swift package show-dependencies
---format json` prints, PROGRAMS the folder of the programs, DATE the instant it is made for, in RFC 3339.
+Prints the bill of materials for `ops/sbom`. GRAPH is a file with the output of `swift package show-dependencies
+--format json`, PROGRAMS the folder of the programs, and DATE the timestamp of the bill in RFC 3339.
 """
 
 import json
@@ -13,9 +13,9 @@ import uuid
 from pathlib import Path
 
 NAMES = ("pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench")
-# No program is linked with it: the notifier loads it with the first mail.
+# Libraries without a linked program. The notifier loads this one for its first mail.
 LOADED_LATER = ("libcurl.so.4",)
-# The start of each licence's text, or a unique part of it.
+# A pattern for each licence: the start or another unique part of its text.
 LICENCES = {
     "Apache-2.0": r"Apache License\s+Version 2\.0",
     "MIT": r"Permission is hereby granted, free of charge",
@@ -33,7 +33,7 @@ VENDORED = {
 
 
 def licence(folder: Path) -> list[dict]:
-    """What a package's licence is by its text; nothing where that is not known."""
+    """Returns a package's licence by its text, or an empty list if the text is unknown."""
     for path in sorted(folder.glob("LICENSE*")) + sorted(folder.glob("LICENCE*")):
         text = path.read_text(errors="replace")
         for name, pattern in LICENCES.items():
@@ -43,7 +43,7 @@ def licence(folder: Path) -> list[dict]:
 
 
 def revision(folder: Path, target: str) -> str | None:
-    """Which state of its source C code was taken from, where the package says so."""
+    """Returns the revision or version of vendored C code, or `None` if the package does not state it."""
     sources = folder / "Sources" / target
     for path in (sources / "hash.txt", *sorted(sources.glob("include/*.h"))):
         if path.exists():
@@ -57,7 +57,7 @@ def revision(folder: Path, target: str) -> str | None:
 
 
 class Bill:
-    """The components by reference, and what each depends on."""
+    """The components and their dependencies, by reference."""
 
     def __init__(self, version: str):
         self.root = f"pkg:generic/poller@{version}"
@@ -74,7 +74,7 @@ class Bill:
         return reference
 
     def swift(self, package: dict, by: str) -> None:
-        """A package of the graph, with those below it."""
+        """Adds a package of the graph with its dependencies."""
         address = re.sub(r"^https?://|\.git$", "", package["url"])
         folder = Path(package["path"])
         component = {
@@ -123,7 +123,7 @@ def output(*command: str) -> str:
 
 
 def libraries(programs: Path) -> set[str]:
-    """The files that the programs load."""
+    """Returns the shared libraries that the programs load."""
     files = {found for name in NAMES if (programs / name).exists() for found in loaded(str(programs / name))}
     cache = output("ldconfig", "-p") or output("/sbin/ldconfig", "-p")
     for name in LOADED_LATER:
@@ -137,10 +137,10 @@ def loaded(file: str) -> list[str]:
 
 
 def debian(bill: Bill, files: set[str]) -> None:
-    """The packages of Debian that the files are from."""
+    """Adds the Debian packages that contain the files."""
     system = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path("/etc/os-release").read_text(), re.MULTILINE))
     distribution = f"{system['ID']}-{system.get('VERSION_ID', 'unknown')}"
-    # A package lists the path from before /lib became /usr/lib, or the path of the file behind a link.
+    # A package may list a library under /lib although it is in /usr/lib, or list the target of a link.
     owners = output("dpkg-query", "-S", *sorted({*files, *(str(Path(file).resolve()) for file in files)}))
     here = output("dpkg", "--print-architecture").strip()
     names = sorted({line.split(":")[0] for line in owners.splitlines()})

@@ -1,10 +1,10 @@
-"""Draws what each operation of the store costs by how much there is, from `pollerd bench --only scale`.
+"""Draws the cost of each store operation by the size of the store, from `pollerd bench --only scale`.
 
 usage: python3 ops/scale.py FILE SVG    (the JSON of `pollerd bench --only scale --save FILE`)
 
-A small panel for each operation of each series, from nought, so that what stays flat is seen as a flat line: µs of
-Redis by watches, lanes or processes, which stand below in powers of ten. The same figures are printed as tables of
-Markdown.
+Each operation of each series has a small panel with Redis' CPU time in µs, by the number of watches, lanes or
+processes. The horizontal axis is logarithmic. The vertical axis starts at 0, so that a constant cost is a flat line.
+The same figures are printed as Markdown tables.
 """
 
 import json
@@ -66,7 +66,7 @@ def cost(figures: dict) -> float:
 
 
 def panel(title: str, data: list[tuple[float, float]]) -> list[str]:
-    """One panel with its upper left corner at 0, 0; data are places and values."""
+    """Returns the elements of a panel for (size, value) pairs, with its upper left corner at 0, 0."""
     logs = [math.log(x) for x, _ in data]
     spread = (logs[-1] - logs[0]) or 1
     top = max(y for _, y in data) * 1.15 or 1
@@ -85,7 +85,7 @@ def panel(title: str, data: list[tuple[float, float]]) -> list[str]:
     ]
     for (x, y), (size, value) in zip(points, data, strict=True):
         drawn.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2"/>')
-        # The first label is aligned at its start, because there is no room to its left.
+        # The first label is aligned at its start, because it has no room on its left.
         middle = f'class="tick" text-anchor="{"start" if x == LEFT else "middle"}" x="{x:.1f}"'
         drawn.append(f'<text {middle} y="{y - 5:.1f}">{number(value)}</text>')
         drawn.append(f'<text {middle} y="{base + 14}">{short(size)}</text>')
@@ -93,7 +93,10 @@ def panel(title: str, data: list[tuple[float, float]]) -> list[str]:
 
 
 def series_of(scale: dict) -> list[tuple[str, list[tuple[str, list[tuple[float, dict]]]]]]:
-    """By series, by operation: its sizes in ascending order with their figures."""
+    """Returns the measured series by title.
+
+    Each operation has its figures by ascending size.
+    """
     found = []
     for name, title in SERIES.items():
         points = sorted((int(size), figures) for size, figures in scale.get(name, {}).items())
@@ -122,7 +125,7 @@ def chart(scale: dict) -> str:
 
 
 def table(operations: list[tuple[str, list[tuple[float, dict]]]]) -> str:
-    """Rows of Markdown: µs at each size, and the commands at the smallest and at the greatest."""
+    """Returns a Markdown table of the µs at each size, with the commands at the smallest and the largest size."""
     sizes = [f"{size:,}" for size, _ in operations[0][1]]
     rows = [f"| | {' | '.join(sizes)} | commands |", "|---" * (len(sizes) + 2) + "|"]
     for name, points in operations:

@@ -1,22 +1,24 @@
 """usage: tally.py REPORT.xml STATUS — prints `passed failed skipped` of one JUnit report.
 
-A line for each failure follows: the test's name and what it failed with. Honest about what a report
-cannot show: a missing or broken report, a report without tests, and a runner that ended with a
-failure although its report shows none each count as one failure.
+A line for each failure follows, with the test's name and its message. Each of these cases also counts as one failure: a
+missing or broken report, a report without tests, and a runner that failed although its report shows no failure.
 
-The slowest tests follow as `took: SECONDS NAME`.
+At the end are the slowest tests, as `took: SECONDS NAME`.
 """
 
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
-# The number of slowest tests that are named per report.
+# The number of slowest tests that are listed per report.
 SLOWEST = 20
 
 
 def tally(path: str, status: int) -> tuple[int, int, int, list[str]]:
-    """Counts test cases, not assertions: a case with several failures failed once."""
+    """Counts the test cases of a report.
+
+    A case with several failed assertions counts once.
+    """
     passed = failed = skipped = 0
     lines = []
     try:
@@ -48,7 +50,10 @@ def cases_of(path: str) -> list[ElementTree.Element]:
 
 
 def fate(case: ElementTree.Element) -> set[str]:
-    """What kept a case from passing; empty where nothing did."""
+    """Returns the outcomes of a case other than passing.
+
+    The set is empty for a passed case.
+    """
     return {child.tag for child in case} & {"failure", "error", "skipped"}
 
 
@@ -57,7 +62,7 @@ def name_of(case: ElementTree.Element) -> str:
 
 
 def told(case: ElementTree.Element) -> str:
-    """The test's name and its first failure, one line of at most 300 characters."""
+    """Returns the test's name and first failure, in one line of at most 300 characters."""
     reason = next((c.get("message") or c.text or "" for c in case if c.tag in ("failure", "error")), "")
     return " ".join(f"{name_of(case)}: {reason.strip() or 'no reason in the report'}".split())[:300]
 

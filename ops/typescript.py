@@ -1,13 +1,12 @@
 """usage: typescript.py OPENAPI.json > poller.ts
 
-Makes a typed client of the API for TypeScript, one file without dependencies, from the description that a
-server gives of itself. It runs wherever there is `fetch`: browsers, Node.js 18, Deno, Bun.
+Generates a typed TypeScript client from a server's OpenAPI description. The client is one file without
+dependencies and runs wherever `fetch` exists: browsers, Node.js 18, Deno, Bun.
 
-A schema becomes the type of the same name, an operation a method of `Poller` of the same name: first what
-stands in its path, then its body, then an object with what may stand in its query and its headers. What a
-schema says beyond types (lengths, patterns, which fields exclude each other) the server checks. A keyword
-or a media type that is not known here ends the making: a client that leaves something out would
-be found out by its users.
+Each schema becomes a type with its name, and each operation a method of `Poller` with its name. A method takes the path
+parameters, then the body, then an object with the query parameters and headers. The server checks the rules that types
+cannot express, such as lengths, patterns and mutually exclusive fields. An unknown keyword or media type stops the
+generation, because only users would discover the missing parts of a client.
 """
 
 import json
@@ -15,17 +14,17 @@ import re
 import sys
 from pathlib import Path
 
-# The schema keywords that a type can express; the others are limits or descriptions.
+# The schema keywords that a type can express. The keywords in SPOKEN are limits or descriptions.
 TYPED = {"$ref", "type", "enum", "const", "oneOf", "anyOf", "not", "items", "properties", "required", "additionalProperties"}
 SPOKEN = {
     "description", "default", "examples", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems",
     "maxItems", "maxProperties", "propertyNames", "writeOnly", "readOnly",
 }
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-# The request body, of which the first media type of an operation counts, and the response body.
+# The media types of request and response bodies. An operation's request body uses the first type of BODIES it accepts.
 BODIES = {"application/json": "json", "application/x-www-form-urlencoded": "form", "application/x-ndjson": "text"}
 ANSWERS = {"application/json": "json", "application/problem+json": "json", "text/html": "text", "text/javascript": "text"}
-# A request with one of these may get a 304, which has no value.
+# The parameters of conditional requests. The response may be a 304, which has no value.
 CONDITIONS = {"If-None-Match", "after_seq"}
 
 HEAD = """\
@@ -136,7 +135,7 @@ def fail(what: str) -> None:
 
 
 def note(text: str | None, indent: str = "") -> str:
-    """A comment of some sentences, on lines of a width that people read."""
+    """Returns a comment with lines of about 100 characters, or nothing without text."""
     if not text:
         return ""
     words, lines = text.replace("*/", "* /").split(), [""]
@@ -159,7 +158,7 @@ def union(types: list[str]) -> str:
 
 
 def typed(schema: dict, indent: str = "") -> str:
-    """The type of a schema."""
+    """Returns the TypeScript type of a schema."""
     unknown = schema.keys() - TYPED - SPOKEN
     if unknown:
         fail(f"no type for the keywords {', '.join(sorted(unknown))} of {json.dumps(schema)[:200]}")
@@ -213,14 +212,14 @@ def camel(header: str) -> str:
 
 
 def result(operation: dict) -> tuple[str, bool]:
-    """The type of what succeeds, and whether 304 is among the answers."""
+    """Returns the type of a successful response, and whether the operation may respond with 304."""
     types, conditional = [], False
     for status, answer in operation["responses"].items():
         if status == "304":
             conditional = True
         elif "$ref" not in answer and status[0] in "23":
             content = answer.get("content", {})
-            # A parameter may select another media type, such as format=csv of a list.
+            # A parameter such as format=csv may select another media type. JSON is preferred.
             told = {"application/json": content["application/json"]} if "application/json" in content else content
             for kind, body in told.items():
                 if kind not in ANSWERS:
@@ -232,7 +231,10 @@ def result(operation: dict) -> tuple[str, bool]:
 
 
 def fields_of(parameters: list[dict]) -> str:
-    """The members of what a method takes beside path and body; headers as JavaScript writes names."""
+    """Returns the members of a method's input object.
+
+    Header names are in camel case.
+    """
     text = ""
     for each in parameters:
         mark = "" if each.get("required") else "?"
@@ -246,7 +248,7 @@ def field_of(parameter: dict) -> str:
 
 
 def sent(parameters: list[dict]) -> str:
-    """An object of what is sent: names of the wire, values of the input."""
+    """Returns an object literal that maps the parameters' names in a request to the input's values."""
     parts = []
     for each in parameters:
         field = field_of(each)
@@ -256,7 +258,7 @@ def sent(parameters: list[dict]) -> str:
 
 
 def method(verb: str, path: str, operation: dict) -> tuple[str, str]:
-    """What an operation takes beside path and body, and the method that it becomes."""
+    """Returns the input type of an operation and its method."""
     name = operation["operationId"]
     alias = f"{name[0].upper()}{name[1:]}Input"
     parameters = operation.get("parameters", [])
@@ -284,7 +286,7 @@ def method(verb: str, path: str, operation: dict) -> tuple[str, str]:
     about = note(". ".join(filter(None, [operation.get("summary", "").rstrip("."), operation.get("description")])), "  ")
     text = about
     if isConditional:
-        # A caller without conditions never gets a 304.
+        # Without a condition the response is never a 304, so an overload excludes null.
         without = ", ".join(f"{field_of(each)}?: undefined" for each in others if each["name"] in CONDITIONS)
         text += f"  {head(f'{alias} & {{ {without} }}', '' if isNeeded else '?', value)};\n"
         text += f"  {head(alias, '', told)};\n"

@@ -1,11 +1,12 @@
-"""Receives mail with the independent `aiosmtpd` and parses it with Python's own `email` package.
+"""Receives mail with the independent library `aiosmtpd` and parses it with Python's package `email`.
 
-Prints one JSON object a line: first {"port": N}, then one for each mail:
+Prints one JSON object per line: first {"port": N}, then one for each mail:
 {"from", "to", "peer_port", "headers", "parts": {"text/plain": …, "text/html": …}, "defects", "raw"}.
 
-The recipient decides the answer: tempfail@… 451, permfail@… 550 because there is no such mailbox, policy@… 550
-for policy, each of REFUSALS what stands there, datafail@… 554 after the message,
-slow@… answers its RCPT after a minute; every other mail is accepted. The sender refused@… is refused; doubtful@… is answered 451 once, then refused.
+The recipient determines the reply: tempfail@… gets 451, permfail@… 550 for an unknown mailbox, and policy@… 550 for
+policy. Each name in REFUSALS gets its reply there. datafail@… gets 554 after the message, and slow@… gets the reply to
+its RCPT after a minute. Every other mail is accepted. The sender refused@… is rejected. The sender doubtful@… gets 451
+once and is rejected after that.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import threading
 from aiosmtpd.smtp import SMTP
 
 
-# Policy rejections of real relays, without a code of RFC 3463.
+# Policy rejections of real relays that have no RFC 3463 status code.
 REFUSALS = {
     "greylisted": "550 You have been greylisted",
     "hourly": "550 Domain shop.example has exceeded the max emails per hour (150/150)",
@@ -32,7 +33,7 @@ REFUSALS = {
 
 
 class Sink:
-    # The senders that were answered with 451.
+    # The senders that have received a 451.
     doubted = set()
 
     async def handle_MAIL(self, server, session, envelope, address, options):
@@ -85,10 +86,10 @@ class Sink:
 
 
 class Hesitant(SMTP):
-    """Greets after a while, as relays do that have doubts about who connects, and takes so many mails."""
+    """Delays its greeting, as relays do for unknown clients, and limits the mails per connection."""
 
     greet_after = 0.0
-    # After this many mails the connection closes without a reply; 0 means no limit.
+    # The number of mails after which the connection closes without a reply; 0 means no limit.
     mails_max = 0
     mails = 0
 

@@ -1,11 +1,11 @@
-"""A client of event streams on the standard library alone.
+"""A client of event streams that uses only the standard library.
 
     sse_client.py http://127.0.0.1:8081/v1/events/stream [--token T] [--last-id ID] [--header N:V] [--method M]
                   [--deaf] [--until-eof]
 
-Prints one JSON object a line: {"status": 200, "headers": {…}, "body": text or null}, then {"message":
-{"event", "id", "data"}}, {"retry": ms} and {"comment": text} as they come, and {"ended": true}. With --deaf
-nothing of the body is read until a line `!listen` comes.
+Prints one JSON object per line: {"status": 200, "headers": {…}, "body": text or null}, then {"message":
+{"event", "id", "data"}}, {"retry": ms} and {"comment": text} as they arrive, and {"ended": true} at the end.
+With --deaf the client does not read the body until it reads the line `!listen` from standard input.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def main():
     threading.Thread(target=commands, daemon=True).start()
     connection = http.client.HTTPConnection(url.hostname, url.port)
     if options.deaf:
-        # A small receive window, so that little data is in flight when it is full.
+        # A small receive buffer, so that it is full after little data.
         connection.sock = socket.socket()
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         connection.sock.connect((url.hostname, url.port))

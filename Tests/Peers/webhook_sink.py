@@ -1,12 +1,12 @@
-"""Receives webhooks and says, by the independent `standardwebhooks` library, whether they are genuine.
+"""Receives webhooks and verifies them with the independent library `standardwebhooks`.
 
-Prints one JSON object a line: first {"port": N}, then one for each request:
-{"path", "headers", "body", "verified": {"as_sent", "id", "timestamp", "body"}}, where the last three say
-whether the library accepts the request with that part changed (it must not).
+Prints one JSON object per line: first {"port": N}, then one for each request:
+{"path", "headers", "body", "verified": {"as_sent", "id", "timestamp", "body"}}. The last three report
+whether the library accepts the request with that part changed, which it must not do.
 
-The path decides the answer: /status/500, /echo/500 (with the request's headers as JSON), /redirect/307, /retry-after/503/VALUE, /drip (one byte a second,
-for ever), /huge (1 GiB), /hang (no answer), /reset (connection cut), /raw/TEXT (these bytes, percent-decoded, and
-the connection ends); anything else is answered 204.
+The path determines the response: /status/500, /echo/500 (with the request's headers as JSON), /redirect/307,
+/retry-after/503/VALUE, /drip (one byte per second without an end), /huge (1 GiB), /hang (no response), /reset (the
+connection is reset), /raw/TEXT (these bytes, percent-decoded, then the connection closes). Any other path gets 204.
 """
 
 import argparse
@@ -51,7 +51,10 @@ LINES = threading.Lock()
 
 
 def say(line):
-    """Prints an object; the lines of requests that come together must not mix."""
+    """Prints an object as one line.
+
+    The lock keeps the lines of concurrent requests separate.
+    """
     with LINES:
         print(json.dumps(line), flush=True)
 
@@ -139,7 +142,7 @@ def main():
     if options.until_eof:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     Sink.secrets = options.secret
-    # The library's default backlog of five drops simultaneous connections.
+    # The default backlog of five would drop simultaneous connections.
     ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Sink)
     server.daemon_threads = True

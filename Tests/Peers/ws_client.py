@@ -1,12 +1,12 @@
-"""A client of the live gateway on the independent `websockets` library.
+"""A client of the live gateway that uses the independent library `websockets`.
 
     ws_client.py ws://127.0.0.1:8081/v1/stream [--token T] [--protocol P] [--origin O] [--host NAME]
                  [--header N:V] [--deaf] [--until-eof]
 
-Each line of standard input is sent as a text frame; `!binary` sends a binary one, `!close` closes.
-Prints one JSON object a line: {"opened": subprotocol} or {"refused": status}, {"received": message} for
-each message, {"closed": code, "reason": text} at the end. With --deaf nothing is read from the socket
-until a line `!listen` comes. With --host the server is asked for under a name that is not its own.
+It sends each line of standard input as a text frame. `!binary` sends a binary frame, and `!close` closes the
+connection. It prints one JSON object per line: {"opened": subprotocol} or {"refused": status}, {"received": message}
+for each message, and {"closed": code, "reason": text} at the end. With --deaf it does not read from the socket until
+it reads the line `!listen`. With --host it sends another host name than the server's.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The main job, shown: one iDEAL payment from the customer's click to every channel.
+"""Shows one iDEAL payment from the customer's click to the delivery on every channel.
 
 usage: demo.py --bin-dir DIR [--once] [--patience SECONDS]    (ops/demo builds and calls this)
 """
@@ -31,8 +31,7 @@ from harness.waiting import wait_until  # noqa: E402
 from harness.webhook_sink import WebhookSink  # noqa: E402
 from screen import Screen  # noqa: E402
 
-# The events about the customer's payment that each channel must deliver, in this order: the payment before the
-# status.
+# The events of the payment in the required order: the payment's event comes before the status.
 STORY = [
     "source.pending",
     "payment.authorised",
@@ -40,12 +39,12 @@ STORY = [
     "payment.paid",
     "source.consumed",
 ]
-# A generous limit, because polls are at most a second apart here.
+# The wait for each step in seconds. It is generous, because polls are at most a second apart here.
 PATIENCE_S = 30
 
 
 class Demo:
-    """Starts everything, plays the payment, shows and checks what arrives, ends everything."""
+    """Starts all processes, makes the payment, shows and checks the deliveries, and ends the processes."""
 
     def __init__(self, bin_dir: Path, logs: Path, patience_s: float) -> None:
         self.bin_dir = bin_dir
@@ -57,7 +56,7 @@ class Demo:
         self._closers = []
 
     def start(self) -> None:
-        """Everything on free loopback ports, each channel with a real listener."""
+        """Starts all processes on free loopback ports, and a real receiver for each channel."""
         self.screen.act("Starting Redis, a stand-in for Stripe, and pollerd")
         hook = self._keep(WebhookSink(WEBHOOK_SECRET, self.show))
         self.webhook, self.webhook_url = hook.receipts, hook.url
@@ -68,7 +67,7 @@ class Demo:
             [str(self.bin_dir / "pollerd"), "all", "--embedded"],
             self.logs,
             {
-                # The embedded programs are found in pollerd's folder and on PATH.
+                # pollerd finds the embedded programs in its own folder and on PATH.
                 "PATH": f"{self.bin_dir}:{os.environ['PATH']}",
                 "POLLER_API_BIND": "127.0.0.1:0",
                 "POLLER_GATEWAY_BIND": "127.0.0.1:0",
@@ -105,7 +104,7 @@ class Demo:
         return peer
 
     def show(self, receipt: Receipt) -> None:
-        """One delivery, with the delay since the change at the sandbox."""
+        """Prints a delivery with its delay since the change at the sandbox."""
         event = receipt.body or self._event_of(receipt)
         changed = self._when(event)
         delay = f"{receipt.arrived_ms - changed:6.0f} ms" if changed else "     ?   "
@@ -121,16 +120,16 @@ class Demo:
         )
 
     def _event_of(self, receipt: Receipt) -> dict:
-        """A mail is for people; its event is looked up by the id."""
+        """Returns the event of a mail by its ID, because a mail contains no JSON."""
         for event in PollerAPI(self.api_url).events(receipt.source):
             if event["id"] == receipt.event:
                 return event
         raise AssertionError(f"a mail of {receipt.event}, which was never recorded")
 
     def _when(self, event: dict) -> float | None:
-        """When the sandbox changed the source, by the sandbox's own record.
+        """Returns the time of the source's change from the sandbox's history.
 
-        What is told of the money repeats the status before; the change it tells of is the newest.
+        An event without a status change repeats the previous status. It belongs to the newest change.
         """
         source, status = event["source"], None if is_beside(event) else event["status"]
         with self._lock:
@@ -141,7 +140,10 @@ class Demo:
             return self._changed_ms.get((source, status))
 
     def run(self, command: list[str]) -> str:
-        """Runs a command a reader could type, and shows it."""
+        """Prints and runs a command that a reader could type.
+
+        Returns its output.
+        """
         self.screen.command([Path(command[0]).name, *command[1:]])
         env = os.environ | {"POLLER_URL": self.api_url, "NO_COLOR": "1", "no_proxy": "127.0.0.1"}
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
@@ -159,7 +161,10 @@ class Demo:
         return json.loads(self.run(command))
 
     def play(self) -> str:
-        """The payment. Gives the source's id."""
+        """Makes the payment step by step.
+
+        Returns the source's ID.
+        """
         self.screen.act("A shop creates an iDEAL source, as it would at Stripe")
         source = self.curl(
             "/v1/sources",
@@ -206,11 +211,17 @@ class Demo:
         }
 
     def _told(self, name: str, events: list[dict]) -> list[str]:
-        """Which of the recorded events a channel is told: mails say only what one can act on."""
+        """Returns the IDs of the events that a channel must deliver.
+
+        Mails cover only events that need an action.
+        """
         return [event["id"] for event in events if name != "email" or is_mailed(event)]
 
     def _await(self, source: str, count: int) -> None:
-        """Waits until `count` events are recorded and told everywhere; else says where not."""
+        """Waits until `count` events are recorded and delivered on all channels.
+
+        Fails with the missing channels.
+        """
 
         def lacking() -> list[str]:
             answer = self.api.request("GET", f"/v1/watches/{source}/events")
@@ -230,7 +241,10 @@ class Demo:
             raise AssertionError(f"missing after {self.patience_s:g} s: {names}") from None
 
     def faults(self, source: str) -> list[str]:
-        """What went wrong, in words; empty when every channel told everything once, in order."""
+        """Returns the errors of the run.
+
+        The list is empty if every channel delivered each event once and in order.
+        """
         recorded = self.api.events(source)
         found = []
         story = [event["type"] for event in recorded]
@@ -249,7 +263,7 @@ class Demo:
         for close in reversed(self._closers):
             close()
         if hasattr(self, "pollerd"):
-            # SIGTERM drains; the embedded Redis and sandbox end with it.
+            # pollerd drains on SIGTERM, and ends the embedded Redis and sandbox.
             self.pollerd.end(grace_s=30)
 
     def stay(self) -> None:
@@ -282,7 +296,7 @@ def main() -> int:
         try:
             demo.start()
             source = demo.play()
-            # A further event would be a duplicate, so it is checked after a short wait.
+            # The check follows a short wait, so that it finds duplicate events too.
             time.sleep(0.5)
             faults = demo.faults(source)
             status = 1 if faults else 0
@@ -296,13 +310,13 @@ def main() -> int:
             if not arguments.once:
                 demo.stay()
         except KeyboardInterrupt:
-            # Ctrl-C is the normal end of the demo, but with --once the result is missing.
+            # Ctrl-C is the normal end of the demo, but with --once the run has no result yet.
             status = 130 if arguments.once else 0
         except Exception as error:
             demo.screen.line(demo.screen.paint(f"✗ {error}", "red"))
             status = 1
         finally:
-            # A second Ctrl-C must not interrupt the cleanup and leave a process running.
+            # Ignore a second Ctrl-C, which would interrupt the cleanup and leave a process running.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
             demo.close()

@@ -1,4 +1,4 @@
-"""Where the demo tells what happens."""
+"""The output of the demo."""
 
 import os
 import shlex
@@ -7,7 +7,7 @@ import threading
 
 
 class Screen:
-    """One line per thing that happens; colours on a terminal only."""
+    """Prints a line for each step, with colours only on a terminal."""
 
     CODES = {"bold": "1", "dim": "2", "green": "32", "cyan": "36", "yellow": "33", "red": "31"}
 

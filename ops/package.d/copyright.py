@@ -1,6 +1,6 @@
 """usage: copyright.py SBOM > COPYRIGHT
 
-Debian's copyright file: who owns what is in the package, from the bill of materials of `ops/sbom`.
+Prints Debian's copyright file, with the package's licences from the bill of materials of `ops/sbom`.
 """
 
 import json

@@ -1,8 +1,8 @@
 """usage: manual.py SECTION DATE HELP [OPTIONS] > PAGE
 
-A manual page from what a program says of itself: HELP is a file with its --experimental-dump-help, and the page has
-every command with its options in the order of its help. OPTIONS is a file with what `pollerd check-config --describe`
-prints, which becomes the section ENVIRONMENT.
+Generates a manual page from a program's own help. HELP is a file with the output of --experimental-dump-help. The page
+lists every command with its options in the order of the help. OPTIONS is a file with the output of `pollerd
+check-config --describe`, which becomes the section ENVIRONMENT.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def roff(text: str) -> str:
-    """Plain text as roff takes it: backslashes, hyphens of options, and lines that begin like a request."""
+    """Escapes plain text for roff: backslashes, hyphens, and lines that start like a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
@@ -30,7 +30,7 @@ def spelling(name: dict) -> str:
 
 
 def usage(argument: dict) -> str:
-    """An argument as a synopsis has it."""
+    """Returns an argument in the form of a synopsis."""
     more = " ..." if argument["isRepeating"] else ""
     if argument["kind"] == "positional":
         shown = placeholder(argument["valueName"]) + more
@@ -43,7 +43,7 @@ def usage(argument: dict) -> str:
 
 
 def explained(argument: dict) -> list[str]:
-    """An argument with what it is for."""
+    """Returns the entry of an argument: its name, purpose, values and default."""
     if argument["kind"] == "positional":
         term = placeholder(argument["valueName"])
     else:
@@ -59,7 +59,7 @@ def explained(argument: dict) -> list[str]:
 
 
 def shown(command: dict) -> list[dict]:
-    """Its arguments, without those that every command has."""
+    """Returns a command's visible arguments, without those that every command has."""
     common = {"help", "version"}
     return [
         argument
@@ -76,7 +76,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def describe(path: list[str], command: dict, top: bool = False) -> list[str]:
-    """A command and, after it, those below it."""
+    """Returns the text of a command, followed by its subcommands."""
     lines = []
     below = [one for one in command.get("subcommands", []) if one["commandName"] != "help" and one.get("shouldDisplay", True)]
     if not top:

@@ -28,7 +28,10 @@ class Wire:
         self._file = self._socket.makefile("rb")
 
     def post(self, calls: list[tuple[str, str]]) -> list[bytes]:
-        """Posts (path, JSON) pairs in order and returns the response bodies. Fails unless each status is 2xx."""
+        """Posts (path, JSON) pairs in order and returns the response bodies.
+
+        Fails unless each status is 2xx.
+        """
         answers = []
         for start in range(0, len(calls), ROUND):
             part = calls[start : start + ROUND]

@@ -214,7 +214,10 @@ class Faults:
         )
 
     def _any(self, processes: list[Role], work: Callable) -> tuple[str, Callable] | None:
-        """Selects a process without a fault. Of several processes, at least one other stays without a fault."""
+        """Selects a process without a fault.
+
+        Of several processes, at least one other stays without a fault.
+        """
         free = [p for p in processes if p.name not in self._busy]
         if not free or (len(processes) > 1 and len(free) < 2):
             return None
@@ -238,7 +241,7 @@ class Faults:
         return name, lambda: self._hold(name, lambda: work(*spans))
 
     def _evicting(self) -> tuple[str, Callable] | None:
-        """Selects Redis if no other fault is active, because a process started by another fault would refuse to start."""
+        """Selects Redis if no other fault is active, because a fault's restarted process would refuse to start."""
         if self._busy:
             return None
         span = self._chance.random()
@@ -279,7 +282,7 @@ class Faults:
 
     def _roll(self, process: Role, pause: float, way: float) -> None:
         self._cluster.change_release(process)
-        # Half of the time, as an orchestrator does whose grace period is over.
+        # Half of the rolls kill the process, as an orchestrator does after its grace period.
         if way < 0.5:
             self._kill(process, pause, way)
         else:

@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class Figures:
-    """The counts of a run. `lost`, `doubled`, `disordered` and `false` must be 0."""
+    """The counts of a run.
+
+    `lost`, `doubled`, `disordered` and `false` must be 0.
+    """
 
     store: str
     seed: int

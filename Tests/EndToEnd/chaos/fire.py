@@ -37,7 +37,10 @@ class Fire:
         self._thread.start()
 
     def put_out(self) -> Counter:
-        """Stops the kills when everything runs again. Returns the number of kills by step and process."""
+        """Stops the kills, after the last process has restarted.
+
+        Returns the number of kills by step and process.
+        """
         self._out.set()
         self._thread.join(300)
         assert not self._thread.is_alive()

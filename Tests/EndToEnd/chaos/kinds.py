@@ -66,12 +66,18 @@ class Kind:
 
     @property
     def times(self) -> int:
-        """The expected number of events for the last state. A won dispute or a failed refund repeats an earlier state."""
+        """The expected number of events for the last state.
+
+        A won dispute or a failed refund repeats a state.
+        """
         return [self.word, *(step.word for step in self.then)].count(self.last)
 
     @property
     def charges(self) -> bool:
-        """Whether the watch charges. An intent needs no charge request, and with `own` the shop charges."""
+        """Whether the watch charges.
+
+        An intent needs no charge request, and with `own` the shop charges.
+        """
         return self.family == "source" and self.own is None
 
     def make(self, stripe: Sandbox, order: str) -> dict:
@@ -131,7 +137,10 @@ class Kind:
 
     @staticmethod
     def _ask(stripe: Sandbox, path: str, form: dict, key: str) -> None:
-        """Posts a request and repeats it after a lost response. The idempotency key makes it take effect once."""
+        """Posts a request and repeats it after a lost response.
+
+        The idempotency key makes it take effect once.
+        """
         end = time.monotonic() + PATIENCE_S
         while True:
             try:

@@ -66,7 +66,10 @@ HEAD = (
 
 
 class LongRun:
-    """Runs the scenarios in turn. `minutes` is the duration of the faults in each run."""
+    """Runs the scenarios in turn.
+
+    `minutes` is the duration of the faults in each run.
+    """
 
     def __init__(
         self,
@@ -85,7 +88,10 @@ class LongRun:
         self.violations: list[str] = []
 
     def run(self) -> None:
-        """Runs until enough changes are recorded or the time is over. The first round is always completed."""
+        """Runs until enough changes are recorded or the time is over.
+
+        The first round is always completed.
+        """
         began = time.monotonic()
         number = 0
         while number < len(self._plans) or not self._is_enough(time.monotonic() - began):

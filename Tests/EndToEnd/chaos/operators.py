@@ -55,7 +55,10 @@ def _standard_error(process: Role, target: str, inherited: tuple[int, ...] = ())
 
 
 def _wait_answering(process: Role, fact: Callable[[], bool], what: str) -> None:
-    """Waits for a fact that the process itself reports. On a busy machine its response may be late."""
+    """Waits for a fact that the process itself reports.
+
+    On a busy machine its response may be late.
+    """
 
     def found() -> bool:
         with suppress(requests.RequestException):

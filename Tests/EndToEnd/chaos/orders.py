@@ -40,7 +40,10 @@ JUDGES = 8
 
 @dataclass
 class OrderFigures:
-    """The counts of a run of orders. All fields of the second block must be 0."""
+    """The counts of a run of orders.
+
+    All fields of the second block must be 0.
+    """
 
     orders: int
     seed: int
@@ -79,7 +82,10 @@ class OrderRun:
         self._say = say
 
     def cluster(self) -> Cluster:
-        """Returns a cluster in which every process may be killed. The API keeps its address after a restart."""
+        """Returns a cluster in which every process may be killed.
+
+        The API keeps its address after a restart.
+        """
         env = {
             "POLLER_STRIPE_SWEEP": "1s", "POLLER_LOG_LEVEL": "warning",
             "POLLER_API_BIND": f"127.0.0.1:{free_port()}",
@@ -108,7 +114,7 @@ class OrderRun:
             if not hasattr(local, "payer"):
                 local.payer = Payer(cluster)
             if sold.number % 10 == 0:
-                # The next charge loses its response. It may be the charge of another payer.
+                # The next charge of any payer loses its response. The fault applies once, so it is soon used up.
                 cluster.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
             try:
                 local.payer.buy(sold)

@@ -94,7 +94,10 @@ class Recorder:
             yield from zip(streams, self._kept(server_of(client, streams[0]), {s: begins[s] for s in streams}))
 
     def _kept(self, server: redis.Redis, begins: dict[str, str]) -> list[list[Entry]]:
-        """Returns the next entries of one server's streams. Fails if too few replicas have them."""
+        """Returns the next entries of one server's streams.
+
+        Fails if too few replicas have them.
+        """
         # One connection reaches one server. A replica that has the key written here also has all earlier writes.
         with server.pipeline(transaction=False) as pipe:
             for stream, begin in begins.items():
@@ -107,7 +110,10 @@ class Recorder:
         return pages
 
     def _read(self, client: redis.Redis, stream: str, entries: list[Entry]) -> bool:
-        """Stores the events of the entries. Returns whether there may be more entries."""
+        """Stores the events of the entries.
+
+        Returns whether there may be more entries.
+        """
         for (entry, _), told in zip(entries, outbox_events(client, stream, entries)):
             if not told:
                 # A failover in between may have led to a server that has neither the entry nor the event.

@@ -24,12 +24,12 @@ LEASE_S = 2
 POLL_TIMEOUT_S = 1
 # A watch's log keeps the last 100 events. Each source ends before that, so that its log is complete.
 CHANGES_MAX = 80
-# The longest delay until a lasting status is recorded: the poll interval (15 s and a tenth), the lease, a second, and
-# 15 s for a Redis outage with an election.
+# The longest delay until a lasting status is recorded: the poll interval (15 s, at most a tenth more), the lease, a
+# second, and 15 s for a Redis outage with an election.
 NOTICED_WITHIN_S = 16.5 + LEASE_S + 1 + 15
 
-# The deliveries of a killed notifier wait until their lease expires after 45 s. The same holds for a claim whose
-# response was lost with a connection to Redis. A short run usually has neither.
+# The deliveries of a killed notifier wait until their lease expires after 45 s. The same applies if the response to a
+# claim is lost with a connection to Redis. A short run usually has neither case.
 DELIVERED_WITHIN_S = 75
 # After three failures in a row, a delivery has been retried after 5, 30 and 120 s, each at most a fifth later.
 RETRIED_WITHIN_S = 190
@@ -41,7 +41,10 @@ MAILED_OF = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """The size of a run. The seed determines all random choices."""
+    """The size of a run.
+
+    The seed determines all random choices.
+    """
 
     store: str = "standalone"
     seed: int = 1
@@ -86,7 +89,10 @@ class Run:
         return self._may_lose and not self.plan.wait_replicas
 
     def cluster(self, make: Callable[..., Cluster] = Cluster) -> Cluster:
-        """Returns the cluster of this plan. The caller enters it as a context manager, unless `make` does so."""
+        """Returns the cluster of this plan.
+
+        The caller enters it as a context manager, unless `make` does so.
+        """
         env = {
             "POLLER_LEASE": f"{LEASE_S}s",
             "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s",
@@ -133,7 +139,7 @@ class Run:
         """Runs the plan on a cluster: load, faults, settlement, and the verdict."""
         self._cluster = cluster
         self._told: set[str] = set()
-        # The subset of `_told` whose payers receive mails as well.
+        # The subset of `_told` with mails to the payers as well.
         self._mailed: set[str] = set()
         self._all: list[str] = []
         self._renewed: set[str] = set()
@@ -160,7 +166,10 @@ class Run:
             self._peers.close()
 
     def _addresses(self) -> list[str]:
-        """Returns the addresses of the running APIs. A starting API has no address yet."""
+        """Returns the addresses of the running APIs.
+
+        A starting API has no address yet.
+        """
         found = []
         for role in self._cluster.apis:
             if role.running and "pollerd ready" in role.stdout():
@@ -245,7 +254,10 @@ class Run:
         self._wait(lambda: not self._missing_mails(), MAILED_WITHIN_S, "every last mail delivered")
 
     def _wait(self, fact: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Waits for a fact. After the timeout the run continues to the verdict, which explains more than a timeout."""
+        """Waits for a fact.
+
+        After the timeout the run continues to the verdict, which explains more than a timeout.
+        """
         try:
             wait_until(fact, timeout_s, what, pause_s=0.2)
         except AssertionError:
@@ -258,7 +270,10 @@ class Run:
         return self._log(source)[-1]["id"]
 
     def _missing_mails(self) -> dict[str, str]:
-        """Returns the sources whose last mail is missing, with its event. A newer mail may replace a failed one."""
+        """Returns the sources whose last mail is missing, with its event.
+
+        A newer mail may replace a failed one.
+        """
         arrived = self._peers.relay.receipts.ids() if self._peers.relay else set()
         return {source: event for source, event in self._last_mails.items() if event not in arrived}
 
@@ -269,7 +284,10 @@ class Run:
         return PollerAPI(wait_until(self._addresses, 20, "an API")[0])
 
     def _renew(self) -> None:
-        """Enqueues again the watches that a failover lost after they were accepted. The store allows that loss."""
+        """Enqueues again the watches that a failover lost after they were accepted.
+
+        The store allows that loss.
+        """
         api = self._api()
         for source in self._all:
             if api.request("GET", f"/v1/watches/{source}").status_code == 404:

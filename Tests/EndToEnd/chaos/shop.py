@@ -13,7 +13,10 @@ BATCH = 200
 
 
 class Shop:
-    """Enqueues sources in batches at any available API. `accepted` has the time at which each one was accepted."""
+    """Enqueues sources in batches at any available API.
+
+    `accepted` has the time at which each one was accepted.
+    """
 
     def __init__(self, addresses: Callable[[], list[str]]):
         self.accepted: dict[str, float] = {}

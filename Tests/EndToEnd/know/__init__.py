@@ -1,1 +1,1 @@
-"""How soon a shop knows what has become of a payment, and how many questions to Stripe that took: see `ops/know`."""
+"""Measures the delay from a change at Stripe to the shop's webhook, and the requests it costs: see `ops/know`."""

@@ -13,7 +13,7 @@ from know.run import HEAD, MODES, Known, KnowRun  # noqa: E402
 
 
 def measure(mode: str, asked: argparse.Namespace) -> Known:
-    """One row of the table, by processes of its own."""
+    """Measures one row of the table on a separate cluster."""
     run = KnowRun(mode, asked.payments, asked.seed, asked.hurry, asked.day, asked.policy, asked.sweep)
     with run.cluster() as cluster:
         try:
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=12)
     asked = parser.parse_args()
     modes = asked.mode or MODES
-    # All at once: they mostly wait, and what disturbs one disturbs the others as much.
+    # All modes run at the same time. They mostly wait, and a disturbance affects all of them equally.
     with ProcessPoolExecutor(len(modes)) as pool:
         rows = list(pool.map(measure, modes, [asked] * len(modes)))
     for known in rows:

@@ -1,4 +1,4 @@
-"""Who pays, with what, and how long they and their banks take."""
+"""The simulated customers: their payment methods, and the delays of the customers and their banks."""
 
 import random
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from math import exp, log
 
 from chaos.kinds import DEBIT, NAMED, SOFORT, Kind
 
-# What takes longer than so many times the median is cut, so that a run ends.
+# The longest delay as a multiple of the median. Longer ones are cut, so that a run ends.
 LONGEST = 1.75
 LATE = {"owner[name]": "pending_charge"}
 
 
 @dataclass(frozen=True)
 class Habit:
-    """A way to pay, how many of a hundred payments are of it, and the word of the money once the customer has acted.
+    """A payment method, its percentage of all payments, and the payment state after the customer's action.
 
-    act_s: how long half of the customers take until they act; None where they have by the time they order.
-    days: how many days half of the banks take; those of a transfer before the act, those of a debit after it.
-    late: the word of the money when the bank has answered a charge, where that takes days.
+    act_s: the median delay of the customers' action in seconds; `None` if they need not act after the order.
+    days: the median delay of the banks in days, before the action for a transfer and after it for a debit.
+    late: the payment state after the bank's response to a charge, if that takes days.
     """
 
     kind: Kind
@@ -44,7 +44,7 @@ HABITS = [
 
 @dataclass(frozen=True)
 class Plan:
-    """One payment: when it is ordered, and what happens to it how many seconds later."""
+    """One payment, with the time of its order and the delays of its later steps in seconds."""
 
     number: int
     habit: Habit
@@ -54,20 +54,21 @@ class Plan:
 
 
 def plans(count: int, seed: int, orders_s: float, hurry: float, day_s: float) -> list[Plan]:
-    """`count` payments in the shares of the habits, ordered within `orders_s`, the same for the same seed.
+    """Returns `count` payments in the shares of the habits, ordered within `orders_s`.
 
-    hurry: how many times faster than people the customers are; day_s: how long a day of a bank is.
+    The same seed gives the same payments. hurry: the factor by which customers act faster than people. day_s: the
+    duration of a bank's day in seconds.
     """
     chance = random.Random(seed)
 
     def taken(median: float) -> float:
-        # As times of people are: many near the median, few far beyond it, and none for ever.
+        # A log-normal distribution, as for the delays of people: many near the median, few far beyond it.
         return min(exp(chance.gauss(log(median), 0.5)), LONGEST * median)
 
     chosen = [habit for habit in HABITS for _ in range(habit.share)]
     row = []
     for number in range(count):
-        # Every habit even in a small run.
+        # This step size reaches every habit even in a small run.
         habit = chosen[(number * 37) % len(chosen)]
         act = taken(habit.act_s) / hurry if habit.act_s else None
         waited = taken(habit.days) * day_s if habit.days else None

@@ -1,4 +1,4 @@
-"""One run: payments of every kind, and for each change at Stripe when the shop's webhook came."""
+"""One run: payments of every kind, and the delay from each change at Stripe to the shop's webhook."""
 
 import heapq
 import itertools
@@ -16,33 +16,33 @@ from harness.sandbox import Sandbox
 from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
-# Ours, so that the questions of the customers' own program are not counted as Poller's.
+# Poller's own key, so that the requests of the simulated customers are not counted as Poller's.
 KEY = "sk_test_knows"
-# As they are by default: what else the tests set would hide what a look costs.
+# The defaults of `pollerd`. The usual settings of the tests would hide the cost of a poll.
 DEFAULTS = {
     "STRIPE_API_KEY": KEY, "POLLER_LANE_RATE": "20", "POLLER_LANE_BURST": "5", "POLLER_LANE_CONCURRENCY": "20",
     "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s", "POLLER_LOG_LEVEL": "warning",
 }
-# What brings the news beside the polls, which are there always.
+# The sources of hints in addition to polling, which is always on.
 MODES = ("polling", "sweep", "webhooks", "webhooks lost")
-# A look is due at the latest so much after the last one, at the ages these runs reach.
+# The longest interval between polls in seconds, at the ages that these runs reach.
 PATIENCE_S = 200
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that became so at Stripe, and the word of the money that it makes true."""
+    """A change at Stripe, and the payment state that results from it."""
 
     payment: str
     word: str
     at_ms: float
-    # Whether a customer made it, who waits for the shop; otherwise their bank did, days later.
+    # Whether a customer caused the change and waits for the shop. Otherwise a bank caused it, days later.
     is_waited_for: bool
 
 
 @dataclass
 class Known:
-    """What came of one mode: seconds from each change to the shop's webhook, and Poller's questions."""
+    """The results of one mode: the seconds from each change to the shop's webhook, and the number of requests."""
 
     mode: str
     payments: int
@@ -55,7 +55,7 @@ class Known:
     taken: int = 0
 
     def row(self) -> str:
-        """A line of the table."""
+        """Returns the mode's row of the table."""
         cells = [self.mode, *map(_span, (*_quantiles(self.waited_s), *_quantiles(self.later_s)))]
         cells += [f"{self.gets / self.payments:.1f}", f"{self.sweeps * 60 / self.seconds:.0f}" if self.sweeps else "–"]
         return f"| {' | '.join(cells)} |"
@@ -80,7 +80,7 @@ def _span(seconds: float) -> str:
 
 
 class KnowRun:
-    """A shop with so many payments, once."""
+    """A single run of a shop with a number of payments in one mode."""
 
     def __init__(
         self, mode: str, payments: int = 120, seed: int = 12, hurry: float = 1, day_s: float = 20,
@@ -96,17 +96,17 @@ class KnowRun:
         self._lock = threading.Lock()
 
     def cluster(self) -> Cluster:
-        """A small shop's: one of each."""
+        """Returns the cluster of a small shop, with one worker and one notifier."""
         env = DEFAULTS | {"POLLER_STRIPE_SWEEP": self._sweep}
         return Cluster(workers=1, notifiers=1, listen=False, env=env)
 
     def on(self, cluster: Cluster) -> Known:
-        """Sells, waits until everything is told, and counts."""
+        """Makes the payments, waits until all changes are delivered, and counts delays and requests."""
         relay = None
         if self.known.mode.startswith("webhooks"):
             with_webhooks(cluster, through=LossyRelay if self.known.mode.endswith("lost") else None)
             relay = cluster.relay
-        # The first sweep finds an account without a past.
+        # The first sweep must read an event list that is still empty.
         wait_until(lambda: self.known.mode == "polling" or self._asked(cluster, "/v1/events"), 20, "the first sweep")
         began = time.monotonic()
         self._sell(cluster)
@@ -119,7 +119,7 @@ class KnowRun:
         return self.known
 
     def _sell(self, cluster: Cluster) -> None:
-        """Lets everybody order and act at their times."""
+        """Performs the orders and actions of all plans at their times."""
         steps, order = [], itertools.count()
         for plan in self._plans:
             heapq.heappush(steps, (plan.order_s, next(order), self._order, plan))
@@ -168,7 +168,10 @@ class KnowRun:
             self._changes.append((id, plan.habit.word, plan.habit.act_s is not None))
 
     def _answer(self, _cluster: Cluster, stripe: Sandbox, plan: Plan) -> None:
-        """The bank answers to a charge that has been pending; Poller has made it by then, or soon will."""
+        """Settles a pending charge as the bank does.
+
+        Waits for the charge if Poller has not made it yet.
+        """
         id = self._made(plan)
         charge = wait_until(lambda: charge_of(stripe, id), PATIENCE_S, f"{id} is charged", pause_s=0.5)
         status = "failed" if plan.habit.late == "failed" else "succeeded"
@@ -177,11 +180,11 @@ class KnowRun:
             self._charges[charge] = (id, plan.habit.late)
 
     def _changed(self, cluster: Cluster) -> list[Change]:
-        """What happened, with the millisecond that the sandbox noted."""
+        """Returns all changes with the times recorded by the sandbox."""
         history, found = cluster.sandbox.history(), []
         for id, word, is_waited_for in self._changes:
             wanted = {"authorised": "chargeable", "paid": "succeeded", "failed": "failed"}[word]
-            # A refusal leaves an intent as it had begun; none of these does.
+            # A refused intent would return to its first status. These runs have no refused intent.
             at_ms = next(row["at_ms"] for row in history[id] if row["status"] == wanted)
             found.append(Change(id, word, at_ms, is_waited_for))
         since = 0
@@ -198,7 +201,7 @@ class KnowRun:
         return found
 
     def _told(self, cluster: Cluster, changes: list[Change]) -> dict[Change, float]:
-        """The milliseconds from each change to the first webhook that says its word."""
+        """Returns the milliseconds from each change to the first webhook with its payment state."""
         first: dict[tuple[str, str], float] = {}
         for receipt in cluster.webhook.receipts.all():
             first.setdefault((receipt.source, receipt.type), receipt.arrived_ms)
@@ -209,7 +212,7 @@ class KnowRun:
         wait_until(
             lambda: len(self._told(cluster, changes)) == len(changes), PATIENCE_S, "everything is told", pause_s=0.2
         )
-        # Their last looks are part of what they cost.
+        # The last polls of the payments are part of their cost.
         wait_until(
             lambda: all(watch["state"] == "closed" for watch in cluster.api.watches()), PATIENCE_S,
             "everything has ended", pause_s=0.5,
@@ -225,14 +228,14 @@ class KnowRun:
 
     @staticmethod
     def _asked(cluster: Cluster, path: str) -> list[dict]:
-        """Poller's GETs at the sandbox."""
+        """Returns Poller's GET requests to the sandbox."""
         listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path={path}")
         assert listed["next"] < 100_000, "the sandbox has forgotten requests"
         return [it for it in listed["data"] if it["method"] == "GET" and KEY.endswith(it["key_suffix"])]
 
 
 def charge_of(stripe: Sandbox, id: str) -> str | None:
-    """The pending charge of a source, if it has been made."""
+    """Returns the ID of a source's charge, or `None` if it has none."""
     path = "/v1/charges?limit=100"
     while True:
         page = stripe._stripe("GET", path)

@@ -1,1 +1,1 @@
-"""What `pollerd simulate` plans for a traffic, held against a real cluster that has it: `ops/plan`."""
+"""Compares the plan of `pollerd simulate` for a traffic with a real cluster under that traffic: see `ops/plan`."""

@@ -16,7 +16,7 @@ from plan.traffic import Traffic  # noqa: E402
 
 from harness.cluster import program  # noqa: E402
 
-# What the costs are drawn from: paces, receivers, listeners, long and short lives, processes, each now without the other.
+# The traffics to which the costs are fitted. Rates, receivers, subscribers, lifetimes and processes vary separately.
 GRID = (
     Traffic(2, 10, "interactive", 1, 2, 0), Traffic(20, 15, "interactive", 0, 2, 0),
     Traffic(20, 15, "interactive", 1, 2, 0), Traffic(20, 15, "interactive", 1, 2, 100),
@@ -31,7 +31,7 @@ GRID = (
 
 
 def live(run: PlanRun) -> Taken:
-    """What a cluster takes of the run's traffic."""
+    """Runs the traffic on a new cluster and returns the measured resources."""
     with run.cluster() as cluster:
         try:
             return run.on(cluster)
@@ -41,10 +41,10 @@ def live(run: PlanRun) -> Taken:
 
 
 def measure(seconds: float, rounds: int) -> None:
-    """Prints what each unit costs here, beside what the table has."""
+    """Measures the cost of each unit on this machine and prints it next to the table's."""
     runs = []
     for traffic in [traffic for _ in range(rounds) for traffic in GRID]:
-        # Nothing has to be steady: what happens is counted.
+        # A short warm-up is enough, because the fit uses counted units and needs no steady state.
         taken = live(PlanRun(traffic, seconds, warm_up_s=20))
         runs.append((traffic.processes, taken.rates, taken.cores))
         print(json.dumps([vars(traffic), *runs[-1]]), file=sys.stderr)
@@ -52,7 +52,7 @@ def measure(seconds: float, rounds: int) -> None:
 
 
 def show(runs: list[tuple[int, dict, dict]]) -> None:
-    """The costs that explain the runs best, beside those of the table, and how well they do."""
+    """Prints the best-fitting costs of the runs next to the table's, and the error of the fit."""
     done = subprocess.run([program("pollerd"), "simulate", "--costs", "--json"], capture_output=True, text=True, check=True)
     table = json.loads(done.stdout)
     most, found = fitted(runs)
@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--measure", action="store_true")
-    # What --measure said of its runs on standard error, to be looked at again.
+    # A file with the runs that --measure printed on standard error, to be fitted again.
     parser.add_argument("--measured", type=Path)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
@@ -94,7 +94,7 @@ def main() -> int:
     )
     run = PlanRun(traffic, asked.seconds)
     rounds = [run.rows(live(run)) for _ in range(asked.rounds)]
-    # The median round of each figure: others use the machine, too.
+    # The median round of each figure, because other programs use the machine too.
     rows = [sorted(figure, key=lambda row: row[3])[len(rounds) // 2] for figure in zip(*rounds)]
     if asked.json:
         print(json.dumps({name: {"planned": planned, "measured": found} for name, _, planned, found in rows}))

@@ -1,6 +1,6 @@
-"""What each unit of work costs, from what whole clusters took of several traffics."""
+"""The cost of each unit of work, fitted to the CPU time of whole clusters under several traffics."""
 
-# What a role does, by what is counted; `up` is a process that is up, `wakes` how often one is woken for work.
+# The counted units of each role's work. `up` is a running process, and `wakes` are the times a process wakes for work.
 PARTS: dict[str, tuple[str, ...]] = {
     "api": ("up", "wakes", "payments", "events"),
     "worker": ("up", "wakes", "polls", "events"),
@@ -8,38 +8,39 @@ PARTS: dict[str, tuple[str, ...]] = {
     "gateway": ("up", "wakes", "events", "frames", "arrivals"),
     "redis": ("up", "wakes", "payments", "polls", "events", "deliveries", "arrivals"),
 }
-# What a role is woken for.
+# The units that wake a process of each role.
 WOKEN: dict[str, tuple[str, ...]] = {
     "api": ("payments",), "worker": ("polls",), "notifier": ("deliveries",), "gateway": ("events",),
     "redis": ("payments", "polls", "events", "deliveries"),
 }
-# Who hears of every event in each of his processes.
+# The roles in which every process receives every event.
 HEARING = ("api", "notifier", "gateway")
-# Enough for these few unknowns to settle.
+# The number of iterations, enough for these few unknowns to converge.
 _ROUNDS = 4_000
-# Among which the wakes of a process are looked for.
+# The candidates for the most wakes of a process per second.
 _WAKES_MAX = (60, 120, 250, 500, 1000, 2000)
 
-# Units in a second and cores, of one run.
+# The units per second and the cores of one run.
 Sample = tuple[dict[str, float], float]
 
 
 def wakes(role: str, rates: dict[str, float], processes: int, most: float) -> float:
-    """How often processes are woken: by each piece of work while there is little, by several at once when there is much.
+    """Returns the number of wakes per second of all processes.
 
-    As many times as there is work, up to `most` a second and process.
+    Under low load each piece of work wakes a process. Under high load one wake serves several pieces. The number
+    approaches `most` per second and process.
     """
     each = sum(rates[name] for name in WOKEN[role]) / processes
     if role == "notifier":
-        # All receivers of an event are told of it together.
+        # The deliveries of an event to all its receivers need one wake.
         each = min(each, rates["events"] / processes)
     return processes * each * most / (each + most)
 
 
 def costs(role: str, samples: list[Sample]) -> dict[str, float]:
-    """Cores of each unit a second, none below zero, with the least sum of squares of relative errors.
+    """Returns the cores per unit and second, none negative, with the least sum of squared relative errors.
 
-    Coordinate by coordinate: each in turn is set to what is best while the others stay.
+    The method is coordinate descent: each cost in turn is set to its optimum while the others stay fixed.
     """
     names = PARTS[role]
     rows = [[rates[name] / taken for name in names] for rates, taken in samples]
@@ -56,12 +57,15 @@ def costs(role: str, samples: list[Sample]) -> dict[str, float]:
 
 
 def ratios(found: dict[str, float], samples: list[Sample]) -> list[float]:
-    """What the costs say of each run, as a multiple of what it took."""
+    """Returns each run's CPU time predicted by the costs, divided by the measured one."""
     return [sum(cost * rates[name] for name, cost in found.items()) / taken for rates, taken in samples]
 
 
 def fitted(runs: list[tuple[int, dict[str, float], dict[str, float]]]) -> tuple[float, dict[str, dict[str, float]]]:
-    """The wakes that explain most, and each role's costs; a run is its processes of a role, its rates, its cores."""
+    """Returns the best-fitting wake limit and each role's costs.
+
+    A run has the number of processes of each role, the rates, and the cores.
+    """
     best = None
     for most in _WAKES_MAX:
         table, error = {}, 0.0
@@ -75,8 +79,8 @@ def fitted(runs: list[tuple[int, dict[str, float], dict[str, float]]]) -> tuple[
 
 
 def counted(role: str, processes: int, rates: dict[str, float], cores: dict[str, float], most: float) -> Sample:
-    """A role's units in a run."""
-    # Redis is one, for all four roles.
+    """Returns a role's units per second in a run, and its cores."""
+    # One Redis serves the processes of all four roles.
     units = rates | {"up": processes * (4 if role == "redis" else 1)}
     if role in HEARING:
         units["events"] *= processes

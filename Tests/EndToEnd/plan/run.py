@@ -1,4 +1,4 @@
-"""One run: a cluster under a traffic, and what its processes and its Redis took of it."""
+"""One run: a cluster under a traffic, and the resources that its processes and its Redis use."""
 
 import asyncio
 import json
@@ -12,19 +12,19 @@ from plan.traffic import Load, Traffic
 
 from harness.cluster import Cluster, program
 
-# CPUCLOCK_SCHED of clock_getcpuclockid(3): all threads of a process, to the nanosecond.
+# CPUCLOCK_SCHED of clock_getcpuclockid(3): the CPU time of all threads of a process, in nanoseconds.
 _SCHED = 2
 ROLES = ("worker", "notifier", "api", "gateway", "redis")
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of a process so far, user and system."""
+    """Returns the CPU time of a process so far in seconds, user and system."""
     return time.clock_gettime((~pid << 3) | _SCHED)
 
 
 @dataclass
 class Look:
-    """All counts at one moment."""
+    """All counters at one time."""
 
     at: float
     cpu: dict[str, float]
@@ -34,7 +34,10 @@ class Look:
 
 @dataclass
 class Taken:
-    """What a span of the traffic took: cores by role, units a second, bytes of Redis for all that was before."""
+    """The resources used in a span: cores by role and units per second.
+
+    `redis_bytes` is the memory of Redis at the end of the span, and `age_s` the time since the start of the traffic.
+    """
 
     cores: dict[str, float]
     rates: dict[str, float]
@@ -43,9 +46,10 @@ class Taken:
 
 
 class PlanRun:
-    """A cluster with the traffic's processes of each role, and what `pollerd simulate` plans for it."""
+    """Runs a cluster under a traffic, and compares its resources with the plan of `pollerd simulate`."""
 
-    # What opens connections and fills pools. Two lives come on top: what began in the first is seen in the second.
+    # The time to open connections and fill pools, in seconds. The warm-up adds two lifetimes of a payment, so that
+    # payments of the first lifetime are observed in the second.
     CONNECTED_S = 4
 
     def __init__(self, traffic: Traffic, seconds: float, warm_up_s: float | None = None):
@@ -54,12 +58,12 @@ class PlanRun:
         self.warm_up_s = warm_up_s or 2 * traffic.life_s + self.CONNECTED_S
 
     def cluster(self) -> Cluster:
-        """The cluster, as it is by default but for the limit of the lane."""
+        """Returns a cluster with `pollerd`'s defaults, except for lane limits, sweeps and source expiry."""
         env = {
             "POLLER_LOG_LEVEL": "warning", "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s",
             "POLLER_GATEWAY_BIND": "off", "POLLER_STRIPE_SWEEP": "off",
             "POLLER_LANE_RATE": "0", "POLLER_LANE_CONCURRENCY": "256",
-            # A source tells in whole seconds when it was made.
+            # A source has its creation time in whole seconds, hence one second more.
             "POLLER_SOURCE_EXPIRY": f"ideal={self.traffic.life_s + 1:.0f}s/6h",
         }
         if self.traffic.names:
@@ -68,7 +72,7 @@ class PlanRun:
         return Cluster(workers=count, notifiers=0, apis=count, listen=False, fsync="everysec", env=env)
 
     def on(self, cluster: Cluster) -> Taken:
-        """Lives the traffic through."""
+        """Runs the traffic on a cluster and returns the measured resources."""
         here = {"POLLER_GATEWAY_BIND": "127.0.0.1:0"}
         numbers = range(1, self.traffic.processes + 1)
         cluster.notifiers = [cluster.role(f"notifier{n}", "notifier").start() for n in numbers]
@@ -78,7 +82,7 @@ class PlanRun:
         return asyncio.run(self._measure(cluster))
 
     def plan(self, age_s: float) -> dict:
-        """The cluster that is planned for the traffic when it has been on for so long."""
+        """Returns the planned cluster for a traffic that has run for the given time."""
         told = [*self.traffic.options, "--age", f"{age_s:.0f}s", "--sample", "3000", "--json"]
         done = subprocess.run(
             [program("pollerd"), "simulate", *told],
@@ -88,7 +92,7 @@ class PlanRun:
         return json.loads(done.stdout)["runs"][0]["cluster"]
 
     def rows(self, taken: Taken) -> list[tuple[str, str, float, float]]:
-        """What is compared: name, unit, planned, measured."""
+        """Returns the compared figures as (name, unit, planned, measured)."""
         plan = self.plan(taken.age_s)
         rows = [
             ("polls", "/s", plan["polls_per_s"], taken.rates["polls"]),

@@ -1,4 +1,4 @@
-"""A known traffic: payments that begin at a pace, are followed, and are paid at a moment of their life."""
+"""A defined traffic: payments that start at a fixed rate, are followed live, and are paid at a random time."""
 
 import asyncio
 import json
@@ -9,43 +9,46 @@ from dataclasses import dataclass
 import websockets.asyncio.client
 from harness.sandbox import Sandbox
 
-# Long enough that an eager policy looks meanwhile.
+# The time in seconds for which a source stays chargeable, long enough for a poll of an eager policy.
 CHARGED_S = 8.0
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What is asked of the cluster, in the words of `pollerd simulate`."""
+    """The traffic of a cluster, in the terms of `pollerd simulate`."""
 
     payments_per_s: float = 20
     life_s: int = 20
     policy: str = "standard"
-    # Receivers that each event is told to.
+    # The number of receivers of each event.
     deliveries: int = 1
-    # Names that a payment can be found by.
+    # The number of search terms of a payment.
     names: int = 2
-    # Of a hundred payments, those that somebody follows on a connection of his own while they are open.
+    # The percentage of payments that have their own live connection while they are open.
     followed: float = 100
-    # Of each role.
+    # The number of processes of each role.
     processes: int = 1
-    # Connections that hear of all payments, as a shop's do.
+    # The number of connections that subscribe to all payments, such as a shop's.
     watching: int = 0
-    # Whether each is chargeable for some seconds before it is consumed.
+    # Whether each source is chargeable for some seconds before it is consumed.
     charged: bool = False
-    # Payments beside them that nobody ever makes; a plan knows nothing of them.
+    # The number of additional watches that remain unpaid. The plan does not include them.
     waiting: int = 0
 
     @property
     def events(self) -> int:
-        """Pending, consumed and paid; what is chargeable between is two more."""
+        """The number of events of a payment: pending, consumed and paid.
+
+        The chargeable phase adds two.
+        """
         return 5 if self.charged else 3
 
     @property
     def options(self) -> list[str]:
-        """The same for `pollerd simulate`."""
+        """The same traffic as options of `pollerd simulate`."""
         arrivals = self.payments_per_s * self.followed / 100
         listeners = arrivals * self.life_s / 2 + self.watching
-        # Those who come are the pages alone; a shop stays.
+        # Only payers' pages connect and leave. A shop's connection stays open.
         stay_s = max(1, round(listeners / arrivals)) if arrivals else 86_400
         return [
             "--payments", str(self.payments_per_s), "--lives", f"{self.life_s}s", "--policy", self.policy,
@@ -56,7 +59,10 @@ class Traffic:
 
 
 class Requests:
-    """A few connections that stay, each with one request at a time: what `requests` takes would be the load's limit."""
+    """A pool of persistent connections, each with one request at a time.
+
+    The CPU time of the library `requests` would limit the load.
+    """
 
     CONNECTIONS = 8
 
@@ -67,7 +73,7 @@ class Requests:
             self._free.put_nowait(None)
 
     async def post(self, path: str, body: dict) -> int:
-        """The status of the answer."""
+        """Posts a JSON body and returns the status of the response."""
         data = json.dumps(body).encode()
         streams = await self._free.get()
         try:
@@ -88,7 +94,7 @@ class Requests:
 
 
 class Receiver(asyncio.Protocol):
-    """Takes every webhook and counts it."""
+    """Accepts and counts every webhook."""
 
     taken = 0
 
@@ -108,7 +114,7 @@ class Receiver(asyncio.Protocol):
 
 
 class Load:
-    """The traffic as long as it is wanted; what goes wrong ends it."""
+    """Generates a traffic until it is cancelled or an error occurs."""
 
     def __init__(self, traffic: Traffic, api: str, sandbox: Sandbox, gateways: list[str]):
         self.traffic = traffic
@@ -119,7 +125,7 @@ class Load:
         self._chance = random.Random(7)
 
     async def run(self, seconds: float) -> None:
-        """Begins payments for so long; the caller looks on meanwhile."""
+        """Starts payments for the given time, while the caller takes measurements."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(Receiver, "127.0.0.1", 0)
         self._hook = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -180,7 +186,10 @@ class Load:
         assert answer == 200, f"the sandbox answered {answer}"
 
     async def _follow(self, number: int, what: dict, events: float, subscribed: asyncio.Future) -> None:
-        """A page, from before the payment is enqueued until it has heard all there is, or a shop that stays."""
+        """Follows one payment as a page does, until all its events have arrived, or all payments as a shop does.
+
+        A page subscribes before its payment is enqueued. A shop, with infinite `events`, stays connected.
+        """
         url = self._gateways[number % len(self._gateways)].replace("http://", "ws://") + "/v1/stream"
         async with websockets.asyncio.client.connect(url, subprotocols=["poller.v1.json"], proxy=None, compression=None) as socket:
             self.connections += 1

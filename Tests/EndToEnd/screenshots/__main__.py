@@ -1,4 +1,4 @@
-"""Takes the screenshots of the documents: real payments in a real cluster, in a real browser.
+"""Takes the screenshots of the documentation, with real payments in a real cluster and browser.
 
 usage: python -m screenshots FOLDER
 """
@@ -10,12 +10,12 @@ from harness.cluster import Cluster
 from harness.console import Console
 from harness.console_shop import Receivers, Shop
 
-# Larger pictures slow the README down.
+# The largest size of a screenshot in bytes. Larger ones make the README load slowly.
 BYTES_MAX = 150_000
 
 
 def payment(shop: Shop) -> str:
-    """The address of a paid payment whose webhook was accepted."""
+    """Makes a paid payment with an accepted webhook, and returns its address in the console."""
     shop.call("POST", "/v1/endpoints", url=f"{shop.receivers.url}/ok", name="Shop", types=["payment.*"])
     return f"#/payments/{shop.pays('A77', 4990)}"
 
