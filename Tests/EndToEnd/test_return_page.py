@@ -214,7 +214,7 @@ def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Clus
     # The shop charges the source itself, and the bank's answer is pending.
     calm.sandbox.charge(source["id"])
     page.wait_state("processing")
-    assert "Please don't pay again" in page.text and "arrived" not in page.text
+    assert "Please don't pay again" in page.text and "We have received" not in page.text
 
 
 def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("A live connection without a socket", .timeLimit(.minutes(1)))
+@Suite("A live connection without a socket", .timeLimit(.minutes(5)))
 struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()

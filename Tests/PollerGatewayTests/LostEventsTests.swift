@@ -8,7 +8,7 @@ import Testing
 ///
 /// A client that received the lost one must receive
 /// the new one too.
-@Suite("Events that replace lost ones", .timeLimit(.minutes(2)))
+@Suite("Events that replace lost ones", .timeLimit(.minutes(5)))
 struct LostEventsTests {
     private static let path = "/v1/sources/src_1/events"
 

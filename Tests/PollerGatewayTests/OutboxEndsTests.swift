@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("Shared reads of the outbox ends", .timeLimit(.minutes(1)))
+@Suite("Shared reads of the outbox ends", .timeLimit(.minutes(5)))
 struct OutboxEndsTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let reader: OutboxEndsReader

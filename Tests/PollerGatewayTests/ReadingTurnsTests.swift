@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerGateway
 
-@Suite("The limit of concurrent reads of the store", .timeLimit(.minutes(1)))
+@Suite("The limit of concurrent reads of the store", .timeLimit(.minutes(5)))
 struct ReadingTurnsTests {
     /// The queries that have started, in order.
     ///

@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@Suite("SystemResolver", .timeLimit(.minutes(1)))
+@Suite("SystemResolver", .timeLimit(.minutes(5)))
 struct SystemResolverTests {
     private let clock = ManualClock()
     private let lookups = BlockingLookups()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("Index by creation time", .timeLimit(.minutes(2)))
+@Suite("Index by creation time", .timeLimit(.minutes(5)))
 struct CreationIndexTests {
     private func key(_ number: Int, account: String = "acct_a") -> WatchKey {
         WatchKey("src_\(number)", of: AccountID(unchecked: account))

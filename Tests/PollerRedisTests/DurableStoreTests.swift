@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// A master with one replica, and stores that accept only data that the replica has.
-@Suite("Replication before data is accepted or published", .timeLimit(.minutes(1)))
+@Suite("Replication before data is accepted or published", .timeLimit(.minutes(5)))
 struct DurableStoreTests {
     private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
     private let key = WatchKey("src_1")

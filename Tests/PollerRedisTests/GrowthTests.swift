@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// Operations in steps, regardless of a partition's size: the number of Redis calls, and their duration.
-@Suite("Large partitions are processed in steps", .timeLimit(.minutes(3)))
+@Suite("Large partitions are processed in steps", .timeLimit(.minutes(5)))
 struct GrowthTests {
     @Test("trimming an outbox of 25,000 entries takes several calls and stops at unread entries")
     func trim() async throws {

@@ -7,7 +7,7 @@ import RedisClient
 import Testing
 
 /// The cost of a page for Redis with few and with many lanes, in the same run.
-@Suite("Cost of list pages", .timeLimit(.minutes(2)))
+@Suite("Cost of list pages", .timeLimit(.minutes(5)))
 struct ListCostTests {
     private static let few = 100
     private static let many = 10_000

@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// The scripts as functions, whose variables Redis keeps from one call to the next.
-@Suite("Redis functions of one library", .timeLimit(.minutes(2)))
+@Suite("Redis functions of one library", .timeLimit(.minutes(5)))
 struct RedisFunctionsTests {
     private let owner = OwnerID(unchecked: "AAAAAAAAAAA")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("Requirements of Redis", .timeLimit(.minutes(2)))
+@Suite("Requirements of Redis", .timeLimit(.minutes(5)))
 struct RedisRequirementsTests {
     private typealias Fact = RedisRequirements.Fact
 

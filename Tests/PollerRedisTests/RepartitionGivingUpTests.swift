@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// Failures while a partition is split, and changes meanwhile.
-@Suite("Failures and changes during a split", .timeLimit(.minutes(2)))
+@Suite("Failures and changes during a split", .timeLimit(.minutes(5)))
 struct RepartitionGivingUpTests {
     @Test(
         "a split without memory for its copies fails and leaves the partition unchanged",

@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// Positions in lists and ids of deliveries from before a repartition.
-@Suite("Cursors and delivery IDs from before a split stay valid", .timeLimit(.minutes(2)))
+@Suite("Cursors and delivery IDs from before a split stay valid", .timeLimit(.minutes(5)))
 struct RepartitionPlacesTests {
     /// A list that is read page by page: the entries of a page, and its cursor.
     typealias Page = @Sendable (RedisHarness, String?) async throws -> ([String], String?)

@@ -10,7 +10,7 @@ import Testing
 @testable import PollerRedis
 
 /// A store gets more partitions: every item is there once, even for processes that learn of it late.
-@Suite("Splitting partitions", .timeLimit(.minutes(2)))
+@Suite("Splitting partitions", .timeLimit(.minutes(5)))
 struct RepartitionTests {
     @Test(
         "a resumed split moves every item once, and processes with the old layout follow",

@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// Searches for sources by the ids of their watches.
-@Suite("Searches by source in Redis", .timeLimit(.minutes(2)))
+@Suite("Searches by source in Redis", .timeLimit(.minutes(5)))
 struct SourceSearchTests {
     @Test("a watch without metadata is in no index bucket, and its source is found")
     func bare() async throws {
@@ -95,7 +95,7 @@ struct SourceSearchTests {
 }
 
 /// The counts of registered endpoints.
-@Suite("Endpoint counts in Redis", .timeLimit(.minutes(2)))
+@Suite("Endpoint counts in Redis", .timeLimit(.minutes(5)))
 struct EndpointCountTests {
     private let shop = AccountID(unchecked: "shop")
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerRedis
 
-@Suite("Loss of a store's layout under running processes", .timeLimit(.minutes(1)))
+@Suite("Loss of a store's layout under running processes", .timeLimit(.minutes(5)))
 struct StoreLayoutTests {
     /// The layout of a process that was started while 16 became 64, after the end of the repartition.
     private let known = StoreLayout(namespace: "t", partitions: 64, base: 16)

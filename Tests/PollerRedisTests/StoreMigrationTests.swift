@@ -8,7 +8,7 @@ import Testing
 @testable import PollerRedis
 
 /// The commands of `pollerd migrate`, with a format that no release has.
-@Suite("Migration of a store", .timeLimit(.minutes(1)))
+@Suite("Migration of a store", .timeLimit(.minutes(5)))
 struct StoreMigrationTests {
     /// A program of release 1.1.0 that writes format 2.
     private static let planted = StoreVersion(steps: [

@@ -9,7 +9,7 @@ import Testing
 @testable import PollerRedis
 
 /// The sorted index of words, which finds prefixes.
-@Suite("Word index in Redis", .timeLimit(.minutes(2)))
+@Suite("Word index in Redis", .timeLimit(.minutes(5)))
 struct WordIndexTests {
     private static let count = 900
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("Disputes of accounts, read from Stripe", .timeLimit(.minutes(1)))
+@Suite("Disputes of accounts, read from Stripe", .timeLimit(.minutes(5)))
 struct StripeDisputesTests {
     private func book(_ server: StubServer, key: String = "sk_test_1") throws -> StripeDisputes {
         let configuration = StripeClientConfiguration(

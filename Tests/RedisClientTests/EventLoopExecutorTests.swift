@@ -15,7 +15,7 @@ private final class Record: Sendable {
     }
 }
 
-@Suite("EventLoopExecutor", .timeLimit(.minutes(1)))
+@Suite("EventLoopExecutor", .timeLimit(.minutes(5)))
 struct EventLoopExecutorTests {
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 

@@ -2,7 +2,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedisClientFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisClientFaultTests {
     @Test("with many cancellations, no task gets the reply of another")
     func cancellationStorm() async throws {
         let server = try RedisServerProcess()

@@ -3,7 +3,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedisClientLoginTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisClientLoginTests {
     @Test("an ACL user logs in, with database and connection name, over a Unix socket too")
     func acl() async throws {
         let server = try RedisServerProcess(arguments: [

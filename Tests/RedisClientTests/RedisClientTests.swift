@@ -4,7 +4,7 @@ import RedisClient
 import ServiceLifecycle
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedisClientTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisClientTests {
     @Test("64 tasks share the connection and each gets its own replies")
     func concurrency() async throws {
         let server = try RedisServerProcess()
@@ -136,7 +136,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RedisServerProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisServerProcessTests {
     @Test("a stopped server ends, and restarts on its port with its data")
     func stopAndRestart() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)

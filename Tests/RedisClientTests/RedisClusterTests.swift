@@ -8,7 +8,7 @@ import Testing
 ///
 /// They run one at a time, because each keeps the machine busy and the servers monitor each other
 /// by timeouts.
-@Suite(.serialized, .timeLimit(.minutes(2))) enum RedisTopologyTests {}
+@Suite(.serialized, .timeLimit(.minutes(5))) enum RedisTopologyTests {}
 
 extension RedisTopologyTests {
     /// Tests of a Cluster without failing nodes.

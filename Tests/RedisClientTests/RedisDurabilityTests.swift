@@ -2,7 +2,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedisDurabilityTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisDurabilityTests {
     private func pair() throws -> (master: RedisServerProcess, replica: RedisServerProcess) {
         let master = try RedisServerProcess(arguments: ["--repl-diskless-sync-delay", "0"])
         let replica = try RedisServerProcess(

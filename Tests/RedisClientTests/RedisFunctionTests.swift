@@ -6,7 +6,7 @@ import Testing
 @testable import RedisClient
 
 /// Tests of functions on servers that support them, and of scripts by digest on others.
-@Suite(.timeLimit(.minutes(1))) struct RedisFunctionTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisFunctionTests {
     /// Appends how it was run to a list, and returns the list.
     private let script = Self.script(register: "")
 

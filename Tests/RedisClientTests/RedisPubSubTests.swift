@@ -3,7 +3,7 @@ import PollerTesting
 import RedisClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedisPubSubTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisPubSubTests {
     private func message(
         _ text: String,
         on channel: String,

@@ -4,7 +4,7 @@ import RedisClient
 import Testing
 
 /// Tests of servers in each state in which they reject commands.
-@Suite(.timeLimit(.minutes(1))) struct RedisRefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisRefusalTests {
     /// Returns the kind of error that a call throws.
     private func kind(
         sourceLocation: SourceLocation = #_sourceLocation,

@@ -130,7 +130,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RedisSubscriptionBufferTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisSubscriptionBufferTests {
     private func message(_ text: String) -> RedisPubSubEvent {
         .message(channel: "c", pattern: nil, payload: ByteBuffer(string: text))
     }

@@ -10,7 +10,7 @@ import Testing
 /// Every operation with every role, on own and foreign objects.
 ///
 /// The cases are generated from the existing routes.
-@Suite("Access by role and account", .timeLimit(.minutes(2)))
+@Suite("Access by role and account", .timeLimit(.minutes(5)))
 struct AccessMatrixTests {
     private static func key(_ role: KeyRole) -> String { "key-of-\(role.rawValue)-0123456789" }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Signed archives", .timeLimit(.minutes(2)))
+@Suite("Signed archives", .timeLimit(.minutes(5)))
 struct ArchiveSigningTests {
     private static let path = "/v1/watches/batch/restore"
     private static let keys = ArchiveKeys.ephemeral

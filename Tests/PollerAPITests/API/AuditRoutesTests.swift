@@ -9,7 +9,7 @@ import Testing
 @testable import PollerAPI
 
 /// The entries in the audit trail, for every existing route.
-@Suite("Audit trail over HTTP", .timeLimit(.minutes(2)))
+@Suite("Audit trail over HTTP", .timeLimit(.minutes(5)))
 struct AuditRoutesTests {
     private static let admin = "key-of-ada-0123456789abc"
     private static let viewer = "key-of-vic-0123456789abc"

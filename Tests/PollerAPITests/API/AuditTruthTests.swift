@@ -11,7 +11,7 @@ import Testing
 @testable import PollerAPI
 
 /// The entries in the audit trail match the actual changes and their authors.
-@Suite("Accuracy of the audit trail", .timeLimit(.minutes(2)))
+@Suite("Accuracy of the audit trail", .timeLimit(.minutes(5)))
 struct AuditTruthTests {
     private static let admin = "key-of-ada-0123456789abc"
     private static let other = "key-of-bob-0123456789abc"

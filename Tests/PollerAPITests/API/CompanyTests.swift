@@ -10,7 +10,7 @@ import Testing
 /// The responses to a bound key, page by page, with and without many objects of other accounts.
 ///
 /// The cases are generated from the existing routes, so that a new route is covered too.
-@Suite("Tenant isolation of lists and searches", .timeLimit(.minutes(2)))
+@Suite("Tenant isolation of lists and searches", .timeLimit(.minutes(5)))
 struct CompanyTests {
     /// The number of foreign objects: more than a page of events skips, and more than a part of a list.
     private static let othersCount = 60

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Messages of deliveries over HTTP", .timeLimit(.minutes(3)))
+@Suite("Messages of deliveries over HTTP", .timeLimit(.minutes(5)))
 struct DeliveryMessageTests {
     private static let url = "https://shop.example/hook"
     private let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)

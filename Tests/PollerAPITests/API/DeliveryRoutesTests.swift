@@ -10,7 +10,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Deliveries over HTTP", .timeLimit(.minutes(3)))
+@Suite("Deliveries over HTTP", .timeLimit(.minutes(5)))
 struct DeliveryRoutesTests {
     private static let url = "https://shop.example/hook"
 

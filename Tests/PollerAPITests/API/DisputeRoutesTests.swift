@@ -7,7 +7,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Disputes over HTTP", .timeLimit(.minutes(3)))
+@Suite("Disputes over HTTP", .timeLimit(.minutes(5)))
 struct DisputeRoutesTests {
     /// A dispute book with fixed disputes, which counts the reads.
     private final class Book: DisputeBook {

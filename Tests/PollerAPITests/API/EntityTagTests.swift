@@ -9,7 +9,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("ETags and preconditions", .timeLimit(.minutes(2)))
+@Suite("ETags and preconditions", .timeLimit(.minutes(5)))
 struct EntityTagTests {
     private static func tag(_ answer: Answer) -> String? { answer.headers.first(name: "ETag") }
 

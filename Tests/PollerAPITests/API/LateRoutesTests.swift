@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Late watches over HTTP", .timeLimit(.minutes(3)))
+@Suite("Late watches over HTTP", .timeLimit(.minutes(5)))
 struct LateRoutesTests {
     @Test("late watches are listed with reasons, the latest first")
     func late() async throws {

@@ -59,7 +59,7 @@ struct LongPollTests {
         }
     }
 
-    @Test("a waiting request whose key is revoked ends with 401", .timeLimit(.minutes(3)))
+    @Test("a waiting request whose key is revoked ends with 401", .timeLimit(.minutes(5)))
     func revoked() async throws {
         let admin = "key-of-ada-0123456789abc"
         try await LiveAPI.run(keys: KeyFile(text: "\(admin) role=admin")) { api in

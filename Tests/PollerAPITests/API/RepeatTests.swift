@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Idempotent requests", .timeLimit(.minutes(2)))
+@Suite("Idempotent requests", .timeLimit(.minutes(5)))
 struct RepeatTests {
     private static let keys = """
         key-of-the-first-0123456789 role=admin name=shop

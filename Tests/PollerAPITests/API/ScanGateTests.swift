@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("Limits of searches", .timeLimit(.minutes(3)))
+@Suite("Limits of searches", .timeLimit(.minutes(5)))
 struct ScanGateTests {
     /// Searches that run until the test ends them, and the order in which they began.
     private final class Looks: Sendable {

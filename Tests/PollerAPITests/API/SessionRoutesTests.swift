@@ -7,7 +7,7 @@ import Testing
 @testable import PollerAPI
 
 /// Signing a browser in to the console, and the rights of its cookie.
-@Suite("Sessions of the console", .timeLimit(.minutes(3)))
+@Suite("Sessions of the console", .timeLimit(.minutes(5)))
 struct SessionRoutesTests {
     private static let key = "pk_0123456789abcdef0123"
 

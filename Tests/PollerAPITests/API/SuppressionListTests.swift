@@ -6,7 +6,7 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The suppression list over HTTP", .timeLimit(.minutes(3)))
+@Suite("The suppression list over HTTP", .timeLimit(.minutes(5)))
 struct SuppressionListTests {
     private let list = MemorySuppressionList()
     private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))

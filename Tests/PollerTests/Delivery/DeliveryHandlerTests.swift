@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("DeliveryHandler", .timeLimit(.minutes(1)))
+@Suite("DeliveryHandler", .timeLimit(.minutes(5)))
 struct DeliveryHandlerTests {
     let store = MemoryStore(time: VirtualTime())
     let key = Sample.key()

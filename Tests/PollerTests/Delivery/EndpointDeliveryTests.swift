@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("deliveries to registered endpoints", .timeLimit(.minutes(1)))
+@Suite("deliveries to registered endpoints", .timeLimit(.minutes(5)))
 struct EndpointDeliveryTests {
     let rig = WorkerRig()
     let deliveries: MemoryDeliveryQueue

@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("a fallback in use by another notifier", .timeLimit(.minutes(1)))
+@Suite("a fallback in use by another notifier", .timeLimit(.minutes(5)))
 struct FallbackOwedTests {
     private let time = VirtualTime()
     private let store: MemoryStore

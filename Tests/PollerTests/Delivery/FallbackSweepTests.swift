@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("fallbacks", .timeLimit(.minutes(1)))
+@Suite("fallbacks", .timeLimit(.minutes(5)))
 struct FallbackSweepTests {
     private let rig = WorkerRig()
     private let deliveries: MemoryDeliveryQueue

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("repair of lost marks", .timeLimit(.minutes(1)))
+@Suite("repair of lost marks", .timeLimit(.minutes(5)))
 struct MarkRepairTests {
     private let rig = WorkerRig()
     private let deliveries: MemoryDeliveryQueue

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("delivery of recorded changes", .timeLimit(.minutes(1)))
+@Suite("delivery of recorded changes", .timeLimit(.minutes(5)))
 struct NotifierTests {
     let rig = WorkerRig()
 

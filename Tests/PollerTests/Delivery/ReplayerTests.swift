@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("Replayer", .timeLimit(.minutes(1)))
+@Suite("Replayer", .timeLimit(.minutes(5)))
 struct ReplayerTests {
     let clock = ManualClock()
     let store: MemoryStore

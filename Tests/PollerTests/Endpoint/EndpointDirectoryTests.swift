@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("EndpointDirectory", .timeLimit(.minutes(1)))
+@Suite("EndpointDirectory", .timeLimit(.minutes(5)))
 struct EndpointDirectoryTests {
     let time = VirtualTime()
     let store: MemoryEndpointStore

@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("EndpointSync", .timeLimit(.minutes(1)))
+@Suite("EndpointSync", .timeLimit(.minutes(5)))
 struct EndpointSyncTests {
     @Test("an unavailable partition delays the sync once, and the others are synchronised")
     func syncBesideOneAway() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Poller
 @testable import PollerQueue
 
-@Suite("FileEndpoints", .timeLimit(.minutes(1)))
+@Suite("FileEndpoints", .timeLimit(.minutes(5)))
 struct FileEndpointsTests {
     let time = VirtualTime()
     let store: MemoryEndpointStore

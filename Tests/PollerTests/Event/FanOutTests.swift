@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@Suite("FanOut", .timeLimit(.minutes(1)))
+@Suite("FanOut", .timeLimit(.minutes(5)))
 struct FanOutTests {
     static let count = 2600
 

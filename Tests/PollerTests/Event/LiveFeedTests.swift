@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@Suite("LiveFeed", .timeLimit(.minutes(1)))
+@Suite("LiveFeed", .timeLimit(.minutes(5)))
 struct LiveFeedTests {
     let clock = ManualClock()
     let store: MemoryStore

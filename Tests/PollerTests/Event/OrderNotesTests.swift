@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("OrderNotes", .timeLimit(.minutes(1)))
+@Suite("OrderNotes", .timeLimit(.minutes(5)))
 struct OrderNotesTests {
     private let rig = WorkerRig()
     private let order = OrderID(unchecked: "A77")

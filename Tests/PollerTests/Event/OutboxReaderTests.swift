@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@Suite("OutboxReader", .timeLimit(.minutes(1)))
+@Suite("OutboxReader", .timeLimit(.minutes(5)))
 struct OutboxReaderTests {
     let rig = WorkerRig()
     let plan = FaultPlan()

@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("Retention", .timeLimit(.minutes(1)))
+@Suite("Retention", .timeLimit(.minutes(5)))
 struct RetentionTests {
     @Test("retention deletes old acknowledged entries, closed watches and resting deliveries")
     func forgets() async throws {

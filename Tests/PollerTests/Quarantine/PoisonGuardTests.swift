@@ -5,7 +5,7 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@Suite("PoisonGuard", .timeLimit(.minutes(1)))
+@Suite("PoisonGuard", .timeLimit(.minutes(5)))
 struct PoisonGuardTests {
     let clock = ManualClock()
     let store: MemoryStore

@@ -8,7 +8,7 @@ import Testing
 @testable import PollerQueue
 
 /// The membership requests of a heartbeat.
-@Suite("Heartbeat", .timeLimit(.minutes(1)))
+@Suite("Heartbeat", .timeLimit(.minutes(5)))
 struct HeartbeatTests {
     @Test(
         "a heartbeat lists the members less often in a larger cluster",

@@ -36,7 +36,7 @@ private final class TestHome: LoopHome, TaskExecutor {
     }
 }
 
-@Suite("worker executor", .timeLimit(.minutes(1)))
+@Suite("worker executor", .timeLimit(.minutes(5)))
 struct HomeTests {
     private let clock = ManualClock()
     private let home = TestHome()

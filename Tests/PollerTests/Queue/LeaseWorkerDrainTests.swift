@@ -6,7 +6,7 @@ import PollerTesting
 import ServiceLifecycle
 import Testing
 
-@Suite("LeaseWorker draining", .timeLimit(.minutes(1)))
+@Suite("LeaseWorker draining", .timeLimit(.minutes(5)))
 struct LeaseWorkerDrainTests {
     let rig = WorkerRig()
 

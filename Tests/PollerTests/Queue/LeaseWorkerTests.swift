@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("LeaseWorker as a worker", .timeLimit(.minutes(1)))
+@Suite("LeaseWorker as a worker", .timeLimit(.minutes(5)))
 struct LeaseWorkerTests {
     let rig = WorkerRig()
 

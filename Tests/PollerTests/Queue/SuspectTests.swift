@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("suspects in a worker", .timeLimit(.minutes(1)))
+@Suite("suspects in a worker", .timeLimit(.minutes(5)))
 struct SuspectTests {
     private let rig = WorkerRig()
     private let suspect = Sample.key("src_suspect", account: "acct_suspect")
