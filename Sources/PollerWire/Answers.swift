@@ -32,14 +32,14 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
                 Field(
                     "looked",
                     \.looked,
-                    note: "How many records were looked at for this page, of which few may match."
+                    note: "The number of records read for this page. Few of them may match."
                 )
             }
             if Item.self == Event.self || Item.self == RawJSON.self {
                 Field(
                     "gap",
                     \.hasGap,
-                    note: "Events before these are no longer kept: read the watches anew."
+                    note: "Earlier events are no longer kept. Read the current watches instead."
                 )
             }
         }
@@ -101,7 +101,7 @@ public struct ProblemReport: WireObject, Hashable {
         Field("detail", \.detail)
         Field("code", \.code)
         Field("field", \.field)
-        Field("errors", \.errors, note: "With invalid_batch, the first 20.")
+        Field("errors", \.errors, note: "The first 20 errors, with invalid_batch.")
         Field("errors_total", \.errorsTotal)
         Field("request_id", \.requestID)
     }
@@ -148,14 +148,14 @@ public struct StreamTokenRequest: WireObject, Hashable {
             \.sources,
             .size(1...20),
             .each(.sourceID),
-            note: "Of these sources only."
+            note: "Limits the token to events of these sources."
         )
         Field(
             "types",
             \.types,
             .size(1...20),
             .each(.pattern("^[a-z0-9_.-]{1,128}([.][*])?$")),
-            note: "Of these types only, such as source.chargeable or source.*."
+            note: "Limits the token to these event types, such as source.chargeable or source.*."
         )
         Field(
             "view",
@@ -165,7 +165,7 @@ public struct StreamTokenRequest: WireObject, Hashable {
                 "public shows what the customer of a source may see; full shows events as they were "
                 + "recorded."
         )
-        Field("ttl", \.ttl, note: "1s to 1h; 10m when absent.")
+        Field("ttl", \.ttl, note: "The lifetime, 1s to 1h. Default: 10m.")
     }
 }
 
@@ -226,7 +226,7 @@ public struct Bounce: WireObject, Hashable {
                 "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+([.][A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
                     + "@[A-Za-z0-9][A-Za-z0-9-]*([.][A-Za-z0-9-]+)*$"
             ),
-            note: "A mail address."
+            note: "An email address."
         )
         Field("type", \.type)
     }
@@ -277,8 +277,8 @@ package struct WebhookResult: WireObject, Hashable {
         .keyword("additionalProperties", "false")
     ) {
         Field("result", \.result)
-        Field("hinted", \.hinted, note: "Open watches that are due now.")
-        Field("enqueued", \.enqueued, note: "Unknown sources that are watched from now on.")
+        Field("hinted", \.hinted, note: "Open watches made due now.")
+        Field("enqueued", \.enqueued, note: "Unknown sources that are now watched.")
         Field("reason", \.reason)
     }
 }
@@ -308,8 +308,12 @@ package struct ReturnUpdate: WireObject, Hashable {
         Field("title", \.title)
         Field("text", \.text)
         Field("payment", \.payment)
-        Field("next_step", \.nextStep, note: "Left out when there is nothing to do.")
-        Field("view", \.view, note: "Changes when the page shows more than other words.")
+        Field("next_step", \.nextStep, note: "Left out if the payer has nothing to do.")
+        Field(
+            "view",
+            \.view,
+            note: "A version of the page's content. It changes when the page shows something else."
+        )
         Field("done", \.isDone)
     }
 }

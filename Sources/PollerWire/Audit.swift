@@ -50,7 +50,7 @@ public struct AuditEntry: WireObject, Hashable {
             Field(
                 "name",
                 \.name,
-                note: "Its name at the time of the change; left out for what has none."
+                note: "The target's name at the time of the change. Left out if it has none."
             )
         }
     }
@@ -63,37 +63,41 @@ public struct AuditEntry: WireObject, Hashable {
     public var after: String? { afterJSON?.description }
 
     package static let shape = Shape<AuditEntry>("AuditEntry") {
-        Field("id", \.id, note: "Ascending in the order in which changes were noted.")
+        Field("id", \.id, note: "Ascending in the order in which changes were recorded.")
         Field("at", \.at)
         Field(
             "by",
             \.by,
-            note: "The key's name, or its id; of a key that is bound to accounts the name and in "
-                + "parentheses the id; open where there are no keys, configuration for the server's "
-                + "file, pollerd for the system itself."
+            note: "The key's name or ID. For a key limited to accounts, the name with the ID in "
+                + "parentheses. open without keys, configuration for the server's file, pollerd for the "
+                + "system itself."
         )
         Field(
             "key",
             \.key,
-            note: "Left out for keys of the server's file, and where there is none."
+            note: "Left out for keys of the server's file and for changes without a key."
         )
         Field("role", \.role)
-        Field("address", \.address, note: "The peer of the connection: a client or the last proxy.")
-        Field("request", \.request, note: "As X-Request-Id of the answer had it.")
-        Field("action", \.action, note: "The operation's name in this description.")
+        Field(
+            "address",
+            \.address,
+            note: "The peer address of the connection: the client or the last proxy."
+        )
+        Field("request", \.request, note: "The X-Request-Id of the response.")
+        Field("action", \.action, note: "The operation's name in this API description.")
         Field("target", \.target)
-        Field("account", \.account, note: "Left out for what is of the whole cluster.")
+        Field("account", \.account, note: "Left out for a change of the whole cluster.")
         Field(
             "before",
             \.beforeJSON,
             note:
-                "An object of the fields that changed, as they were; left out for what was not there."
+                "The old values of the changed fields. Fields that did not exist are left out."
         )
         Field(
             "after",
             \.afterJSON,
-            note: "The same fields now; left out for what is not there any more."
+            note: "The new values of the same fields. Fields that no longer exist are left out."
         )
-        Field("refused", \.refused, note: "Why it was not done, by a problem's code.")
+        Field("refused", \.refused, note: "The problem code, if the change was rejected.")
     }
 }

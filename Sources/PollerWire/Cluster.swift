@@ -20,7 +20,7 @@ public struct Worker: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Worker>("Worker") {
-        Field("id", \.id, note: "As explain names the holder of a lease.")
+        Field("id", \.id, note: "The process ID, as explain shows it for the holder of a lease.")
         Field("roles", \.roles, .each(.words("worker", "notifier", "gateway", "api")))
         Field("host", \.host)
         Field("pid", \.pid)
@@ -30,7 +30,7 @@ public struct Worker: WireObject, Hashable {
             "in_flight",
             \.inFlight,
             .count,
-            note: "Items in its hands when it announced itself last."
+            note: "Items in progress at the last heartbeat."
         )
     }
 }
@@ -55,16 +55,16 @@ public struct DepartedWorker: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<DepartedWorker>("DepartedWorker") {
-        Field("process", \.process, note: "As it announced itself last.")
+        Field("process", \.process, note: "The process as of its last heartbeat.")
         Field(
             "departed_at",
             \.departedAt,
-            note: "Of one that was lost, when its last announcement ended: six seconds after it."
+            note: "For a lost process, when its heartbeat expired: six seconds after the last one."
         )
         Field(
             "how",
             \.how,
-            note: "clean: shut down; lost: killed, crashed or cut off from the store."
+            note: "clean: shut down. lost: killed, crashed or disconnected from the store."
         )
     }
 }
@@ -113,18 +113,18 @@ public struct Stats: WireObject, Hashable {
 
         package static let shape = Shape<Counts>("Counts") {
             Field("pending", \.pending, note: "Waiting for their due time or their lane.")
-            Field("overdue", \.overdue, note: "Of those, due already.")
-            Field("leased", \.leased, note: "In the hands of a process.")
+            Field("overdue", \.overdue, note: "Pending ones that are already due.")
+            Field("leased", \.leased, note: "Leased by a process.")
             Field(
                 "closed",
                 \.closed,
                 note:
-                    "Closed and still kept for readers, and for news of their money; without orders "
-                    + "and incidents. Of deliveries, those that rest."
+                    "Closed and still kept for reading and for later payment changes, without orders "
+                    + "and incidents. For deliveries, those with nothing left to send."
             )
             Field("outbox", \.outbox, note: "Events in the outbox.")
-            Field("undelivered", \.undelivered, note: "Of those, not marked for delivery yet.")
-            Field("lanes", \.lanes, note: "Lanes, or endpoints, with something in them.")
+            Field("undelivered", \.undelivered, note: "Events not yet marked for delivery.")
+            Field("lanes", \.lanes, note: "Lanes, or endpoints, that are not empty.")
         }
     }
 
@@ -160,7 +160,7 @@ public struct Stats: WireObject, Hashable {
             Field(
                 "complete",
                 \.complete,
-                note: "False when there are more lanes than were counted (10,000)."
+                note: "false if there are more lanes than were counted (10,000)."
             )
         }
     }
@@ -183,7 +183,7 @@ public struct Stats: WireObject, Hashable {
             \.quarantined,
             .count,
             .added,
-            note: "Watches that a person must look at."
+            note: "Watches that need an operator."
         )
         Field("workers", \.workers, .count, .added, note: "Processes that poll.")
         Field(
@@ -191,8 +191,9 @@ public struct Stats: WireObject, Hashable {
             \.workersWanted,
             .count,
             .added,
-            note: "How many the cluster could use now: for what is in flight, and for what its "
-                + "lanes would let start. A lane at its limit wants none."
+            note:
+                "The number of workers the cluster could use now, for the polls in progress and those its "
+                + "lanes would allow. A lane at its limit needs no more."
         )
         Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
         Field(
@@ -200,7 +201,7 @@ public struct Stats: WireObject, Hashable {
             \.dead,
             .count,
             .added,
-            note: "Deliveries that gave up at least one event."
+            note: "Deliveries with at least one dead letter."
         )
         Field(
             "endpoints_down",
@@ -208,8 +209,8 @@ public struct Stats: WireObject, Hashable {
             .count,
             .added,
             note:
-                "Endpoints that do not answer, or with errors alone, and are probed; without those "
-                + "that are disabled."
+                "Endpoints that do not respond, or respond with errors only, and are probed. Disabled "
+                + "endpoints are not counted."
         )
     }
 }
@@ -231,13 +232,17 @@ public struct Account: WireObject, Hashable {
 
     package static let shape = Shape<Account>("Account") {
         Field("id", \.id)
-        Field("open", \.open, .count, note: "Watches that are open.")
-        Field(nullable: "open_max", \.openMax, note: "The most there may be; null for no limit.")
+        Field("open", \.open, .count, note: "Open watches.")
+        Field(
+            nullable: "open_max",
+            \.openMax,
+            note: "The maximum number of open watches. null for no limit."
+        )
         Field("endpoints", \.endpoints, .count, note: "Registered endpoints.")
         Field(
             nullable: "endpoints_max",
             \.endpointsMax,
-            note: "The most it may register; null for no limit."
+            note: "The maximum number of endpoints. null for no limit."
         )
     }
 }
@@ -325,28 +330,33 @@ public struct WatchExplanation: WireObject, Hashable {
         Field("kind", \.kind)
         Field("place", \.place)
         Field("due_at", \.dueAt)
-        Field("urgent", \.isUrgent, note: "It is served before the others of its lane.")
-        Field("ahead", \.ahead, .count, note: "Watches of its lane to be served before it.")
-        Field("owner", \.owner, note: "Who has it in hand; see /v1/workers.")
+        Field(
+            "urgent",
+            \.isUrgent,
+            note: "Whether it is polled before the other watches of its lane."
+        )
+        Field("ahead", \.ahead, .count, note: "Watches of its lane that are polled before it.")
+        Field("owner", \.owner, note: "The process that holds the lease; see /v1/workers.")
         Field("until", \.until)
         Field("closed_reason", \.closedReason)
         Field(
             nullable: "earliest_poll_at",
             \.earliestPollAt,
             note:
-                "Not before, as far as is known now: where the lane's circuit is open, when it is probed "
-                + "by one of its watches. null when only a person or the end of a poll in flight can tell."
+                "The earliest poll, as far as known now. If the lane's circuit is open, the time of "
+                + "the next probe. null if it depends on an operator or on the end of a poll in "
+                + "progress."
         )
         Field(
             "reasons",
             \.reasons,
-            note: "What it waits for, one sentence each, the most important first."
+            note: "What the watch waits for, one sentence each, the most important first."
         )
         Field(
             "crashes",
             \.crashes,
             .count,
-            note: "Workers in a row that vanished with it in hand; at 5 it goes to quarantine."
+            note: "Consecutive workers that died while polling it. At 5 it is moved to quarantine."
         )
         Field("lane", \.lane)
     }

@@ -58,9 +58,9 @@ public struct Delivery: WireObject, Hashable {
         Field(
             "endpoint_name",
             \.endpointName,
-            note: "What people call the endpoint; left out where it has no name."
+            note: "The endpoint's display name. Left out if it has none."
         )
-        Field(nullable: "url", \.url, note: "Of an inline notify.")
+        Field(nullable: "url", \.url, note: "The URL of an inline notify recipient.")
         Field("account", \.account)
         Field("source", \.source)
         Field("kind", \.kind, .toldKind)
@@ -68,53 +68,61 @@ public struct Delivery: WireObject, Hashable {
             "state",
             \.state,
             note:
-                "dead: something was given up and nothing is tried any more; done: nothing is left to "
-                + "tell, which is no proof that something was told: with attempts 0 nothing ever was."
+                "dead: at least one event is a dead letter and no more attempts are made. done: "
+                + "nothing is left to send. That does not prove that an event was delivered: with "
+                + "attempts 0 none was."
         )
         Field(
             "last_seq",
             \.lastSeq,
             .count,
-            note: "The seq of the last event that was accepted or given up."
+            note: "The seq of the last event that was accepted or dead-lettered."
         )
         Field(
             "failures",
             \.failures,
             .count,
-            note: "Failed attempts of the event in hand, as its schedule counts them."
+            note: "Failed attempts of the current event, as the retry schedule counts them."
         )
-        Field("attempts", \.attempts, .count, note: "Attempts ever made.")
-        Field("dead_seqs", \.deadSeqs, note: "Events given up, the newest 20.")
-        Field("retrying_seqs", \.retryingSeqs, note: "Of those, the ones being sent again.")
+        Field("attempts", \.attempts, .count, note: "The total number of attempts.")
+        Field("dead_seqs", \.deadSeqs, note: "The newest 20 dead-lettered events.")
+        Field(
+            "retrying_seqs",
+            \.retryingSeqs,
+            note: "The dead-lettered events that are being retried."
+        )
         Field(
             nullable: "failing_since",
             \.failingSince,
-            note: "When the event in hand failed first."
+            note: "The first failure of the current event."
         )
         Field(
             nullable: "next_attempt_at",
             \.nextAttemptAt,
             note:
-                "When it is due, not before the hold of its endpoint ends; null while that is told "
-                + "nothing."
+                "The next attempt, not before the endpoint's hold ends. null while the endpoint is paused."
         )
         Field(
             nullable: "last_error",
             \.lastError,
-            note: "Why the last attempt failed, or what was given up was not accepted."
+            note: "Why the last attempt failed, or why the dead-lettered event was not accepted."
         )
         Field(
             "last_attempt_at",
             \.lastAttemptAt,
             note:
-                "When it was tried last; left out before the first attempt, and once its log is forgotten."
+                "The last attempt. Left out before the first one, and once the attempt log has expired."
         )
-        Field("given_up_at", \.givenUpAt, note: "When it came to rest with events given up.")
+        Field(
+            "given_up_at",
+            \.givenUpAt,
+            note: "When the delivery stopped with dead-lettered events."
+        )
         Field(
             "endpoint_health",
             \.endpointHealth,
             note:
-                "In lists only where the delivery waits, and its endpoint is held or told nothing."
+                "In lists, only if the delivery waits and its endpoint is held or paused."
         )
     }
 }
@@ -196,9 +204,9 @@ public struct DeliveryAttempt: WireObject, Hashable {
         Field(
             nullable: "address",
             \.address,
-            note: "The address that was connected, with its port."
+            note: "The IP address and port of the connection."
         )
-        Field("ms", \.spans, note: "Where the time went, as far as it is known.")
+        Field("ms", \.spans, note: "The known durations of the phases of the attempt.")
         Field(nullable: "reason", \.reason)
         Field(
             nullable: "excerpt",
@@ -232,11 +240,17 @@ public struct ReplayRequest: WireObject, Hashable {
             "status",
             \.status,
             .standard("\"dead\""),
-            note: "Events given up; or every event since a time, accepted or not."
+            note:
+                "failed: dead-lettered events only. all: every event since a time, accepted or not."
         )
-        Field("since", \.since, note: "Only events recorded since; required for all.")
-        Field("rate", \.rate, .range(1...10_000), .standard("100"), note: "Deliveries a second.")
-        Field("dry_run", \.isDryRun, .standard("false"), note: "Only count.")
+        Field("since", \.since, note: "Only events recorded since this time. Required with all.")
+        Field("rate", \.rate, .range(1...10_000), .standard("100"), note: "Deliveries per second.")
+        Field(
+            "dry_run",
+            \.isDryRun,
+            .standard("false"),
+            note: "Counts the events without sending them."
+        )
     }
 }
 
@@ -285,23 +299,23 @@ public struct Replay: WireObject, Hashable {
         Field("endpoint", \.endpoint)
         Field("state", \.state)
         Field("status", \.status)
-        Field(nullable: "since", \.since, note: "Only events recorded since.")
+        Field(nullable: "since", \.since, note: "Only events recorded since this time.")
         Field("rate", \.rate)
         Field("dry_run", \.isDryRun)
-        Field("looked_at", \.lookedAt, .count, note: "Deliveries looked at so far.")
+        Field("looked_at", \.lookedAt, .count, note: "Deliveries checked so far.")
         Field(
             "matched",
             \.matched,
             .count,
-            note: "Of those, the ones that have something to send again."
+            note: "Checked deliveries with events to send again."
         )
-        Field("events", \.events, .count, note: "Events that they send again.")
+        Field("events", \.events, .count, note: "Events that these deliveries send again.")
         Field(
             "busy",
             \.busy,
             .count,
-            note: "Deliveries that were being tried all the while, and so were left as they are."
+            note: "Deliveries left unchanged because they were being attempted."
         )
-        Field(nullable: "error", \.error, note: "Why it failed.")
+        Field(nullable: "error", \.error, note: "Why the replay failed.")
     }
 }

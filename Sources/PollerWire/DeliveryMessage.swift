@@ -31,9 +31,9 @@ public struct DeliveryMessage: WireObject, Hashable {
         Field("delivery", \.delivery)
         Field("seq", \.seq)
         Field("event", \.event)
-        Field("to", \.recipient, note: "The address or URL it goes to.")
-        Field("type", \.type, note: "The media type of text.")
-        Field("subject", \.subject, note: "Of an email.")
+        Field("to", \.recipient, note: "The recipient's address or URL.")
+        Field("type", \.type, note: "The media type of the text.")
+        Field("subject", \.subject, note: "The subject of an email.")
         Field(
             "text",
             \.text,
@@ -43,14 +43,15 @@ public struct DeliveryMessage: WireObject, Hashable {
         Field(
             "sent_at",
             \.sentAt,
-            note: "When the recipient accepted it; left out while it has not."
+            note: "When the recipient accepted it. Left out until then."
         )
         Field(
             "as_sent",
             \.isAsSent,
             note:
-                "Whether the text is the one that was sent, and to this address or URL. false: a template, the "
-                + "branding or the endpoint has changed since. Left out when no attempt is kept that could tell."
+                "Whether this text was sent, and to this address or URL. false: a template, the "
+                + "branding or the endpoint has changed since. Left out if no attempt is kept to "
+                + "compare with."
         )
     }
 }

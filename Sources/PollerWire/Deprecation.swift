@@ -36,11 +36,11 @@ public struct Deprecation: WireObject, Hashable {
             \.replacement,
             .examples("ideal", "card", "none", "payment_intent"),
             note:
-                "The type of the PaymentMethod that takes its place; none where the method has ended, "
-                + "payment_intent while the type of the source is not known."
+                "The type of the PaymentMethod to use instead. none if the method was discontinued, "
+                + "payment_intent while the source's type is unknown."
         )
-        Field("urgency", \.urgency, note: "Left out while the type of the source is not known.")
-        Field("advice", \.advice, note: "What is different, in a sentence.")
-        Field("url", \.url, note: "The upstream's guide.")
+        Field("urgency", \.urgency, note: "Left out while the source's type is unknown.")
+        Field("advice", \.advice, note: "The difference to the Source, in a sentence.")
+        Field("url", \.url, note: "The upstream's migration guide.")
     }
 }

@@ -102,7 +102,9 @@ public struct Endpoint: WireObject, Hashable {
             Field(
                 "public_key",
                 \.publicKey,
-                note: "whpk_…: checks the signatures of an endpoint with signing ed25519."
+                note:
+                    "The public key (whpk_…) that verifies the signatures of an endpoint with signing "
+                    + "ed25519."
             )
         }
     }
@@ -164,22 +166,23 @@ public struct Endpoint: WireObject, Hashable {
         Field(
             nullable: "name",
             \.name,
-            note: "What people call it, unique within the account; null for none."
+            note: "The display name, unique within the account. null for none."
         )
         Field(
             "origin",
             \.origin,
             .added,
             note:
-                "Where it is described: by this API, or by the server's configuration file, which alone "
-                + "can change it."
+                "Where the endpoint is defined: in this API, or in the server's configuration file. "
+                + "Only the file can change its own endpoints."
         )
         Field("url", \.url)
         Field(
             "secret",
             \.secret,
             note:
-                "whsec_…; only in the answers to creation and rotation, and not with signing ed25519."
+                "The secret (whsec_…). Only in responses to creation and rotation, and not with "
+                + "signing ed25519."
         )
         Field("state", \.state)
         Field("disabled_reason", \.disabledReason)
@@ -198,13 +201,13 @@ public struct Endpoint: WireObject, Hashable {
         Field(
             "signing",
             \.signing,
-            note: "Of webhooks: hmac (v1) with a shared secret, or ed25519 (v1a)."
+            note: "For webhooks: hmac (v1) with a shared secret, or ed25519 (v1a)."
         )
         Field(nullable: "notify_by", \.notifyBy, .mayGrow)
         Field(
             "secrets",
             \.secrets,
-            note: "Those that sign right now or did, newest first, without their values."
+            note: "Current and earlier secrets, newest first, without their values."
         )
         Field("created_at", \.createdAt)
         Field("updated_at", \.updatedAt)
@@ -284,56 +287,60 @@ public struct EndpointHealth: WireObject, Hashable {
         Field(
             "circuit",
             \.circuit,
-            note: "Whether attempts go out: as they should, not at all, or one at a time."
+            note: "Whether attempts are made: normally, not at all, or one at a time."
         )
         Field(
             nullable: "held_until",
             \.heldUntil,
-            note: "Nothing goes out before: Retry-After, or an open circuit."
+            note: "No attempt before this time, due to Retry-After or an open circuit."
         )
         Field(
             "failures",
             \.failures,
             .count,
-            note: "Failed attempts in a row, of all its deliveries."
+            note: "Consecutive failed attempts over all its deliveries."
         )
         Field(
             "failure",
             \.failure,
             note:
-                "What the last of them met: silent (no answer), or errors (any answer but a success)."
+                "The kind of the last failure: silent (no response) or errors (any response but a success)."
         )
         Field(
             nullable: "failing_since",
             \.failingSince,
-            note: "The first attempt that failed since one was accepted."
+            note: "The first failed attempt since the last accepted one."
         )
         Field(
             nullable: "disabled_at_the_latest",
             \.disabledAtTheLatest,
-            note: "When a registered endpoint is disabled, unless it accepts something before."
+            note: "When a registered endpoint is disabled, unless it accepts an event before then."
         )
-        Field("paused", \.isPaused, note: "It is disabled, or an operator has stopped it.")
+        Field(
+            "paused",
+            \.isPaused,
+            note: "Whether the endpoint is disabled or stopped by an operator."
+        )
         Field(
             "waiting",
             \.waiting,
             .count,
             note: "Deliveries that wait for their time or for the endpoint."
         )
-        Field("in_flight", \.inFlight, .count, note: "Attempts being made.")
+        Field("in_flight", \.inFlight, .count, note: "Attempts in progress.")
         Field(
             "dead",
             \.dead,
             .count,
             note:
-                "Deliveries that rest with events given up, of the newest 500; only of an endpoint that "
-                + "is read alone."
+                "Stopped deliveries with dead letters, of the newest 500. Only if the endpoint is read by ID."
         )
         Field(
             "last_error",
             \.lastError,
             note:
-                "Why one that fails now, or the last that was given up, was not accepted; likewise."
+                "Why a failing delivery, or the last dead-lettered event, was not accepted. Only if "
+                + "the endpoint is read by ID."
         )
     }
 }
@@ -370,6 +377,6 @@ public struct EndpointTest: WireObject, Hashable {
         Field(nullable: "address", \.address)
         Field(nullable: "duration_ms", \.durationMs)
         Field(nullable: "reason", \.reason)
-        Field(nullable: "excerpt", \.excerpt, note: "The beginning of the answer.")
+        Field(nullable: "excerpt", \.excerpt, note: "The beginning of the response.")
     }
 }

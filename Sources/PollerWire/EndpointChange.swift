@@ -48,8 +48,8 @@ public struct EndpointChange: WireObject, Hashable {
             \.url,
             .length(0...2048),
             note:
-                "https://…, mailto:name@host or redis+stream:NAME. It may be changed, but not from "
-                + "webhook to another scheme or back."
+                "https://…, mailto:name@host or redis+stream:NAME. It can be changed, but not between "
+                + "webhooks and other schemes."
         )
         Field(
             "name",
@@ -58,8 +58,7 @@ public struct EndpointChange: WireObject, Hashable {
             .pattern(LineText.name(64)),
             .examples("Warehouse"),
             note:
-                "What people call it on screens and in logs: unique within the account, one line, not "
-                + "beginning with ep_. Upper and lower case differ."
+                "A display name, unique within the account: one line, not beginning with ep_. Case-sensitive."
         )
         Field(
             "types",
@@ -73,60 +72,63 @@ public struct EndpointChange: WireObject, Hashable {
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),
-            note: "Event types such as source.chargeable, or source.* for all that begin so; empty "
-                + "for all but operator.*, which tell of the cluster, to an endpoint of their own."
+            note:
+                "Event types such as source.chargeable, or a prefix such as source.*. Empty for all "
+                + "except operator.*, the cluster's own events, which need a separate endpoint."
         )
         Field(
             "sources",
             \.sources,
             .size(0...100),
             .each(.sourceID),
-            note: "Only events of these sources; empty for all of the account."
+            note: "Only events of these sources. Empty for all sources of the account."
         )
         Field(
             "metadata",
             \.metadata,
             .size(0...10),
             .entries,
-            note: "What the watch's metadata must hold, all of it."
+            note: "Metadata that a watch must have, all of it."
         )
-        Field("final_only", \.finalOnly, note: "Only how watches end.")
+        Field("final_only", \.finalOnly, note: "Only events that end a watch.")
         Field(
             "ordering",
             \.ordering,
             .words("source"),
-            note: "The events of one source arrive in order."
+            note: "Events of the same source are delivered in order."
         )
         Field(
             "coalesce",
             \.coalesce,
-            note: "After a failure only the newest of what waits is told, and the end."
+            note: "After a failure, only the newest pending event and the final one are sent."
         )
         Field(
             "retry",
             \.retry,
-            note: "default, fast, none, or 1 to 20 waits of at least 1s, 7d in all."
+            note:
+                "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, 7d in total."
         )
         Field(
             "timeout",
             \.timeout,
-            note: "For one attempt, 1s to 30s; null for the channel's own."
+            note: "The timeout of an attempt, 1s to 30s. null for the channel's default."
         )
-        Field("limit", \.limit, note: "Null for what holds for every endpoint.")
+        Field("limit", \.limit, note: "null for the server's default limit.")
         Field(
             "headers",
             \.headers,
             .size(0...20),
             .names(.pattern("^[A-Za-z0-9_-]{1,64}$")),
             .each(.length(0...2048), .pattern("^[ -~]*$")),
-            note: "Sent with every request. Names that belong to HTTP or to us are refused; values "
-                + "are never shown again."
+            note:
+                "Sent with every request. Headers reserved by HTTP or pollerd are rejected. Values are "
+                + "never shown again."
         )
         Field("payload", \.payload, note: "thin: the event without its object.")
         Field(
             "notify_by",
             \.notifyBy,
-            note: "Another endpoint is told what this one has not accepted in time."
+            note: "Sends events that this endpoint has not accepted in time to another endpoint."
         )
     }
 }
@@ -162,8 +164,8 @@ public struct NewEndpoint: WireObject, Hashable {
             \.signing,
             .standard("\"hmac\""),
             note:
-                "Of a webhook: hmac with a secret that is in the answer, or ed25519, whose public key "
-                + "is shown whenever the endpoint is read."
+                "For a webhook: hmac, with a secret in the response, or ed25519, whose public key is "
+                + "shown whenever the endpoint is read."
         )
         Field.of(\.choices)
     }
@@ -241,7 +243,7 @@ public struct EndpointRotation: WireObject, Hashable {
         Field(
             "overlap",
             \.overlap,
-            note: "How long the old secrets go on signing, 0s to 7d; 24h when it is absent."
+            note: "How long the old secrets stay valid, 0s to 7d. Default: 24h."
         )
     }
 }
@@ -276,6 +278,6 @@ public struct InlineSecret: WireObject, Hashable {
 
     package static let shape = Shape<InlineSecret>("InlineSecret") {
         Field("secret", \.secret)
-        Field("account", \.account, note: "Whose webhooks it signs.")
+        Field("account", \.account, note: "The account whose webhooks it signs.")
     }
 }

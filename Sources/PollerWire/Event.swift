@@ -81,61 +81,62 @@ public struct Event: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Event>("Event") {
-        Field("id", \.id, note: "The same on every channel; dedupe by it.")
+        Field("id", \.id, note: "The same on every channel. Use it to deduplicate.")
         Field("type", \.type, .examples("source.chargeable", "watch.expired"))
         Field("account", \.account)
         Field("source", \.source)
         Field("kind", \.kind, .toldKind)
-        Field("order", \.order, note: "The order that is paid by it, as the watch names it.")
+        Field("order", \.order, note: "The watch's order.")
         Field("seq", \.seq)
         Field("run", \.run)
         Field(
             nullable: "previous_status",
             \.previousStatus,
             note:
-                "The last one told before. The same as status when something else has changed that "
-                + "is waited for: an error or a next action of an intent, an amount received or "
-                + "returned, attempts remaining."
+                "The status in the previous event. Equal to status if something else changed: an "
+                + "error or a next action of an intent, an amount received or returned, or the "
+                + "remaining attempts."
         )
         Field(nullable: "status", \.status)
         Field(
             "final",
             \.isFinal,
-            note: "The status cannot change any more: the payment has come to its end."
+            note: "Whether the status is final and cannot change any more."
         )
         Field(
             nullable: "closed_reason",
             \.closedReason,
-            note: "Why the watch ended with this event; null while it goes on. No further event of "
-                + "this run follows."
+            note:
+                "Why the watch ended with this event. null while it is open. It is the last event of this "
+                + "run."
         )
         Field(
             "charge",
             \.charge,
-            note: "How far its charge has come; only once somebody has tried to charge it."
+            note: "The state of the charge. Only after the first attempt to charge it."
         )
-        Field("payment", \.payment, note: "What is true of the money, where that is known.")
+        Field("payment", \.payment, note: "The payment's state, if known.")
         Field(
             "next_step",
             \.nextStep,
-            note: "What the customer must do next; left out when there is nothing."
+            note: "What the customer must do next. Left out if there is nothing to do."
         )
         Field(
             "mandate",
             \.mandate,
-            note: "The debit that is announced; only in mandate.notification."
+            note: "The announced debit. Only in mandate.notification."
         )
-        Field("livemode", \.isLive, note: "Whether real money is meant.")
+        Field("livemode", \.isLive, note: "Whether the payment is in live mode.")
         Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
         Field(
             "traceparent",
             \.traceparent,
             note:
-                "Its place in the trace of the request to enqueue, as W3C Trace Context writes it; "
-                + "only where there is one."
+                "The trace context of the enqueue request, in the format of W3C Trace Context. Left "
+                + "out without a trace."
         )
-        Field("metadata", \.metadata, note: "What was given to enqueue.")
+        Field("metadata", \.metadata, note: "The metadata given to enqueue.")
     }
 }
 

@@ -17,9 +17,13 @@ public struct KeyHolder: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<KeyHolder>("Caller") {
-        Field("name", \.name, note: "As logs name them.")
-        Field("scopes", \.scopes, note: "The x-scope of the operations that the key may use.")
-        Field("accounts", \.accounts, note: "Left out when it is bound to none.")
-        Field("expires_at", \.endsAt, note: "Left out when it never ends.")
+        Field("name", \.name, note: "The name that logs show.")
+        Field(
+            "scopes",
+            \.scopes,
+            note: "The x-scope values of the operations that the key may use."
+        )
+        Field("accounts", \.accounts, note: "Left out if the key may access all accounts.")
+        Field("expires_at", \.endsAt, note: "Left out if the key does not expire.")
     }
 }

@@ -60,37 +60,38 @@ public struct Lane: WireObject, Hashable {
 
     package static let shape = Shape<Lane>("Lane") {
         Field("id", \.id, note: "ACCOUNT/ENDPOINT.")
-        Field("state", \.state, note: "In one word; what holds it up most.")
+        Field("state", \.state, note: "The most important state of the lane.")
         Field(
             "waiting",
             \.waiting,
             .count,
             note: "Watches that wait for their due time or for the lane."
         )
-        Field("overdue", \.overdue, .count, note: "Of those, due already.")
+        Field("overdue", \.overdue, .count, note: "Pending ones that are already due.")
         Field(nullable: "oldest_due_at", \.oldestDueAt)
         Field(
             "overdue_ms",
             \.overdueMs,
             .count,
-            note: "How long the longest overdue one has been due."
+            note: "How long the longest overdue watch has been due."
         )
         Field("in_flight", \.inFlight, .count)
         Field("limit", \.limit)
         Field("paused", \.isPaused)
-        Field(nullable: "held_until", \.heldUntil, note: "Nothing goes out before.")
+        Field(nullable: "held_until", \.heldUntil, note: "No poll before this time.")
         Field(
             "factor",
             \.factor,
             .keyword("minimum", "0"),
             .keyword("maximum", "1"),
-            note: "What is left of the limit after a 429; it grows back by 0.05 a second."
+            note: "The fraction of the limit in use after a 429. It grows back by 0.05 a second."
         )
-        Field("failures", \.failures, .count, note: "Polls in a row without a usable answer.")
+        Field("failures", \.failures, .count, note: "Consecutive polls without a usable response.")
         Field(
             "failure",
             \.failure,
-            note: "What the last of them met: silent (no answer), errors (answers such as 5xx) or "
+            note:
+                "The kind of the last failure: silent (no response), errors (responses such as 5xx) or "
                 + "denied (401 or 403)."
         )
         Field("circuit", \.circuit)
@@ -112,16 +113,15 @@ public struct LaneLimit: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<LaneLimit>("LaneLimit") {
-        Field("rate", \.rate, note: "Polls a second; 0 is no limit.")
+        Field("rate", \.rate, note: "Polls per second. 0 for no limit.")
         Field(
             "burst",
             \.burst,
             note:
-                "Polls that may follow each other at once. Within any second there are at most rate "
-                + "+ burst."
+                "Polls that may start at the same time. Within any second at most rate + burst polls start."
         )
-        Field("concurrency", \.concurrency, note: "Polls in flight at once.")
-        Field("default", \.isDefault, note: "The lane has no limit of its own.")
+        Field("concurrency", \.concurrency, note: "Concurrent polls.")
+        Field("default", \.isDefault, note: "Whether the lane uses the default limit.")
     }
 }
 
@@ -170,7 +170,7 @@ public struct LaneLimitChange: WireObject, Hashable {
             #""Either parts of a limit, of which what is absent or null stays as it is, or default alone.""#
         )
     ) {
-        Field("rate", \.rate, .rate(0.001...1_000_000), note: "A second; 0 for no limit.")
+        Field("rate", \.rate, .rate(0.001...1_000_000), note: "Polls per second. 0 for no limit.")
         Field("burst", \.burst, .range(1...1_000_000))
         Field("concurrency", \.concurrency, .range(1...1_000_000))
         Field("default", \.usesDefault)

@@ -40,10 +40,10 @@ public struct LateWatch: WireObject, Hashable {
         Field(
             "reasons",
             \.reasons,
-            note: "What it waits for, one sentence each, the most important first."
+            note: "What the watch waits for, one sentence each, the most important first."
         )
-        Field("earliest_poll_at", \.earliestPollAt, note: "Not before, as far as is known now.")
-        Field("payment", \.payment, note: "As of the last poll.")
+        Field("earliest_poll_at", \.earliestPollAt, note: "The earliest poll, as far as known now.")
+        Field("payment", \.payment, note: "The payment's state at the last poll.")
     }
 }
 
@@ -60,7 +60,11 @@ public struct LateWatches: WireObject, Hashable {
 
     package static let shape = Shape<LateWatches>("LateWatches") {
         Field("data", \.data)
-        Field("waiting", \.waiting, .count, note: "Due watches in the lanes that are late.")
-        Field("has_more", \.hasMore, note: "There are more late ones than data holds.")
+        Field("waiting", \.waiting, .count, note: "Due watches in the late lanes.")
+        Field(
+            "has_more",
+            \.hasMore,
+            note: "Whether there are more late watches than data contains."
+        )
     }
 }

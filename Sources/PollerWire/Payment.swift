@@ -85,7 +85,7 @@ public struct Payment: WireObject, Hashable {
             Field(
                 "amount",
                 \.amount,
-                note: "In the payment's currency; not part of what has gone back."
+                note: "In the payment's currency. It is not included in the returned amount."
             )
         }
     }
@@ -111,14 +111,18 @@ public struct Payment: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Payment> {
-        Field("state", \.state, note: "The word that is true of the money.")
-        Field("amount", \.amount, note: "What was to be paid, in the smallest unit.")
+        Field("state", \.state, note: "The payment state.")
+        Field("amount", \.amount, note: "The amount due, in the smallest unit.")
         Field(
             "amount_received",
             \.amountReceived,
-            note: "What has arrived, also when it has gone back since."
+            note: "The received amount, including amounts returned since."
         )
-        Field("amount_returned", \.amountReturned, note: "What has gone back of it.")
+        Field(
+            "amount_returned",
+            \.amountReturned,
+            note: "The returned part of the received amount."
+        )
         Field("currency", \.currency)
         Field("method", \.method, .examples("ideal", "sepa_debit", "card"))
         Field("paid_at", \.paidAt)
@@ -126,17 +130,17 @@ public struct Payment: WireObject, Hashable {
             "reason",
             \.reason,
             .examples("insufficient_funds", "not_charged_in_time", "window_closing"),
-            note: "Why it is so, in a word that may be told to the payer."
+            note: "The reason for the state, as a code that may be shown to the payer."
         )
         Field(
             "refund",
             \.refund,
-            note: "A refund that is pending, waits for the customer, or did not go through."
+            note: "A refund that is pending, waits for the customer, or failed."
         )
         Field(
             "presentment",
             \.presentment,
-            note: "What the customer was shown and has paid, when that was in another currency."
+            note: "The amount shown to and paid by the customer, if it was in another currency."
         )
     }
 }
@@ -268,11 +272,15 @@ public struct NextStep: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<NextStep> {
-        Field("type", \.type, note: "What sort of step it is; the other members are its own.")
-        Field("url", \.url, note: "A page to go to, or one that shows all of it.")
-        Field("app_url", \.appURL, note: "What opens an app on the customer's own device.")
-        Field("until", \.until, note: "Until when it can be done.")
-        Field("accounts", \.accounts, note: "Where to send money; any of them will do.")
+        Field("type", \.type, note: "The type of the step. The other members depend on it.")
+        Field("url", \.url, note: "A page where the customer continues, or that shows all details.")
+        Field("app_url", \.appURL, note: "A link that opens an app on the customer's own device.")
+        Field("until", \.until, note: "The deadline of the step.")
+        Field(
+            "accounts",
+            \.accounts,
+            note: "Bank accounts to send the money to. Any of them can be used."
+        )
         Field("reference", \.reference)
         Field("amount_missing", \.amountMissing, note: "In the currency's smallest unit.")
         Field("currency", \.currency)
@@ -280,7 +288,7 @@ public struct NextStep: WireObject, Hashable {
         Field("number", \.number)
         Field("stores", \.stores)
         Field("pdf", \.pdf)
-        Field("data", \.data, note: "What the code says.")
+        Field("data", \.data, note: "The content of the code.")
         Field("image_url", \.imageURL)
         Field("attempts_left", \.attemptsLeft)
         Field("deposits", \.deposits)

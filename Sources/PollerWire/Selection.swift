@@ -20,10 +20,10 @@ public struct WatchSelection: WireObject, Hashable {
         mustBe: #"The body must be a selection, an object such as {"q":"order=A77"}"#,
         .keyword("required", #"["q"]"#)
     ) {
-        Field("q", \.words, .length(1...1000), note: "The words of a search; at least one.")
-        Field("account", \.account, .accountID, note: "Of this account only.")
-        Field("dry_run", \.isDryRun, note: "Count them, and do nothing.")
-        Field("cursor", \.cursor, .length(1...1024), note: "next of the part before.")
+        Field("q", \.words, .length(1...1000), note: "A search with at least one term.")
+        Field("account", \.account, .accountID, note: "Only watches of this account.")
+        Field("dry_run", \.isDryRun, note: "Counts the watches and does nothing else.")
+        Field("cursor", \.cursor, .length(1...1024), note: "next of the previous part.")
     }
 }
 
@@ -43,12 +43,12 @@ public struct SelectionResult: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<SelectionResult>("SelectionResult") {
-        Field("matched", \.matched, note: "Watches that it was about.")
-        Field("done", \.done, note: "Those with which it was done.")
+        Field("matched", \.matched, note: "Watches found.")
+        Field("done", \.done, note: "Watches changed.")
         Field(
             "looked",
             \.looked,
-            note: "Records that were looked at; left out for keys that are bound to accounts."
+            note: "Records read. Left out for keys that are limited to accounts."
         )
         Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
     }
@@ -71,13 +71,13 @@ public struct ArchiveLine: WireObject, Hashable {
             "events",
             \.events,
             .keyword("items", ##"{"$ref":"#/components/schemas/Event"}"##),
-            note: "The last 100, oldest first."
+            note: "The last 100 events, oldest first."
         )
         Field(
             "digest",
             \.digest,
             note:
-                "The server's signature of watch and events, without which a restore needs trust=true."
+                "The server's signature of watch and events. Without it a restore needs trust=true."
         )
     }
 }
@@ -96,8 +96,12 @@ public struct RestoreResult: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<RestoreResult>("RestoreResult") {
-        Field("restored", \.restored, note: "Watches that were put back.")
-        Field("present", \.present, note: "There is one already, which stays as it is.")
-        Field("open", \.open, note: "Had not ended, and were left out: enqueue them instead.")
+        Field("restored", \.restored, note: "Restored watches.")
+        Field("present", \.present, note: "Watches that exist already and stay unchanged.")
+        Field(
+            "open",
+            \.open,
+            note: "Watches that had not ended and were skipped. Enqueue them instead."
+        )
     }
 }

@@ -20,17 +20,17 @@ public struct SuppressionListEntry: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<SuppressionListEntry>("SuppressionListEntry") {
-        Field("id", \.id, note: "What lifting it takes.")
+        Field("id", \.id, note: "The ID that removes the entry.")
         Field(
             "recipient",
             \.recipient,
-            note: "Masked; left out where the link of an earlier mail was followed."
+            note: "Masked. Left out if the recipient used the link of an earlier email."
         )
         Field(
             "account",
             \.account,
             note:
-                "Whose mails are stopped; left out for those of every account, and where it is not known."
+                "The account whose emails are stopped. Left out for all accounts, and if unknown."
         )
         Field("reason", \.reason)
         Field("since", \.since)

@@ -64,25 +64,30 @@ public struct TimelineEntry: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<TimelineEntry>("TimelineEntry") {
-        Field("at", \.at, note: "When it was; of what is ahead, when it may be.")
+        Field("at", \.at, note: "The time of the entry. For a pending one, the expected time.")
         Field(
             "kind",
             \.kind,
-            note: "ahead: somebody has still to be told and is held up; behind everything that was."
+            note:
+                "ahead: a pending delivery that is delayed. Such entries come after all past ones."
         )
-        Field("tone", \.tone, note: "Left out for what is neither good nor bad.")
-        Field("text", \.text, note: "A sentence or two for people, English; not to be parsed.")
-        Field("detail", \.detail, note: "An id, an event's type, the answer's code.")
-        Field("by", \.by, note: "The name of the key that did it.")
-        Field("until", \.until, note: "The end of what happened again and again.")
-        Field("endpoint", \.endpoint, note: "The endpoint that it is about.")
-        Field("accepted", \.accepted, note: "What the endpoint has accepted, in a word.")
-        Field("seq", \.seq, note: "The event that was delivered, or could not be.")
-        Field("payment", \.payment, note: "What was true of the payment as of that event.")
+        Field("tone", \.tone, note: "Left out if neutral.")
+        Field("text", \.text, note: "One or two English sentences for people. Do not parse them.")
+        Field("detail", \.detail, note: "An ID, an event type or the response's code.")
+        Field("by", \.by, note: "The name of the key that made the change.")
+        Field("until", \.until, note: "The end of a repeated occurrence.")
+        Field("endpoint", \.endpoint, note: "The endpoint concerned.")
+        Field(
+            "accepted",
+            \.accepted,
+            note: "The state of the newest event the endpoint has accepted."
+        )
+        Field("seq", \.seq, note: "The event that was or could not be delivered.")
+        Field("payment", \.payment, note: "The payment as of that event.")
         Field(
             "attempts",
             \.attempts,
-            note: "Attempts that failed one after the other and are told as one."
+            note: "Consecutive failed attempts that are combined in one entry."
         )
     }
 }

@@ -21,7 +21,9 @@ public struct Verification: WireObject, Hashable {
             \.values,
             .size(1...2),
             .each(.pattern("^[A-Za-z0-9]{1,32}$")),
-            note: "The code, or two amounts in the smallest unit. The same values are the same try."
+            note:
+                "The code, or two amounts in the smallest unit. Sending the same values again does not "
+                + "use another attempt."
         )
     }
 }
@@ -55,11 +57,11 @@ public struct RefundAccount: WireObject, Hashable {
             #""An account to refund to: iban, or account_number with routing_number.""#
         )
     ) {
-        Field("holder", \.holder, .length(1...255), note: "Whose account it is.")
+        Field("holder", \.holder, .length(1...255), note: "The account holder's name.")
         Field("iban", \.iban, .length(15...64))
         Field("account_number", \.accountNumber, .pattern("^[0-9]{4,17}$"))
         Field("routing_number", \.routingNumber, .pattern("^[0-9]{9}$"))
-        Field("holder_type", \.holderType, note: "individual when absent.")
+        Field("holder_type", \.holderType, note: "Default: individual.")
     }
 }
 
@@ -84,6 +86,6 @@ public struct VerificationResult: WireObject, Hashable {
 
     package static let shape = Shape<VerificationResult>("VerificationResult") {
         Field("result", \.result)
-        Field("attempts_left", \.attemptsLeft, note: "Left out when the upstream does not say.")
+        Field("attempts_left", \.attemptsLeft, note: "Left out if the upstream does not report it.")
     }
 }

@@ -112,8 +112,8 @@ public struct Watch: WireObject, Hashable {
         Field("state", \.state)
         Field("closed_reason", \.closedReason)
         Field(nullable: "status", \.status)
-        Field("final", \.isFinal, note: "The status cannot change any more.")
-        Field("seq", \.seq, note: "Events recorded so far.")
+        Field("final", \.isFinal, note: "Whether the status is final and cannot change any more.")
+        Field("seq", \.seq, note: "Recorded events.")
         Field("run", \.run)
         Field("attempts", \.attempts)
         Field("created_at", \.createdAt)
@@ -122,39 +122,38 @@ public struct Watch: WireObject, Hashable {
         Field(nullable: "last_polled_at", \.lastPolledAt)
         Field("last_error", \.lastError)
         Field("policy", \.policy)
-        Field("until", \.until, .added, note: "How far the source is followed.")
+        Field("until", \.until, .added, note: "The goal: how far the source is followed.")
         Field("notify", \.notify)
-        Field("order", \.order, note: "The order that is paid by it, where somebody has said so.")
+        Field("order", \.order, note: "The shop's order ID, if given.")
         Field("metadata", \.metadata)
         Field(
             "object",
             \.object,
             .type("object"),
             note:
-                "The upstream's object at the last change, of its status or of what is waited for "
-                + "beside it."
+                "The upstream's object at the last change of its status or of another observed field."
         )
-        Field("charge", \.charge, note: "Only when it is to be charged.")
-        Field("authorisation", \.authorisation, note: "As it was asked for.")
-        Field("abandoned", \.abandoned, note: "As it was asked for.")
-        Field("payment", \.payment, note: "What is true of the money, where that is known.")
+        Field("charge", \.charge, note: "Only if a charge was requested.")
+        Field("authorisation", \.authorisation, note: "The requested action for an authorisation.")
+        Field("abandoned", \.abandoned, note: "The requested action for an abandoned intent.")
+        Field("payment", \.payment, note: "The payment's state, if known.")
         Field(
             "next_step",
             \.nextStep,
-            note: "What the customer must do next; left out when there is nothing."
+            note: "What the customer must do next. Left out if there is nothing to do."
         )
-        Field("mandate", \.mandate, note: "What allows its account to be debited, of a debit.")
+        Field("mandate", \.mandate, note: "For a debit, the mandate that authorises it.")
         Field(
             "deprecation",
             \.deprecation,
-            note: "What takes the place of a Stripe Source, whose API is deprecated."
+            note: "The replacement for a Stripe Source, whose API is deprecated."
         )
         Field(
             "memory",
             \.memory,
-            note: "What a store needs besides to restore it; only with memory=true."
+            note: "Additional data to restore the watch. Only with memory=true."
         )
-        Field("outcome", \.outcome, note: "Only in the answer to POST.")
+        Field("outcome", \.outcome, note: "Only in the response to POST.")
     }
 }
 
@@ -223,11 +222,11 @@ public struct BatchResult: WireObject, Hashable {
         Field("created", \.created)
         Field("restarted", \.restarted)
         Field("joined", \.joined)
-        Field("duplicates", \.duplicates, note: "Items left out because an equal one came before.")
+        Field("duplicates", \.duplicates, note: "Items skipped because an earlier one is equal.")
         Field(
             "deprecation",
             \.deprecation,
-            note: "What takes the place of Stripe Sources, where one of the items is one."
+            note: "The replacement for Stripe Sources, if one of the items is a Source."
         )
         Field("data", \.results)
     }

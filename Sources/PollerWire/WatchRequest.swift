@@ -62,20 +62,22 @@ public struct WatchRequest: WireObject, Hashable {
             "source",
             \.source,
             .sourceID,
-            note: "The id to watch; with a url it may be left out, or must be the id in it."
+            note:
+                "The ID to watch. Optional with a url. If both are given, it must equal the ID in the url."
         )
         Field("account", \.account, .accountID, .standard("\"default\""))
         Field(
             "kind",
             \.kind,
-            note: "Needed when the id has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_."
+            note: "Required if the ID has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_."
         )
         Field(
             "url",
             \.url,
             .length(1...2048),
-            note: "Where a source of a configured upstream is: it stands for the upstream's name "
-                + "(account) and the id. URLs of no configured upstream are refused."
+            note:
+                "The URL of a source of a configured upstream, in place of the upstream's name (account) "
+                + "and the ID. URLs of other hosts are rejected."
         )
         Field(
             "client_secret",
@@ -89,30 +91,29 @@ public struct WatchRequest: WireObject, Hashable {
             \.policy,
             .standard("\"auto\""),
             note:
-                "How often it is looked at: for 10m every 15s at least (interactive), for 24h every "
-                + "5m (standard), then every hour (patient), after a week every 6h; faster after a "
-                + "change or a hint. auto goes through all of it by itself, and begins anew after a "
-                + "change or a hint; interactive also goes before others."
+                "The polling intervals: at least every 15s for 10m (interactive), every 5m for 24h "
+                + "(standard), then every hour (patient), after a week every 6h. Polls are more "
+                + "frequent after a change or a hint. auto goes through all of them in this order, and "
+                + "restarts after a change or a hint. interactive also takes precedence over others."
         )
         Field(
             "until",
             \.until,
             .standard("\"settled\""),
             note:
-                "How far the source is followed. left_pending: until the customer has done what had "
-                + "to be done (any status of a source but pending; an intent's requires_capture or an "
-                + "end). settled: until nothing more is to be expected, a final status or a reusable "
-                + "source's chargeable. final: until a status that can never change. Of two requests "
-                + "the farther holds, and an order to charge comes first."
+                "How far the source is followed. left_pending: until the customer has completed the "
+                + "required steps (any status of a source but pending; an intent's requires_capture or "
+                + "a final one). settled: until no more changes are expected, a final status or a "
+                + "reusable source's chargeable. final: until a status that cannot change. If two "
+                + "requests differ, the later goal applies. A requested charge takes precedence."
         )
         Field(
             "timeout",
             \.timeout,
             note:
-                "Span from now to the deadline, 1s to 90d: how long the payer is waited for. When "
-                + "absent, what an object of Stripe's may live for, 30d; of a configured upstream the "
-                + "policy's span: 10m, 24h or 30d. A charge of ours that is pending is followed for up "
-                + "to 30d more."
+                "The time until the deadline, 1s to 90d. Defaults to 30d for Stripe objects, and to "
+                + "the policy's span for a configured upstream: 10m, 24h or 30d. A pending charge made "
+                + "by pollerd is followed for up to 30d more."
         )
         Field(
             "notify",
@@ -125,35 +126,36 @@ public struct WatchRequest: WireObject, Hashable {
             "charge",
             \.charge,
             note:
-                "Charge the source, exactly once, when it becomes chargeable; sources only. A first "
-                + "order holds: later ones change nothing. false charges nothing, not even by the "
-                + "account's standing order."
+                "Charges the source exactly once when it becomes chargeable. Sources only. The first "
+                + "request applies; later ones have no effect. false never charges, even if the account "
+                + "charges by default."
         )
         Field(
             "authorisation",
             \.authorisation,
             note:
-                "What is done about a payment intent's requires_capture when a tenth of the hold is "
-                + "left, or at the first look after that: capture all of it, or cancel it; leave does "
-                + "neither, whatever the account says. Payment intents only. What is said first holds."
+                "The action for a payment intent in requires_capture when a tenth of the hold is "
+                + "left, or at the first poll after that: capture the full amount, or cancel it. leave "
+                + "does neither and overrides the account's default. Payment intents only. The first "
+                + "value applies."
         )
         Field(
             "abandoned",
             \.abandoned,
             note:
-                "What is done about an intent that nobody has paid when its time is over (timeout): it "
-                + "is asked once more and then canceled, with the reason abandoned; leave does not, "
-                + "whatever the account says. Intents only. What is said first holds."
+                "The action for an intent that is unpaid at the deadline (timeout). cancel polls it "
+                + "once more and then cancels it, with the reason abandoned. leave does not, and "
+                + "overrides the account's default. Intents only. The first value applies."
         )
         Field(
             "order",
             \.order,
             .orderID,
             note:
-                "The order that is paid by it, as you call it; repeated in the watch and its events. "
-                + "All watches of an account with the same order are tries to pay the same thing. Of "
-                + "an open watch the first order holds, and a request for another one is refused "
-                + "(order_mismatch); a closed one that starts again has the new one, or none."
+                "Your ID of the order that the source pays, included in the watch and its events. All "
+                + "watches of an account with the same order are attempts to pay it. An open watch "
+                + "keeps its first order, and a request with another one is rejected (order_mismatch). "
+                + "A closed watch that restarts takes the new order, or none."
         )
         Field("metadata", \.metadata, .size(0...50), .entries, note: "Up to 4,096 bytes as JSON.")
     }
@@ -237,9 +239,14 @@ public struct WatchCharge: WireObject, Hashable {
             "amount",
             \.amount,
             .range(1...SafeInteger.max),
-            note: "In the currency's smallest unit; the source's own when absent."
+            note: "In the currency's smallest unit. Defaults to the source's amount."
         )
-        Field("currency", \.currency, .pattern("^[a-z]{3}$"), note: "The source's own when absent.")
+        Field(
+            "currency",
+            \.currency,
+            .pattern("^[a-z]{3}$"),
+            note: "Defaults to the source's currency."
+        )
         Field("description", \.note, .length(0...500))
         Field("statement_descriptor", \.statementDescriptor, .length(0...35))
         Field("metadata", \.metadata, .size(0...49), .entries)
@@ -247,10 +254,10 @@ public struct WatchCharge: WireObject, Hashable {
             "application_fee_amount",
             \.feeAmount,
             .range(1...SafeInteger.max),
-            note: "The platform's share of what a connected account gets."
+            note: "The platform's fee from a charge of a connected account."
         )
         Field("on_behalf_of", \.onBehalfOf, .connectedAccount)
-        Field("transfer_data", \.transfer, note: "Where the money is sent on to.")
+        Field("transfer_data", \.transfer, note: "The destination of the money.")
     }
 
     /// The destination and the amount of a transfer.
@@ -275,7 +282,12 @@ public struct WatchCharge: WireObject, Hashable {
             prefix: "charge.transfer_data."
         ) {
             Field("destination", \.destination, .connectedAccount)
-            Field("amount", \.amount, .range(1...SafeInteger.max), note: "All of it when absent.")
+            Field(
+                "amount",
+                \.amount,
+                .range(1...SafeInteger.max),
+                note: "Default: the full amount."
+            )
         }
     }
 

@@ -16,7 +16,7 @@ public struct WatchSummary: WireObject, Hashable {
 
         package static let shape = Shape<Sum> {
             Field("currency", \.currency)
-            Field("amount", \.amount, note: "What was to be paid, in the smallest unit.")
+            Field("amount", \.amount, note: "The amount due, in the smallest unit.")
         }
     }
 
@@ -39,12 +39,12 @@ public struct WatchSummary: WireObject, Hashable {
             "capped",
             \.isCapped,
             note:
-                "Whether there are more, or may be: then count and sums are of those that were counted."
+                "Whether there are, or may be, more. Count and sums then cover only the counted ones."
         )
         Field(
             "sums",
             \.sums,
-            note: "One for each currency; payments whose amount is not known yet are in none."
+            note: "One entry for each currency. Payments whose amount is unknown are not included."
         )
     }
 }
