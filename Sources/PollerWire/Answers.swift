@@ -309,11 +309,7 @@ package struct ReturnUpdate: WireObject, Hashable {
         Field("text", \.text)
         Field("payment", \.payment)
         Field("next_step", \.nextStep, note: "Left out if the payer has nothing to do.")
-        Field(
-            "view",
-            \.view,
-            note: "A version of the page's content. It changes when the page shows something else."
-        )
+        Field("view", \.view, note: "A version of the page's content. It changes when the page shows something else.")
         Field("done", \.isDone)
     }
 }

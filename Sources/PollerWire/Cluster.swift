@@ -191,9 +191,8 @@ public struct Stats: WireObject, Hashable {
             \.workersWanted,
             .count,
             .added,
-            note:
-                "The number of workers the cluster could use now, for the polls in progress and those its "
-                + "lanes would allow. A lane at its limit needs no more."
+            note: "The number of workers the cluster could use now, for the polls in progress and those its "
+            + "lanes would allow. A lane at its limit needs no more."
         )
         Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
         Field(
@@ -233,11 +232,7 @@ public struct Account: WireObject, Hashable {
     package static let shape = Shape<Account>("Account") {
         Field("id", \.id)
         Field("open", \.open, .count, note: "Open watches.")
-        Field(
-            nullable: "open_max",
-            \.openMax,
-            note: "The maximum number of open watches. null for no limit."
-        )
+        Field(nullable: "open_max", \.openMax, note: "The maximum number of open watches. null for no limit.")
         Field("endpoints", \.endpoints, .count, note: "Registered endpoints.")
         Field(
             nullable: "endpoints_max",
@@ -330,11 +325,7 @@ public struct WatchExplanation: WireObject, Hashable {
         Field("kind", \.kind)
         Field("place", \.place)
         Field("due_at", \.dueAt)
-        Field(
-            "urgent",
-            \.isUrgent,
-            note: "Whether it is polled before the other watches of its lane."
-        )
+        Field("urgent", \.isUrgent, note: "Whether it is polled before the other watches of its lane.")
         Field("ahead", \.ahead, .count, note: "Watches of its lane that are polled before it.")
         Field("owner", \.owner, note: "The process that holds the lease; see /v1/workers.")
         Field("until", \.until)

@@ -86,11 +86,7 @@ public struct Delivery: WireObject, Hashable {
         )
         Field("attempts", \.attempts, .count, note: "The total number of attempts.")
         Field("dead_seqs", \.deadSeqs, note: "The newest 20 dead-lettered events.")
-        Field(
-            "retrying_seqs",
-            \.retryingSeqs,
-            note: "The dead-lettered events that are being retried."
-        )
+        Field("retrying_seqs", \.retryingSeqs, note: "The dead-lettered events that are being retried.")
         Field(
             nullable: "failing_since",
             \.failingSince,
@@ -113,11 +109,7 @@ public struct Delivery: WireObject, Hashable {
             note:
                 "The last attempt. Left out before the first one, and once the attempt log has expired."
         )
-        Field(
-            "given_up_at",
-            \.givenUpAt,
-            note: "When the delivery stopped with dead-lettered events."
-        )
+        Field("given_up_at", \.givenUpAt, note: "When the delivery stopped with dead-lettered events.")
         Field(
             "endpoint_health",
             \.endpointHealth,
@@ -240,17 +232,11 @@ public struct ReplayRequest: WireObject, Hashable {
             "status",
             \.status,
             .standard("\"dead\""),
-            note:
-                "failed: dead-lettered events only. all: every event since a time, accepted or not."
+            note: "failed: dead-lettered events only. all: every event since a time, accepted or not."
         )
         Field("since", \.since, note: "Only events recorded since this time. Required with all.")
         Field("rate", \.rate, .range(1...10_000), .standard("100"), note: "Deliveries per second.")
-        Field(
-            "dry_run",
-            \.isDryRun,
-            .standard("false"),
-            note: "Counts the events without sending them."
-        )
+        Field("dry_run", \.isDryRun, .standard("false"), note: "Counts the events without sending them.")
     }
 }
 

@@ -102,9 +102,8 @@ public struct Endpoint: WireObject, Hashable {
             Field(
                 "public_key",
                 \.publicKey,
-                note:
-                    "The public key (whpk_…) that verifies the signatures of an endpoint with signing "
-                    + "ed25519."
+                note: "The public key (whpk_…) that verifies the signatures of an endpoint with signing "
+                + "ed25519."
             )
         }
     }
@@ -316,11 +315,7 @@ public struct EndpointHealth: WireObject, Hashable {
             \.disabledAtTheLatest,
             note: "When a registered endpoint is disabled, unless it accepts an event before then."
         )
-        Field(
-            "paused",
-            \.isPaused,
-            note: "Whether the endpoint is disabled or stopped by an operator."
-        )
+        Field("paused", \.isPaused, note: "Whether the endpoint is disabled or stopped by an operator.")
         Field(
             "waiting",
             \.waiting,

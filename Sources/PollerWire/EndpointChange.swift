@@ -72,9 +72,8 @@ public struct EndpointChange: WireObject, Hashable {
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),
-            note:
-                "Event types such as source.chargeable, or a prefix such as source.*. Empty for all "
-                + "except operator.*, the cluster's own events, which need a separate endpoint."
+            note: "Event types such as source.chargeable, or a prefix such as source.*. Empty for all "
+            + "except operator.*, the cluster's own events, which need a separate endpoint."
         )
         Field(
             "sources",
@@ -105,8 +104,7 @@ public struct EndpointChange: WireObject, Hashable {
         Field(
             "retry",
             \.retry,
-            note:
-                "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, 7d in total."
+            note: "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, 7d in total."
         )
         Field(
             "timeout",
@@ -120,9 +118,8 @@ public struct EndpointChange: WireObject, Hashable {
             .size(0...20),
             .names(.pattern("^[A-Za-z0-9_-]{1,64}$")),
             .each(.length(0...2048), .pattern("^[ -~]*$")),
-            note:
-                "Sent with every request. Headers reserved by HTTP or pollerd are rejected. Values are "
-                + "never shown again."
+            note: "Sent with every request. Headers reserved by HTTP or pollerd are rejected. Values are "
+            + "never shown again."
         )
         Field("payload", \.payload, note: "thin: the event without its object.")
         Field(

@@ -106,9 +106,8 @@ public struct Event: WireObject, Hashable {
         Field(
             nullable: "closed_reason",
             \.closedReason,
-            note:
-                "Why the watch ended with this event. null while it is open. It is the last event of this "
-                + "run."
+            note: "Why the watch ended with this event. null while it is open. It is the last event of this "
+            + "run."
         )
         Field(
             "charge",

@@ -90,9 +90,8 @@ public struct Lane: WireObject, Hashable {
         Field(
             "failure",
             \.failure,
-            note:
-                "The kind of the last failure: silent (no response), errors (responses such as 5xx) or "
-                + "denied (401 or 403)."
+            note: "The kind of the last failure: silent (no response), errors (responses such as 5xx) or "
+            + "denied (401 or 403)."
         )
         Field("circuit", \.circuit)
         Field("partition", \.partition)

@@ -44,7 +44,7 @@ public struct SelectionResult: WireObject, Hashable {
 
     package static let shape = Shape<SelectionResult>("SelectionResult") {
         Field("matched", \.matched, note: "Watches found.")
-        Field("done", \.done, note: "Watches changed.")
+        Field("done", \.done, note: "Watches the operation was applied to.")
         Field(
             "looked",
             \.looked,
@@ -98,10 +98,6 @@ public struct RestoreResult: WireObject, Hashable {
     package static let shape = Shape<RestoreResult>("RestoreResult") {
         Field("restored", \.restored, note: "Restored watches.")
         Field("present", \.present, note: "Watches that exist already and stay unchanged.")
-        Field(
-            "open",
-            \.open,
-            note: "Watches that had not ended and were skipped. Enqueue them instead."
-        )
+        Field("open", \.open, note: "Watches that had not ended and were skipped. Enqueue them instead.")
     }
 }

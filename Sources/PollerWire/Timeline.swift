@@ -68,8 +68,7 @@ public struct TimelineEntry: WireObject, Hashable {
         Field(
             "kind",
             \.kind,
-            note:
-                "ahead: a pending delivery that is delayed. Such entries come after all past ones."
+            note: "ahead: a pending delivery that is delayed. Such entries come after all past ones."
         )
         Field("tone", \.tone, note: "Left out if neutral.")
         Field("text", \.text, note: "One or two English sentences for people. Do not parse them.")
@@ -77,11 +76,7 @@ public struct TimelineEntry: WireObject, Hashable {
         Field("by", \.by, note: "The name of the key that made the change.")
         Field("until", \.until, note: "The end of a repeated occurrence.")
         Field("endpoint", \.endpoint, note: "The endpoint concerned.")
-        Field(
-            "accepted",
-            \.accepted,
-            note: "The state of the newest event the endpoint has accepted."
-        )
+        Field("accepted", \.accepted, note: "The payment state that the endpoint has accepted.")
         Field("seq", \.seq, note: "The event that was or could not be delivered.")
         Field("payment", \.payment, note: "The payment as of that event.")
         Field(

@@ -62,8 +62,7 @@ public struct WatchRequest: WireObject, Hashable {
             "source",
             \.source,
             .sourceID,
-            note:
-                "The ID to watch. Optional with a url. If both are given, it must equal the ID in the url."
+            note: "The ID to watch. Optional with a url. If both are given, it must equal the ID in the url."
         )
         Field("account", \.account, .accountID, .standard("\"default\""))
         Field(
@@ -75,9 +74,8 @@ public struct WatchRequest: WireObject, Hashable {
             "url",
             \.url,
             .length(1...2048),
-            note:
-                "The URL of a source of a configured upstream, in place of the upstream's name (account) "
-                + "and the ID. URLs of other hosts are rejected."
+            note: "The URL of a source of a configured upstream, in place of the upstream's name (account) "
+            + "and the ID. URLs of other hosts are rejected."
         )
         Field(
             "client_secret",
@@ -241,12 +239,7 @@ public struct WatchCharge: WireObject, Hashable {
             .range(1...SafeInteger.max),
             note: "In the currency's smallest unit. Defaults to the source's amount."
         )
-        Field(
-            "currency",
-            \.currency,
-            .pattern("^[a-z]{3}$"),
-            note: "Defaults to the source's currency."
-        )
+        Field("currency", \.currency, .pattern("^[a-z]{3}$"), note: "Defaults to the source's currency.")
         Field("description", \.note, .length(0...500))
         Field("statement_descriptor", \.statementDescriptor, .length(0...35))
         Field("metadata", \.metadata, .size(0...49), .entries)
@@ -282,12 +275,7 @@ public struct WatchCharge: WireObject, Hashable {
             prefix: "charge.transfer_data."
         ) {
             Field("destination", \.destination, .connectedAccount)
-            Field(
-                "amount",
-                \.amount,
-                .range(1...SafeInteger.max),
-                note: "Default: the full amount."
-            )
+            Field("amount", \.amount, .range(1...SafeInteger.max), note: "Default: the full amount.")
         }
     }
 

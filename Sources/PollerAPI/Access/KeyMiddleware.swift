@@ -89,8 +89,8 @@ struct KeyMiddleware: RouterMiddleware {
             }
             throw Problem(
                 .unauthenticated,
-                "Send Authorization: Bearer KEY with a key that pollerctl key create has made, or one "
-                    + "of the server's POLLER_API_KEYS_FILE."
+                "Send Authorization: Bearer KEY with a key from pollerctl key create, or from the "
+                + "server's POLLER_API_KEYS_FILE."
             )
         }
         let parts = header.split(separator: " ", maxSplits: 1)
@@ -105,13 +105,13 @@ struct KeyMiddleware: RouterMiddleware {
         }
         throw Problem(
             .unauthenticated,
-            "Nobody has this key, or it has ended or was revoked; pollerctl key create makes one."
+            "The key is unknown, expired or revoked. Create one with pollerctl key create."
         )
     }
 
     private static let unreadable = Problem(
         .storeUnavailable,
-        "The keys have not been read yet, so nobody can be let in.",
+        "The server has not loaded its keys yet. Send the request again.",
         retryAfterSeconds: 1
     )
 
@@ -131,9 +131,9 @@ struct KeyMiddleware: RouterMiddleware {
         guard isLocal else {
             throw Problem(
                 .notLocal,
-                "This server has no API keys and serves only http://127.0.0.1 and localhost, its own "
-                    + "pages, and nothing that a proxy has passed on; to serve others, make a key "
-                    + "with pollerd key create."
+                "This server has no API keys. It serves only http://127.0.0.1 and localhost, its own "
+                + "pages, and no requests forwarded by a proxy. To serve others, create a key with "
+                + "pollerd key create."
             )
         }
     }
@@ -176,8 +176,8 @@ extension Caller {
                 ? "which no key has that is bound to accounts" : "which this key has not"
             throw Problem(
                 .notAllowed,
-                "This needs \(scope.rawValue), \(why). Use another key, or have one made with it: "
-                    + "pollerctl key create."
+                "This request requires \(scope.rawValue), \(why). Use another key, or create one with "
+                + "this permission: pollerctl key create."
             )
         }
     }
@@ -200,8 +200,8 @@ extension Caller {
         guard accounts.isAll else {
             throw Problem(
                 .notAllowed,
-                "operator.… tells of the whole cluster, and this key is bound to accounts. Use a key "
-                    + "that is not, or leave these types out.",
+                "operator.… events are about the whole cluster, and this key is limited to accounts. "
+                + "Use a key for all accounts, or leave out these types.",
                 field: field
             )
         }

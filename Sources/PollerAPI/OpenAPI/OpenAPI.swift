@@ -17,11 +17,11 @@ struct OpenAPI {
         .get,
         "/openapi.json",
         "openAPI",
-        "This document",
+        "Read this document",
         access: .anybody,
         input: RouteInput<Bool>.flag(
             "pages",
-            "Whether to describe the pages of payers and of the console, too."
+            "Whether to include the pages for payers and the console."
         )
         .lenient(),
         answers: [
@@ -64,9 +64,9 @@ struct OpenAPI {
                 "title": "Poller API",
                 "version": "1",
                 "description": """
-                Watches upstream sources until their status is final and tells who wants to \
-                know. Errors are RFC 9457 problems with a stable code; times are RFC 3339 UTC \
-                with milliseconds; spans are written 90s, 5m, 36h, 7d.
+                Watches payments and other sources at their upstreams until their status is final, and delivers \
+                each change to the registered recipients. Errors are RFC 9457 problems with a stable code; times \
+                are RFC 3339 UTC with milliseconds; spans are written 90s, 5m, 36h, 7d.
                 """,
             ],
             "servers": [["url": .text(OpenAPIText.placeholder)]],
@@ -83,32 +83,33 @@ struct OpenAPI {
                 "key": [
                     "type": "http", "scheme": "bearer",
                     "description": """
-                    A key that may do what x-scope of the operation says. A server without keys \
-                    serves its own machine only.
+                    A key with the scope in the operation's x-scope. A server without keys serves its own machine \
+                    only.
                     """,
                 ]
             ],
             "headers": [
                 "RequestID": [
-                    "description": "Names this request in the server's log.",
+                    "description": "The ID of this request in the server's log.",
                     "schema": ["type": "string"],
                 ],
                 "ETag": [
                     "description": """
-                    Made of the answer: send it as If-None-Match to be told 304 while nothing has \
-                    changed, or as If-Match with a change that is to replace this and nothing else.
+                    The tag of the response. Send it as If-None-Match to receive 304 while nothing has changed, or \
+                    as If-Match to change only this version.
                     """,
                     "schema": ["type": "string"],
                 ],
             ],
             "responses": [
                 "Problem": [
-                    "description": "What went wrong and what to do.",
+                    "description": "The problem, and how to solve it.",
                     "headers": [
                         "X-Request-Id": .reference("headers/RequestID"),
                         "Retry-After": [
                             "description":
-                                "Seconds after which a repeat may work; with 429, 503 and idempotency_key_in_use.",
+                                "The number of seconds after which a repeat may succeed. With 429, "
+                                + "503 and idempotency_key_in_use.",
                             "schema": ["type": "integer"],
                         ],
                     ],

@@ -7,26 +7,26 @@ import PollerIdentity
 enum OpenAPITag {
     /// The tags in document order, with the first path segments below `/v1`.
     private static let tags: [(name: String, description: String, segments: [String])] = [
-        ("watches", "Payments and other sources that are watched.", ["watches"]),
-        ("orders", "What is paid by one or several watches.", ["orders"]),
+        ("watches", "Payments and other watched sources.", ["watches"]),
+        ("orders", "Orders that one or several watches pay.", ["orders"]),
         (
-            "events", "What happened, and tokens for browsers that follow it.",
+            "events", "Recorded events, and tokens for browsers that follow them.",
             ["events", "stream_tokens"]
         ),
-        ("endpoints", "Receivers that are registered for an account.", ["endpoints"]),
-        ("deliveries", "What each receiver has been sent.", ["deliveries"]),
-        ("mail", "Emails that came back, and addresses that get none.", ["mail"]),
-        ("lanes", "Limits and pauses of upstreams.", ["lanes"]),
-        ("quarantine", "What could not be processed and waits for a person.", ["quarantine"]),
+        ("endpoints", "Registered recipients of an account's events.", ["endpoints"]),
+        ("deliveries", "Events sent to each recipient, with their attempts.", ["deliveries"]),
+        ("mail", "Bounced emails, and addresses that receive none.", ["mail"]),
+        ("lanes", "Rate limits and pauses of upstreams.", ["lanes"]),
+        ("quarantine", "Watches and entries that could not be processed and need an operator.", ["quarantine"]),
         ("accounts", "Accounts at upstreams.", ["accounts"]),
-        ("keys", "Keys of this API, and who holds the one that is sent.", ["keys", "caller"]),
-        ("audit", "The audit trail: each change with its key and its time.", ["audit"]),
+        ("keys", "API keys, and the permissions of the current one.", ["keys", "caller"]),
+        ("audit", "The audit log: each change with its key and time.", ["audit"]),
         (
             "cluster", "Processes, counts, checks and incidents.",
             ["stats", "workers", "doctor", "incidents"]
         ),
-        ("stripe", "Webhooks that Stripe sends.", ["stripe"]),
-        ("description", "This description.", ["openapi.json"]),
+        ("stripe", "Webhooks from Stripe.", ["stripe"]),
+        ("description", "This API description.", ["openapi.json"]),
         ("pages", "Pages for people.", []),
     ]
 

@@ -158,8 +158,8 @@ struct RepeatMiddleware: RouterMiddleware {
     private static func inUse(for span: Duration) -> Problem {
         Problem(
             .idempotencyKeyInUse,
-            "A request with this Idempotency-Key is being carried out; send it again after a moment "
-                + "for its answer.",
+            "A request with this Idempotency-Key is still in progress; send it again after a moment "
+            + "to receive its response.",
             field: "Idempotency-Key",
             retryAfterSeconds: max(1, Int(clamping: span.ms.addingSaturating(999) / 1000))
         )
@@ -167,8 +167,8 @@ struct RepeatMiddleware: RouterMiddleware {
 
     private static let reused = Problem(
         .idempotencyKeyReused,
-        "This Idempotency-Key was sent with another request, or by a key that saw other accounts; use a "
-            + "new one for a new request.",
+        "This Idempotency-Key was sent with another request, or by a key with access to other "
+        + "accounts; use a new one for a new request.",
         field: "Idempotency-Key"
     )
 }
@@ -194,11 +194,11 @@ enum RouteRepeats: Hashable, Sendable {
         switch self {
         case .unknown: return []
         case .byNature(let reason):
-            description = "Accepted and checked, not kept: \(reason)."
+            description = "Checked, but not stored: \(reason)."
         case .kept:
             description = """
-                Kept for a day: a repeat with the same key and content does nothing again and is answered \
-                the same, with Idempotent-Replayed: true.
+                Stored for a day: a repeat with the same key and content has no further effect and receives the \
+                same response, with Idempotent-Replayed: true.
                 """
         }
         return [
@@ -225,7 +225,7 @@ enum RouteRepeats: Hashable, Sendable {
         return [
             "Idempotent-Replayed": [
                 "description":
-                    "true when the request was carried out before, and this is what it was answered.",
+                    "true if this is the stored response to an earlier request.",
                 "schema": ["type": "string", "enum": ["true"]],
             ]
         ]

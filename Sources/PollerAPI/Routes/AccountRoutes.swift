@@ -15,9 +15,9 @@ struct AccountRoutes {
         .get,
         "/v1/accounts",
         "listAccounts",
-        "List the accounts that have had a watch, with what they have and may have",
+        "List accounts with watches, their usage and limits",
         access: .key(.readLanes),
-        input: .all(.limit("Accounts a page.", 100), .cursor()) { (limit: $0, cursor: $1) },
+        input: .all(.limit("Accounts per page.", 100), .cursor()) { (limit: $0, cursor: $1) },
         answers: [.ok("A page of accounts.", "AccountPage")]
     )
 
@@ -78,10 +78,10 @@ extension Problem {
     init(_ refusal: TooManyWatches) {
         self.init(
             .tooManyWatches,
-            "The account \(refusal.account) has \(refusal.open) open watches and may have "
-                + "\(refusal.most); this would begin \(refusal.asked) more, and nothing was enqueued. Send "
-                + "it again once some have ended, cancel those nobody needs, or have "
-                + "POLLER_WATCHES_PER_ACCOUNT raised, or limits of the account in the configuration file.",
+            "The account \(refusal.account) has \(refusal.open) of at most \(refusal.most) open "
+            + "watches; this request would add \(refusal.asked), and nothing was enqueued. Send it "
+            + "again when some have ended, cancel those no longer needed, or raise "
+            + "POLLER_WATCHES_PER_ACCOUNT or the account's limits in the configuration file.",
             field: "account",
             retryAfterSeconds: Int(clamping: AccountRoutes.retryAfter.ms / 1000)
         )

@@ -12,24 +12,24 @@ struct AuditRoutes {
         .get,
         "/v1/audit",
         "listChanges",
-        "List who changed what, newest first",
+        "List changes with their author, newest first",
         """
-        Every change by a key, the configuration file or the system itself, and what a key was refused, \
-        once a minute each. The newest 20,000 are kept, for 400 days at most; the log has each at level \
-        info. A page may be empty and yet have a next one.
+        Every change by a key, the configuration file or the system, and every rejected request of a key, at most \
+        once a minute each. The newest 20,000 are kept, for at most 400 days; the log contains each at level info. \
+        A page may be empty and still have a next one.
         """,
         access: .key(.readAudit),
         input: .all(
-            .text("by", "By this key: its name or id."),
-            .text("action", "Of this operation, as this description names it."),
+            .text("by", "Changes by this key, by name or ID."),
+            .text("action", "Changes by this operation, named as in this description."),
             .text(
                 "target",
-                "Of this watch, endpoint, lane, key …, by its id; of an endpoint also by its name."
+                "Changes of this watch, endpoint, lane or key, by its ID; of an endpoint also by its name."
             ),
-            .query(AccountID.self, "account", "Of this account.", .name(64)),
-            .time("since", "Not before this time."),
-            .time("until", "Before this time."),
-            .limit("Changes a page."),
+            .query(AccountID.self, "account", "Changes of this account.", .name(64)),
+            .time("since", "Changes at or after this time."),
+            .time("until", "Changes before this time."),
+            .limit("Changes per page."),
             .cursor()
         ) { by, action, target, account, since, until, limit, cursor in
             var query = AuditQuery()
@@ -52,7 +52,7 @@ struct AuditRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let trail else { throw Problem(.notFound, "This server keeps no audit trail.") }
+        guard let trail else { throw Problem(.notFound, "This server has no audit log.") }
         var query = query
         query.accounts = context.caller.accounts
         var page = try await trail.entries(query)

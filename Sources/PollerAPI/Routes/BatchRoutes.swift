@@ -18,8 +18,8 @@ struct BatchRoutes {
         "enqueueBatch",
         "Watch up to 10,000 sources; all items are checked before any is enqueued",
         """
-        An answer of more than 128 KiB, of more than a thousand sources or so, is not kept for a repeat with \
-        the same Idempotency-Key: that is carried out again, and joins what is watched.
+        A response of more than 128 KiB, about a thousand sources, is not stored for a repeat with the same \
+        Idempotency-Key. The repeat is executed again and joins the open watches.
         """,
         access: .key(.writeWatches),
         input: .traceparent,
@@ -35,7 +35,7 @@ struct BatchRoutes {
                 ),
                 (
                     "application/x-ndjson",
-                    ["type": "string", "description": "One NewWatch a line."]
+                    ["type": "string", "description": "One NewWatch per line."]
                 ),
             ],
             description: "At most 8 MiB.",
@@ -44,12 +44,12 @@ struct BatchRoutes {
         ),
         answers: [
             .ok(
-                "Everything is watched; equal items count once, and of one that is `refused` nothing was taken.",
+                "The sources are watched. Equal items count once, and a `refused` item had no effect.",
                 "BatchResult"
             )
         ],
         problems: [409],
-        audit: .traffic("shops watch each payment; what became of it is in its own events")
+        audit: .traffic("shops watch each payment; its events record the changes")
     )
 
     let enqueuer: Enqueuer

@@ -9,7 +9,7 @@ struct CallerRoutes {
         .get,
         "/v1/caller",
         "getCaller",
-        "Read what the key of this request may do",
+        "Read the permissions of the current key",
         // Every role may read watches, so every key may use this route.
         access: .key(.readWatches),
         answers: [.ok("The key's holder.", "Caller")],

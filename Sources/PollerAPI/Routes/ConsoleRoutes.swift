@@ -37,9 +37,9 @@ struct ConsoleRoutes {
         .get,
         "/",
         "dashboard",
-        "The cluster in a browser",
+        "The console, for a browser",
         access: .anybody,
-        answers: [.page(200, "A page that asks for a key when the server has keys.")]
+        answers: [.page(200, "A page that requests a key if the server has keys.")]
     )
     private static let script = Route(
         .get,
@@ -47,14 +47,14 @@ struct ConsoleRoutes {
         "consoleScript",
         "A script of the console",
         access: .anybody,
-        input: .segment("file", "Its name.", .matching("^[a-z]{1,20}[.]js$")),
+        input: .segment("file", "The file name.", .matching("^[a-z]{1,20}[.]js$")),
         answers: [
             RouteAnswer(
                 status: 200,
                 description: "The module.",
                 content: ("text/javascript", ["type": "string"])
             ),
-            .notModified("The one with this ETag."),
+            .notModified("The script still has this ETag."),
         ],
         problems: [404]
     )

@@ -10,11 +10,11 @@ extension DeliveryRoutes {
         .get,
         "/v1/deliveries/{delivery}/messages/{seq}",
         "deliveryMessage",
-        "Read what a recipient is sent about an event: the email's text or the webhook's body",
+        "Read the message of an event: the email's text or the webhook's body",
         """
-        Composed again from the event, as the notifiers compose it; as_sent compares it with what was sent. 404 once \
-        the event is not kept any more; 409 where this server has no channel for the URL, such as mail without \
-        POLLER_SMTP_URL.
+        Composed again from the event in the same way as by the notifiers; as_sent compares it with the sent \
+        message. 404 once the event is no longer kept; 409 if this server has no channel for the URL, such as \
+        email without POLLER_SMTP_URL.
         """,
         access: .key(.readDeliveries),
         input: .all(.delivery, .seq) { (id: $0, seq: $1) },
@@ -42,8 +42,8 @@ extension DeliveryRoutes {
         guard let composed = await backend.endpoints.probe.message(of: event, to: target) else {
             throw Problem(
                 .channelMissing,
-                "This server does not deliver to \(target.url.scheme): URLs; "
-                    + "for mail set POLLER_SMTP_URL and POLLER_MAIL_FROM."
+                "This server does not deliver to \(target.url.scheme): URLs; for mail set "
+                + "POLLER_SMTP_URL and POLLER_MAIL_FROM."
             )
         }
         guard let message = composed else { throw Self.missing(wanted) }
@@ -77,8 +77,8 @@ extension DeliveryRoutes {
     private static func missing(_ wanted: (id: DeliveryID, seq: Int)) -> Problem {
         Problem(
             .notFound,
-            "Event \(wanted.seq) of \(wanted.id) is not kept any more, its endpoint was removed, or the "
-                + "recipient is sent nothing of it; the delivery's attempts say which events were sent."
+            "Event \(wanted.seq) of \(wanted.id) is no longer kept, its endpoint was removed, or the "
+            + "recipient does not receive it; the delivery's attempts list the events that were sent."
         )
     }
 }
@@ -98,7 +98,7 @@ extension RouteInput where Value == Int {
             else {
                 throw Problem(
                     .invalidParameter,
-                    "seq must be a whole number from 1; the attempts of the delivery have it.",
+                    "seq must be a whole number from 1; the delivery's attempts show it.",
                     field: "seq"
                 )
             }

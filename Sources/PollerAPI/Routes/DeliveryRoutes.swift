@@ -17,23 +17,23 @@ struct DeliveryRoutes {
         .get,
         "/v1/deliveries",
         "listDeliveries",
-        "List deliveries, the newest first",
+        "List deliveries, newest first",
         """
-        In the order in which the endpoint first had something to be sent about the source; of dead ones those \
-        that go on come first, then those that were given up last. One that changes its state while you page \
-        keeps its place, and may leave or enter a list of one state.
+        Ordered by when the endpoint first had an event of the source to receive. Dead ones: first those still in \
+        progress, then by their latest dead letter. A delivery that changes its state while you page keeps its \
+        position, and may enter or leave a list of one state.
         """,
         access: .key(.readDeliveries),
         input: .all(
-            .query(EndpointID.self, "endpoint", "Only those to this endpoint.", .endpointID),
+            .query(EndpointID.self, "endpoint", "Only deliveries to this endpoint.", .endpointID),
             .ofSource,
             .choice(
                 "state",
                 """
-                Only those that stand so; dead also lists those that go on and have dead letters.
+                Only deliveries in this state. dead includes deliveries in progress that have dead letters.
                 """
             ),
-            .limit("Deliveries a page."),
+            .limit("Deliveries per page."),
             .cursor(lengthMax: 2048)
         ) { endpoint, key, state, limit, cursor in
             let query = DeliveryQuery(
@@ -44,13 +44,13 @@ struct DeliveryRoutes {
             )
             return (key: key, query: query)
         },
-        answers: [.ok("A page of deliveries; it may be empty and have a next one.", "DeliveryPage")]
+        answers: [.ok("A page of deliveries. It may be empty and have a next one.", "DeliveryPage")]
     )
     private static let get = Route(
         .get,
         "/v1/deliveries/{delivery}",
         "getDelivery",
-        "Read a delivery, and how its endpoint stands",
+        "Read a delivery and the state of its endpoint",
         access: .key(.readDeliveries),
         input: .delivery,
         answers: [.ok("The delivery.", "Delivery")],
@@ -61,7 +61,7 @@ struct DeliveryRoutes {
         "/v1/deliveries/{delivery}/attempts",
         "deliveryAttempts",
         "The newest 20 attempts of a delivery, oldest first",
-        "Kept for 30 days after the newest.",
+        "Attempts are kept for 30 days after the newest one.",
         access: .key(.readDeliveries),
         input: .delivery,
         answers: [.ok("The attempts.", "AttemptPage")],
@@ -71,15 +71,15 @@ struct DeliveryRoutes {
         .post,
         "/v1/deliveries/{delivery}/retry",
         "retryDelivery",
-        "Try a delivery now, and send what was given up again",
+        "Retry a delivery now, including its dead letters",
         """
-        Under the same event ids, on a schedule that begins anew; also while the endpoint's \
-        circuit is open. 409 endpoint_disabled while it is told nothing.
+        Events keep their IDs, and the retry schedule starts again, also while the endpoint's circuit is open. 409 \
+        endpoint_disabled while the endpoint is disabled.
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature("what is due already stays so, and each event keeps its id"),
-        answers: [.ok("It is due now.", "Delivery")],
+        repeats: .byNature("a delivery that is due stays due, and each event keeps its ID"),
+        answers: [.ok("The delivery is due now.", "Delivery")],
         problems: [404, 409]
     )
 
@@ -87,15 +87,15 @@ struct DeliveryRoutes {
         .post,
         "/v1/deliveries/{delivery}/dismiss",
         "dismissDelivery",
-        "Let what was given up rest",
+        "Dismiss the dead letters of a delivery",
         """
-        For what the receiver is not to get any more: it is no longer among the dead, and no retry sends it. \
-        What comes later is sent as before.
+        For events that the recipient should not receive any more: the delivery is no longer listed as dead, and \
+        no retry sends them. Later events are sent as before.
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature("what rests already stays so"),
-        answers: [.ok("Nothing that was given up is left of it.", "Delivery")],
+        repeats: .byNature("dismissed events stay dismissed"),
+        answers: [.ok("The delivery without dead letters.", "Delivery")],
         problems: [404, 409]
     )
 
@@ -194,9 +194,9 @@ struct DeliveryRoutes {
                 throw Problem(
                     .nothingToRetry,
                     state.attempts == 0
-                        ? "\(id) has had nothing to tell yet."
-                        : "Everything that \(id) had to tell was accepted; to send it all again, "
-                            + "replay the endpoint with status all."
+                        ? "\(id) has no events to send yet."
+                        : "All events of \(id) were accepted; to send them again, replay the endpoint "
+                        + "with status all."
                 )
             }
             try await checkEnabled(found.delivery.endpoint)
@@ -253,7 +253,7 @@ struct DeliveryRoutes {
     private static func busy(_ id: DeliveryID) -> Problem {
         Problem(
             .deliveryBusy,
-            "A notifier is trying \(id) right now; look at its attempts, then ask again.",
+            "A notifier is attempting \(id) now; check its attempts, then try again.",
             retryAfterSeconds: 1
         )
     }
@@ -266,7 +266,7 @@ struct DeliveryRoutes {
         else { return }
         throw Problem(
             .endpointDisabled,
-            "\(id) is told nothing (\(reason)); enable it first: pollerctl endpoint enable \(id)"
+            "\(id) is disabled (\(reason)); enable it first: pollerctl endpoint enable \(id)"
         )
     }
 
@@ -278,7 +278,7 @@ struct DeliveryRoutes {
         guard let snapshot = try await backend.deliveries.delivery(id, of: caller.accounts) else {
             throw Problem(
                 .deliveryNotFound,
-                "There is no delivery \(id); GET /v1/deliveries lists those there are."
+                "There is no delivery \(id); GET /v1/deliveries lists them."
             )
         }
         return snapshot
@@ -305,7 +305,7 @@ extension RouteInput where Value == DeliveryID {
         path(
             DeliveryID.self,
             "delivery",
-            "The delivery: dlv_….",
+            "The delivery's ID: dlv_….",
             .matching("^dlv_(0|[1-9][0-9]{0,17})_[A-Za-z0-9_-]{12}$")
         )
     }
@@ -319,20 +319,20 @@ extension RouteInput where Value == WatchKey? {
                 SourceID.self,
                 "source",
                 """
-                Only those about this source: one page, of its inline URLs and of the endpoints \
-                that may be told of it.
+                Only deliveries of this source: one page, for its inline URLs and for the endpoints that may \
+                receive its events.
                 """,
                 .name(255)
             ),
             .query(
                 AccountID.self,
                 "account",
-                "With source: the account at the upstream; default when absent.",
+                "With source: the account at the upstream. Default: default.",
                 .name(64)
             ),
             .text(
                 "kind",
-                "With source: needed when the id begins with no prefix of Stripe's.",
+                "With source: required if the ID has none of Stripe's prefixes.",
                 .shape("Kind")
             )
         ) { (source: $0, account: $1, kind: $2) }
@@ -343,7 +343,7 @@ extension RouteInput where Value == WatchKey? {
                 where isGiven {
                     throw Problem(
                         .invalidParameter,
-                        "\(name) belongs to source; name a source, or leave it out.",
+                        "\(name) requires source; name a source, or leave \(name) out.",
                         field: name
                     )
                 }

@@ -12,16 +12,16 @@ struct DisputeRoutes {
         .get,
         "/v1/disputes",
         "listDisputes",
-        "List disputes with their deadlines, as the upstream has them now",
+        "List disputes with their deadlines, as the upstream reports them now",
         """
-        The newest hundred of each account, those with the nearest deadline first, all in one page; read from the \
-        upstream once a minute at most. Accounts that were not read in time are in unread: ask again for them. Answer \
-        a dispute with Stripe's command line, or in the upstream's dashboard.
+        The newest hundred of each account, nearest deadline first, all in one page. They are read from the \
+        upstream at most once a minute. Accounts that were not read in time are in unread: send the request again. \
+        Respond to a dispute with Stripe's command line, or in the upstream's dashboard.
         """,
         access: .key(.readWatches),
         input: .all(
-            .accounts("Of this account only."),
-            .flag("closed", "Whether to list those to which nothing more happens, too.")
+            .accounts("Disputes of this account only."),
+            .flag("closed", "Whether to include disputes that can no longer change.")
         ) { (accounts: $0, hasClosed: $1) },
         answers: [.ok("The disputes.", "DisputeList")],
         problems: [404]
@@ -40,7 +40,7 @@ struct DisputeRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let cache else {
-            throw Problem(.notFound, "This server has no upstream whose disputes it could read.")
+            throw Problem(.notFound, "This server has no upstream with disputes.")
         }
         var answer = DisputeList()
         answer.readAt = Time(now())
@@ -50,7 +50,7 @@ struct DisputeRoutes {
             guard let read = readings[account] else {
                 var unread = DisputeList.Unread()
                 unread.account = account.description
-                unread.reason = "not read yet, as there are many accounts; ask again"
+                unread.reason = "not read yet, because there are many accounts; send the request again"
                 answer.unread.append(unread)
                 continue
             }

@@ -16,26 +16,26 @@ extension EndpointRoutes {
         .post,
         "/v1/endpoints/{endpoint}/test",
         "testEndpoint",
-        "Send a signed endpoint.test event at once",
+        "Send a signed endpoint.test event now",
         """
-        Past the queue, also to a disabled endpoint; answers when the receiver has, or after the \
-        time of an attempt. When the receiver accepts it after a failure, the deliveries that wait \
-        for the endpoint are tried at once.
+        Bypasses the queue, and also works for a disabled endpoint. It returns when the receiver has responded, or \
+        when the attempt times out. If the receiver accepts it after a failure, pending deliveries of the endpoint \
+        are attempted now.
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("another test is another event, and sends no event of a payment twice"),
-        answers: [.ok("What the receiver did.", "EndpointTest")],
+        repeats: .byNature("each test is a new event, and no payment event is sent twice"),
+        answers: [.ok("The receiver's response.", "EndpointTest")],
         problems: [404, 409]
     )
     private static let rotate = Route(
         .post,
         "/v1/endpoints/{endpoint}/rotate",
         "rotateEndpoint",
-        "Make a new secret",
+        "Rotate the secret",
         """
-        The new one is in this answer; the old ones sign beside it until the overlap ends. 409 \
-        too_many_secrets when three are live already and the overlap is not 0s.
+        The response contains the new secret. The old ones stay valid until the overlap ends. 409 too_many_secrets \
+        if three are active and the overlap is not 0s.
         """,
         access: .key(.readSecrets),
         input: .name,
@@ -48,38 +48,37 @@ extension EndpointRoutes {
         .post,
         "/v1/endpoints/{endpoint}/enable",
         "enableEndpoint",
-        "Tell an endpoint again",
-        "What waited for it comes first.",
+        "Enable an endpoint",
+        "Pending events are delivered first.",
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("what is enabled stays so"),
-        answers: [.ok("The endpoint now.", "Endpoint")],
+        repeats: .byNature("an enabled endpoint stays enabled"),
+        answers: [.ok("The updated endpoint.", "Endpoint")],
         problems: [404]
     )
     private static let disable = Route(
         .post,
         "/v1/endpoints/{endpoint}/disable",
         "disableEndpoint",
-        "Tell an endpoint nothing",
+        "Disable an endpoint",
         """
-        What is recorded within a day from now waits for it; of what comes later it is told by a \
-        replay.
+        Events of the next 24 hours are kept for it. Later events can be sent with a replay.
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("what is disabled keeps its first reason"),
+        repeats: .byNature("a disabled endpoint keeps its first reason"),
         body: .json(.shape("EndpointDisabling"), optional: true),
-        answers: [.ok("The endpoint now.", "Endpoint")],
+        answers: [.ok("The updated endpoint.", "Endpoint")],
         problems: [404]
     )
     private static let secret = Route(
         .get,
         "/v1/endpoints/{endpoint}/secret",
         "endpointSecret",
-        "The secret of inline notify URLs",
+        "Read the secret of inline notify URLs",
         """
-        Only of the endpoint named inline, of which each account has a secret of its own; that of a \
-        registered one is shown when it is made.
+        Only for the inline endpoint, of which each account has its own secret. The secret of a registered \
+        endpoint is shown when it is created.
         """,
         access: .key(.readSecrets),
         input: .all(
@@ -259,7 +258,7 @@ extension EndpointRoutes {
         guard context.caller.accounts.contains(account), let inline = backend.inline else {
             throw Problem(
                 .notFound,
-                "This server knows no secret of inline webhooks of \(account)."
+                "This server has no secret of inline webhooks for \(account)."
             )
         }
         var answer = InlineSecret()
@@ -275,8 +274,8 @@ extension RouteInput where Value == AccountID {
         let named = RouteInput<String?>.text(
             "account",
             """
-            Whose; the default account, or the key's own, when it is absent. \
-            \(AccountID.operators) for what signs the webhooks of operator_notify.
+            The account. Default: the account default, or the key's own account. \(AccountID.operators) for the \
+            signature of operator_notify webhooks.
             """,
             .matching("^(\(AccountID.operators)|[A-Za-z0-9_.-]{1,64})$")
         )

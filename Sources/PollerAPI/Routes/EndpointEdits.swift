@@ -75,9 +75,9 @@ extension EndpointRoutes {
         guard endpoint.isOfFile, let name = endpoint.name else { return }
         throw Problem(
             .endpointOfFile,
-            "The endpoint is \(name) of the configuration file: change it there and start the "
-                + "notifiers again. Here it can be tested, enabled and disabled, and removed once "
-                + "the file does not name it any more."
+            "The endpoint is \(name) in the configuration file: change it there and restart the "
+            + "notifiers. The API can test, enable and disable it, and remove it once the file no "
+            + "longer names it."
         )
     }
 }

@@ -13,7 +13,7 @@ extension RouteInput where Value == EndpointName {
     static var name: Self {
         .all(
             .endpoint,
-            .accounts("When it is given, an endpoint of another account is not found.")
+            .accounts("If given, an endpoint of another account is not found.")
         ) { EndpointName(id: $0, accounts: $1) }
     }
 }
@@ -28,8 +28,8 @@ extension Problem {
     static func endpointNameTaken(_ name: String?, by holder: EndpointID) -> Problem {
         Problem(
             .endpointNameTaken,
-            "The endpoint \(holder) of this account is called \"\(name ?? "")\" already; choose another "
-                + "name, or rename that one first.",
+            "The endpoint \(holder) of this account already has the name \"\(name ?? "")\"; choose "
+            + "another name, or rename that endpoint first.",
             field: "name"
         )
     }

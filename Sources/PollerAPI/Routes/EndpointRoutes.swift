@@ -26,8 +26,8 @@ struct EndpointRoutes {
         "createEndpoint",
         "Register an endpoint",
         """
-        It is told what is seen from now on, of every source of its account. The secret is in this \
-        answer and never shown again.
+        The endpoint receives later events of all sources of its account. The secret is in this response and never \
+        shown again.
         """,
         access: .key(.writeEndpoints),
         repeats: .kept,
@@ -39,11 +39,11 @@ struct EndpointRoutes {
         .get,
         "/v1/endpoints",
         "listEndpoints",
-        "List the registered endpoints, the newest first",
+        "List registered endpoints, newest first",
         access: .key(.readEndpoints),
         input: .all(
-            .accounts("Only those of this account."),
-            .limit("Endpoints a page."),
+            .accounts("Endpoints of this account only."),
+            .limit("Endpoints per page."),
             .cursor()
         ) { (accounts: $0, limit: $1, cursor: $2) },
         answers: [.ok("A page of endpoints.", "EndpointPage")]
@@ -63,14 +63,14 @@ struct EndpointRoutes {
         "/v1/endpoints/{endpoint}",
         "changeEndpoint",
         "Change an endpoint",
-        "What is absent stays as it is; null is the standard again.",
+        "Absent fields stay as they are. null restores the default.",
         access: .key(.writeEndpoints),
         input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
         repeats: .byNature(
-            "the same again is the same; If-Match spares what others have changed since"
+            "the same change has no further effect; If-Match prevents overwriting other changes"
         ),
         body: .json(.shape("EndpointChange")),
-        answers: [.ok("The endpoint now.", "Endpoint")],
+        answers: [.ok("The updated endpoint.", "Endpoint")],
         problems: [404, 409]
     )
     private static let remove = Route(
@@ -78,11 +78,11 @@ struct EndpointRoutes {
         "/v1/endpoints/{endpoint}",
         "removeEndpoint",
         "Remove an endpoint",
-        "What waits for it is not delivered any more.",
+        "Its pending events are not delivered.",
         access: .key(.writeEndpoints),
         input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
-        repeats: .byNature("what is gone stays so, and is told as what is not there"),
-        answers: [.ok("The endpoint as it was.", "Endpoint")],
+        repeats: .byNature("a removed endpoint stays removed, and the response is that of a missing one"),
+        answers: [.ok("The endpoint before its removal.", "Endpoint")],
         problems: [404, 409]
     )
 
@@ -130,22 +130,22 @@ struct EndpointRoutes {
         case .conflict:
             throw Problem(
                 .idempotencyKeyReused,
-                "This Idempotency-Key has made another endpoint, or one that is gone; "
-                    + "use a new key for a new endpoint.",
+                "This Idempotency-Key has created another endpoint, or one that was removed; use a "
+                + "new key for a new endpoint.",
                 field: "Idempotency-Key"
             )
         case .tooMany:
             throw Problem(
                 .tooManyEndpoints,
-                "There are \(Poller.Endpoint.countMax) endpoints already; remove those nobody needs."
+                "There are \(Poller.Endpoint.countMax) endpoints already; remove those no longer needed."
             )
         case .tooManyOfAccount:
             let most = limits()[endpoint.account].endpoints
             throw Problem(
                 .tooManyEndpoints,
-                "The account \(endpoint.account) has the \(most) endpoints it may have; remove those "
-                    + "nobody needs, or have POLLER_ENDPOINTS_PER_ACCOUNT raised, or limits of the "
-                    + "account in the configuration file."
+                "The account \(endpoint.account) has reached its limit of \(most) endpoints; remove "
+                + "those no longer needed, or raise POLLER_ENDPOINTS_PER_ACCOUNT or the account's "
+                + "limits in the configuration file."
             )
         case .nameTaken(let holder): throw Problem.endpointNameTaken(endpoint.name, by: holder)
         case .exists: throw StoreError.corrupt("a random id was given twice")
@@ -169,8 +169,8 @@ struct EndpointRoutes {
             guard key == nil, case .unavailable = error else { throw error }
             throw Problem(
                 .storeUnavailable,
-                "Whether the endpoint was made is not known: look at GET /v1/endpoints before you "
-                    + "send this again, or send it with an Idempotency-Key, which makes that safe.",
+                "It is unknown whether the endpoint was created: check GET /v1/endpoints before you "
+                + "send this again, or send it with an Idempotency-Key, which makes repeats safe.",
                 retryAfterSeconds: 1
             )
         }

@@ -11,17 +11,17 @@ struct EventRoutes {
         .get,
         "/v1/watches/{source}/events",
         "watchEvents",
-        "The recorded events of one watch, by seq; the last 100 are kept",
+        "List the recorded events of one watch, by seq; the last 100 are kept",
         access: .key(.readWatches),
         input: .all(
             .watch,
             .integer(
                 "after_seq",
-                "Events beyond this seq; next of the page before.",
+                "Events after this seq; next of the previous page.",
                 in: 0...Int.max,
                 standard: 0
             ),
-            .limit("Events a page.", 100, most: 100)
+            .limit("Events per page.", 100, most: 100)
         ) { (key: $0, afterSeq: $1, limit: $2) },
         answers: [.ok("A page of events.", "EventPage")],
         problems: [404]
@@ -30,16 +30,15 @@ struct EventRoutes {
         .get,
         "/v1/events",
         "events",
-        "All recorded events, in the order of seq within a source",
+        "List all recorded events, ordered by seq within a source",
         access: .key(.readEvents),
-        input: .all(.start, .limit("Events looked at for a page.", 100), .wait(), .events) {
+        input: .all(.start, .limit("Events read per page.", 100), .wait(), .events) {
             (start: $0, limit: $1, wait: $2, filter: $3)
         },
         answers: [
             .ok(
                 """
-                A page; next is always there, for what will be recorded. It may be empty although \
-                has_more is true.
+                A page. next is always present, for later events. The page may be empty although has_more is true.
                 """,
                 "EventPage"
             )
@@ -119,7 +118,7 @@ struct EventRoutes {
             guard let positions else {
                 throw Problem(
                     .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    "cursor is invalid: use next of the previous page, unchanged.",
                     field: "cursor"
                 )
             }
@@ -189,10 +188,10 @@ extension RouteInput where Value == EventsStart {
     fileprivate static var start: Self {
         .all(
             // Already encrypted, because the live gateway uses the same cursors.
-            RouteInput<String?>.text("cursor", "next of the page before.", .outboxCursor),
+            RouteInput<String?>.text("cursor", "next of the previous page.", .outboxCursor),
             .text(
                 "from",
-                "Where to begin without a cursor: oldest (the default), now, or a time.",
+                "The start without a cursor: oldest (the default), now, or a time.",
                 .outboxStart
             )
         ) { cursor, from throws(Problem) in

@@ -11,16 +11,16 @@ struct IncidentRoutes {
         .get,
         "/v1/incidents",
         "listIncidents",
-        "List what operators were told of: open incidents, then those resolved last",
+        "List incidents: open ones, then the latest resolved ones",
         """
-        All in one page: the open ones by their consequence, and the hundred that were resolved last, the newest \
-        first. Money that is not seen comes before nobody being notified, that before one receiver, and advice last; \
-        of the same consequence the order is that of the kinds, and then the one in which they were told. Endpoints with the types operator.* are told of each when it \
-        begins and when it is over.
+        All in one page: open incidents by their consequence, and the latest hundred resolved ones, newest first. \
+        Payments that are not observed come first, then a failure of all deliveries, then that of one recipient, \
+        and advice last. Within a consequence they are ordered by kind, and then by when they were reported. \
+        Endpoints with the types operator.* receive an event when an incident begins and when it is resolved.
         """,
         access: .key(.readCluster),
-        input: .choice("status", "Those that stand so; all when it is absent."),
-        answers: [.ok("Every open one, and those of late.", "IncidentPage")],
+        input: .choice("status", "Incidents with this status. Default: all."),
+        answers: [.ok("All open incidents and the latest resolved ones.", "IncidentPage")],
         problems: [404]
     )
 
@@ -34,7 +34,7 @@ struct IncidentRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let incidents else { throw Problem(.notFound, "This server keeps no incidents.") }
+        guard let incidents else { throw Problem(.notFound, "This server has no incidents.") }
         let found = try await incidents.incidents()
         let all = found.open.byConsequence + found.resolved
         return Response(

@@ -20,20 +20,20 @@ struct KeyRoutes {
         .get,
         "/v1/keys",
         "listKeys",
-        "List the keys, the newest first",
-        "Those of the server's file are not among them.",
+        "List the keys, newest first",
+        "Keys of the server's file are not included.",
         access: .key(.manageKeys),
-        answers: [.ok("Every key there is, in one page.", "AccessKeyPage")]
+        answers: [.ok("All keys, in one page.", "AccessKeyPage")]
     )
     private static let create = Route(
         .post,
         "/v1/keys",
         "createKey",
-        "Make a key",
+        "Create a key",
         """
-        The key itself is in this answer and never shown again. It may do what its maker may, and no \
-        more; it is good everywhere within a second. The first one is an admin's (409 last_key): it \
-        closes the server to everybody else.
+        The key's value is in this response and never shown again. Its permissions cannot exceed its creator's. It \
+        is valid everywhere within a second. The first key must be an admin's (409 last_key), because from then on \
+        every request requires a key.
         """,
         access: .key(.manageKeys),
         repeats: .kept,
@@ -47,13 +47,13 @@ struct KeyRoutes {
         "revokeKey",
         "Revoke a key",
         """
-        It opens nothing any more within a second, and ends what it has open. 409 last_key for the last \
-        key of an admin that never ends.
+        The key becomes invalid within a second, and its open connections are closed. 409 last_key for the last \
+        admin key that does not expire.
         """,
         access: .key(.manageKeys),
         input: .accessKey,
-        repeats: .byNature("a key that is revoked stays so, and is told as one that is not there"),
-        answers: [.ok("The key as it was.", "AccessKey")],
+        repeats: .byNature("a revoked key stays revoked, and the response is that of a missing one"),
+        answers: [.ok("The key before it was revoked.", "AccessKey")],
         problems: [404, 409]
     )
 
@@ -95,8 +95,8 @@ struct KeyRoutes {
         guard ring.isOpen != true || key.isLasting else {
             throw Problem(
                 .lastKey,
-                "The first key closes this server to everybody else: make one of an admin for all "
-                    + "accounts first, that never ends."
+                "From the first key on, this server requires a key: create one for an admin first, "
+                + "with access to all accounts and without expiry."
             )
         }
         // A caller that was just revoked cannot create a key.
@@ -115,12 +115,12 @@ struct KeyRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyKeys,
-                "There are \(Poller.AccessKey.countMax) keys already; revoke those nobody needs."
+                "There are \(Poller.AccessKey.countMax) keys already; revoke those no longer needed."
             )
         case .tooManyOfAccounts(let count):
             throw Problem(
                 .tooManyKeys,
-                "These accounts have \(count) keys already; revoke those nobody needs."
+                "These accounts have \(count) keys already; revoke those no longer needed."
             )
         }
     }
@@ -146,7 +146,7 @@ struct KeyRoutes {
         } else if !caller.accounts.isAll {
             throw Problem(
                 .notAllowed,
-                "This key is bound to accounts, and so are those it makes: name accounts.",
+                "This key is limited to accounts, and so are keys it creates: name accounts.",
                 field: "accounts"
             )
         }
@@ -156,7 +156,7 @@ struct KeyRoutes {
         if let end = caller.endsAt, key.expiresAt.map({ $0 > end }) ?? true {
             throw Problem(
                 .notAllowed,
-                "This key ends at \(end), and so do those it makes: name a shorter expires_in.",
+                "This key expires at \(end), and so must keys it creates: name a shorter expires_in.",
                 field: "expires_in"
             )
         }
@@ -189,7 +189,7 @@ struct KeyRoutes {
         case .lastAdmin:
             throw Problem(
                 .lastKey,
-                "\(id) is the last key of an admin that never ends: make another one first."
+                "\(id) is the last admin key without expiry: create another one first."
             )
         }
     }
@@ -223,7 +223,7 @@ struct KeyRoutes {
     }
 
     private func known() throws(Problem) -> any KeyStore {
-        guard let store else { throw Problem(.notFound, "This server keeps no keys.") }
+        guard let store else { throw Problem(.notFound, "This server has no keys.") }
         return store
     }
 }
@@ -231,7 +231,7 @@ struct KeyRoutes {
 extension RouteInput where Value == KeyID {
     /// The key in the path.
     fileprivate static var accessKey: Self {
-        path(KeyID.self, "key", "The key's id: key_….", .matching("^key_[A-Za-z0-9_.-]{1,60}$"))
+        path(KeyID.self, "key", "The key's ID: key_….", .matching("^key_[A-Za-z0-9_.-]{1,60}$"))
     }
 }
 

@@ -15,17 +15,16 @@ struct LaneRoutes {
         .get,
         "/v1/lanes",
         "listLanes",
-        "List the lanes, what holds things up first",
+        "List lanes, stopped ones first",
         """
-        First the lanes that have overdue watches and may not go on, then those that have overdue \
-        watches, then those that are stopped or slowed, then the rest; within each the longest \
-        overdue first. A moving picture: a lane that is served while you page may show up twice or \
-        not at all. Of a cluster with thousands of lanes a look may be some seconds old, so that \
-        looking takes at most a twentieth of the store's time; what was changed through the same \
-        server shows at once.
+        Lanes are ordered in four groups: lanes with overdue watches that are stopped, lanes with overdue watches, \
+        other stopped or slowed lanes, and the rest. Within a group the longest overdue comes first. The order \
+        changes continuously: a lane that is polled while you page may appear twice or not at all. In a cluster \
+        with thousands of lanes the data may be some seconds old, so that reading takes at most a twentieth of the \
+        store's time. Changes through the same server are visible at once.
         """,
         access: .key(.readLanes),
-        input: .all(.limit("Lanes a page.", 100), .laneCursor) { (limit: $0, cursor: $1) },
+        input: .all(.limit("Lanes per page.", 100), .laneCursor) { (limit: $0, cursor: $1) },
         answers: [.ok("A page of lanes.", "LanePage")]
     )
     private static let get = Route(
@@ -42,40 +41,39 @@ struct LaneRoutes {
         .post,
         "/v1/lanes/{lane}/pause",
         "pauseLane",
-        "Poll nothing more of a lane until it is resumed",
+        "Pause the polls of a lane until it is resumed",
         """
-        What is in flight goes on, and watches may be enqueued meanwhile. A lane that holds \
-        nothing yet may be paused too.
+        Polls in progress continue, and watches may be enqueued meanwhile. An empty lane can be paused as well.
         """,
         access: .key(.writeLanes),
         input: .lane,
         repeats: .byNature("a lane that is paused stays paused"),
-        answers: [.ok("The lane now.", "Lane")],
+        answers: [.ok("The updated lane.", "Lane")],
         problems: [404]
     )
     private static let resume = Route(
         .post,
         "/v1/lanes/{lane}/resume",
         "resumeLane",
-        "Let a paused lane go on; also ends a hold and closes its circuit",
+        "Resume a paused lane; also ends a hold and closes its circuit",
         access: .key(.writeLanes),
         input: .lane,
-        repeats: .byNature("a lane that goes on goes on"),
-        answers: [.ok("The lane now.", "Lane")],
+        repeats: .byNature("a resumed lane stays resumed"),
+        answers: [.ok("The updated lane.", "Lane")],
         problems: [404]
     )
     private static let limit = Route(
         .post,
         "/v1/lanes/{lane}/limit",
         "limitLane",
-        "Give a lane a limit of its own, or the default again",
+        "Set a lane's limit, or restore the default",
         access: .key(.writeLanes),
         input: .all(.lane, .ifMatch) { (lane: $0, condition: $1) },
         repeats: .byNature(
-            "the same limit is the same; If-Match spares what others have set since"
+            "the same limit has no further effect; If-Match prevents overwriting other changes"
         ),
         body: .json(.shape("NewLaneLimit")),
-        answers: [.ok("The lane now.", "Lane")],
+        answers: [.ok("The updated lane.", "Lane")],
         problems: [404]
     )
 
@@ -132,8 +130,8 @@ struct LaneRoutes {
     fileprivate static func notFound(_ lane: LaneID) -> Problem {
         Problem(
             .laneNotFound,
-            "The lane \(lane) holds nothing and has no settings of its own; it comes into "
-                + "being with its first watch, or when it is paused or limited."
+            "The lane \(lane) is empty and has no settings; it is created by its first watch, or when "
+            + "it is paused or limited."
         )
     }
 
@@ -257,7 +255,7 @@ extension RouteInput where Value == LaneID {
             name: "lane",
             place: .path,
             description: """
-                ACCOUNT/ENDPOINT, such as default/sources. The slash may stand as it is or as %2F.
+                ACCOUNT/ENDPOINT, such as default/sources. The slash may be sent as it is or as %2F.
                 """,
             schema: .matching("^[A-Za-z0-9_.-]{1,64}/(\(endpoints.joined(separator: "|")))$"),
             isRequired: true
@@ -273,8 +271,8 @@ extension RouteInput where Value == LaneID {
                 throw Problem(
                     .invalidParameter,
                     "A lane is ACCOUNT/ENDPOINT with an endpoint of "
-                        + "\(endpoints.joined(separator: " or ")), for example default/sources; "
-                        + "GET /v1/lanes lists those there are.",
+                    + "\(endpoints.joined(separator: " or ")), for example default/sources; GET "
+                    + "/v1/lanes lists them.",
                     field: "lane"
                 )
             }

@@ -18,16 +18,16 @@ struct LateRoutes {
         .get,
         "/v1/late",
         "listLateWatches",
-        "List the watches that are polled later than they are due, and why",
+        "List watches that are polled later than they are due, and why",
         """
-        The longest late first, all in one page. A watch whose polls fail is not late: it is polled again on \
-        schedule, and q=error=any finds it.
+        The latest first, all in one page. A watch whose polls fail is not late: it is polled again on schedule, \
+        and q=error=any finds it.
         """,
         access: .key(.readWatches),
         input: .all(
-            .accounts("Of this account only."),
+            .accounts("Watches of this account only."),
             .lateness,
-            .limit("Watches of the answer.", 50, most: 100)
+            .limit("Watches in the response.", 50, most: 100)
         ) { (accounts: $0, over: $1, limit: $2) },
         answers: [.ok("The late watches.", "LateWatches")]
     )
@@ -103,7 +103,7 @@ struct LateRoutes {
 extension RouteInput where Value == Duration {
     /// The minimum delay that counts as late, such as `1m`; fifteen seconds by default.
     fileprivate static var lateness: Self {
-        reading("over", "Only those that are at least so late; 15s when absent.", .shape("Span")) {
+        reading("over", "The minimum delay. Default: 15s.", .shape("Span")) {
             text throws(Problem) in
             guard let text else { return LateRoutes.tolerance }
             guard let span = Duration(text: text) else {

@@ -13,13 +13,13 @@ extension MailRoutes {
         .get,
         "/v1/mail/suppressions",
         "listSuppressions",
-        "List the recipients who are sent no mail, the newest first",
+        "List suppressed email recipients, newest first",
         """
-        Addresses are masked (j…e@example.com); of somebody who followed the link of an earlier mail the address is not known. \
-        GET /v1/mail/suppressions/{recipient} looks one up by the whole address.
+        Addresses are masked (j…e@example.com). The address of a recipient who used the link of an earlier email \
+        is unknown. GET /v1/mail/suppressions/{recipient} finds a recipient by the whole address.
         """,
         access: .key(.readMail),
-        input: .all(.limit("Recipients a page."), .cursor()) { (limit: $0, cursor: $1) },
+        input: .all(.limit("Recipients per page."), .cursor()) { (limit: $0, cursor: $1) },
         answers: [.ok("A page of recipients.", "SuppressionListEntryPage")],
         problems: [404]
     )
@@ -27,11 +27,11 @@ extension MailRoutes {
         .delete,
         "/v1/mail/entries/{suppression}",
         "liftSuppressionEntry",
-        "Send mails to a recipient of the list again",
+        "Remove a recipient from the suppression list",
         access: .key(.writeMail),
         input: .suppression,
-        repeats: .byNature("who is suppressed no longer stays so"),
-        answers: [.ok("The entry, which is in the list no more.", "SuppressionListEntry")],
+        repeats: .byNature("a removed recipient stays removed"),
+        answers: [.ok("The entry that was removed.", "SuppressionListEntry")],
         problems: [404]
     )
 
@@ -92,7 +92,7 @@ extension RouteInput where Value == SuppressionEntry {
     fileprivate static var suppression: Self {
         let named = RouteInput<String>.segment(
             "suppression",
-            "The ID of an entry of the list.",
+            "The ID of a list entry.",
             .matching("^[A-Za-z0-9_-]{12}$")
         )
         return Self(named.parameters) { values throws(Problem) in
@@ -106,7 +106,7 @@ extension RouteInput where Value == SuppressionEntry {
             guard isID else {
                 throw Problem(
                     .invalidParameter,
-                    "suppression must be the ID of an entry of GET /v1/mail/suppressions.",
+                    "suppression must be the ID of an entry in GET /v1/mail/suppressions.",
                     field: "suppression"
                 )
             }

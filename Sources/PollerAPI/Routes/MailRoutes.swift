@@ -15,22 +15,22 @@ struct MailRoutes {
         .post,
         "/v1/mail/bounces",
         "reportBounce",
-        "Tell of a mail that came back or was complained about",
+        "Report a bounced email or a complaint",
         """
-        For the relay's bounce processing. A hard bounce and a complaint suppress the recipient at \
-        once, for every account; a soft bounce is only counted.
+        For the relay's bounce processing. A hard bounce or a complaint suppresses the recipient at once, for all \
+        accounts. A soft bounce is only counted.
         """,
         access: .key(.writeMail),
-        repeats: .byNature("reported twice is as good as once"),
+        repeats: .byNature("a second report has no further effect"),
         body: .json(.shape("Bounce")),
-        answers: [.ok("Whether mails to the recipient are suppressed now.", "Suppression")],
-        audit: .traffic("a relay reports what came back, by the thousand; suppressions say why")
+        answers: [.ok("Whether emails to the recipient are suppressed now.", "Suppression")],
+        audit: .traffic("a relay reports thousands of bounces; suppressions record the reason")
     )
     private static let look = Route(
         .get,
         "/v1/mail/suppressions/{recipient}",
         "getSuppression",
-        "Whether mails to a recipient are suppressed, and why",
+        "Check whether emails to a recipient are suppressed, and why",
         access: .key(.readMail),
         input: .recipient,
         answers: [.ok("Suppressed or not.", "Suppression")]
@@ -39,10 +39,10 @@ struct MailRoutes {
         .delete,
         "/v1/mail/suppressions/{recipient}",
         "liftSuppression",
-        "Send mails to a recipient again",
+        "Resume emails to a recipient",
         access: .key(.writeMail),
         input: .recipient,
-        repeats: .byNature("who is suppressed no longer stays so"),
+        repeats: .byNature("a removed suppression stays removed"),
         answers: [.ok("No longer suppressed.", "Suppression")]
     )
 
@@ -140,7 +140,7 @@ struct MailRoutes {
 
     func known() throws(Problem) -> MailPreferences {
         guard let preferences else {
-            throw Problem(.notFound, "This server keeps no list of suppressed recipients.")
+            throw Problem(.notFound, "This server has no suppression list.")
         }
         return preferences
     }
@@ -157,8 +157,8 @@ extension RouteInput where Value == MailRecipient {
     /// The address in the path and the account in the query.
     fileprivate static var recipient: Self {
         .all(
-            .segment("recipient", "A mail address.", .mailAddress),
-            .account("Whose mails; default when absent.")
+            .segment("recipient", "An email address.", .mailAddress),
+            .account("The account of the emails. Default: default.")
         ) { text, account throws(Problem) in
             let address = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
                 // Text with an invalid encoding is not an address either.

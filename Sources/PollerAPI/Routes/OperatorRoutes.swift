@@ -17,7 +17,7 @@ struct OperatorRoutes {
         .get,
         "/v1/stats",
         "stats",
-        "Counts of watches and deliveries",
+        "Count watches and deliveries",
         access: .key(.readCluster),
         answers: [.ok("The counts.", "Stats")]
     )
@@ -25,13 +25,13 @@ struct OperatorRoutes {
         .get,
         "/v1/stats/history",
         "statsHistory",
-        "What the cluster did, point by point",
+        "Read the cluster's activity over time",
         """
-        Kept in the store, for whoever has no monitoring system: a point a minute for a day, or one an \
-        hour for 90 days. What a process did in its last ten seconds may be missing.
+        Recorded in the store, for clusters without a monitoring system: one value a minute for a day, or one an \
+        hour for 90 days. The last ten seconds of a process that ended may be missing.
         """,
         access: .key(.readCluster),
-        input: .choice("span", "How far back; a day when it is absent."),
+        input: .choice("span", "The period. Default: a day."),
         answers: [.ok("The figures.", "StatsHistory")],
         problems: [404]
     )
@@ -39,19 +39,19 @@ struct OperatorRoutes {
         .get,
         "/v1/workers",
         "listWorkers",
-        "List the processes that work on this cluster",
+        "List the processes of the cluster",
         access: .key(.readCluster),
-        answers: [.ok("Every process alive, in one page.", "WorkerPage")]
+        answers: [.ok("All live processes, in one page.", "WorkerPage")]
     )
     private static let departures = Route(
         .get,
         "/v1/workers/departed",
         "listDepartedWorkers",
-        "List the processes that left the cluster within a day",
+        "List the processes that left the cluster in the last day",
         """
-        The last one first, at most a hundred. A process that is shut down leaves at once; one that is killed, \
-        crashes or loses the store is known as lost six seconds after its last announcement, once another \
-        process has looked. One that comes back is in the list of workers again.
+        The latest first, at most a hundred. A process that shuts down leaves at once. A process that is killed, \
+        crashes or loses the store is listed as lost six seconds after its last heartbeat, once another process \
+        has checked. A process that recovers is in the list of workers again.
         """,
         access: .key(.readCluster),
         answers: [.ok("Every departure of the last 24 hours, in one page.", "DepartedWorkerPage")]
@@ -60,9 +60,9 @@ struct OperatorRoutes {
         .get,
         "/v1/doctor",
         "doctor",
-        "Check what the server depends on",
+        "Check the server's dependencies",
         access: .key(.readCluster),
-        answers: [.ok("What each check saw.", "Doctor")]
+        answers: [.ok("The result of each check.", "Doctor")]
     )
 
     let backend: APIBackend
@@ -95,7 +95,7 @@ struct OperatorRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let activity = backend.activity else {
-            throw Problem(.notFound, "This server keeps no history.")
+            throw Problem(.notFound, "This server has no history.")
         }
         return Response(StatsHistory(try await activity.history(span ?? .day)))
     }

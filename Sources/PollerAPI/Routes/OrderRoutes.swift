@@ -12,13 +12,13 @@ struct OrderRoutes {
         .get,
         "/v1/orders",
         "listOrders",
-        "List the orders of an account, the newest first",
+        "List the orders of an account, newest first",
         access: .key(.readWatches),
         input: .all(
-            .account("Whose they are; default when absent."),
-            RouteInput<PaymentState?>.choice("state", "Those of which this is true."),
-            .flag("paid_twice", "Only those that several tries have paid."),
-            .limit("Orders a page.", 50, most: 100),
+            .account("The account of the orders. Default: default."),
+            RouteInput<PaymentState?>.choice("state", "Orders with this payment state."),
+            .flag("paid_twice", "Only orders that several sources have paid."),
+            .limit("Orders per page.", 50, most: 100),
             .cursor()
         ) { account, state, isPaidTwice, limit, cursor in
             OrderQuery(
@@ -35,7 +35,7 @@ struct OrderRoutes {
         .get,
         "/v1/orders/{order}",
         "getOrder",
-        "Read what is true of an order, and of each try to pay it",
+        "Read the payment state of an order and of each attempt to pay it",
         access: .key(.readWatches),
         input: .order,
         answers: [.ok("The order.", "Order")],
@@ -46,17 +46,17 @@ struct OrderRoutes {
         .get,
         "/v1/orders/{order}/events",
         "orderEvents",
-        "What was told of an order, by seq; the last 100 events are kept",
+        "List the events of an order, by seq; the last 100 are kept",
         access: .key(.readWatches),
         input: .all(
             .order,
             .integer(
                 "after_seq",
-                "Events beyond this seq; next of the page before.",
+                "Events after this seq; next of the previous page.",
                 in: 0...Int.max,
                 standard: 0
             ),
-            .limit("Events a page.", 100, most: 100)
+            .limit("Events per page.", 100, most: 100)
         ) { (key: $0, afterSeq: $1, limit: $2) },
         answers: [.ok("A page of events.", "EventPage")],
         problems: [404]
@@ -109,8 +109,8 @@ struct OrderRoutes {
     fileprivate static func notFound(_ key: OrderKey) -> Problem {
         Problem(
             .orderNotFound,
-            "No watch of account \(key.account) has named the order \(key.order), or it is "
-                + "forgotten; name it with POST /v1/watches, or name another account."
+            "No watch of account \(key.account) has named the order \(key.order), or it has expired; "
+            + "name it with POST /v1/watches, or name another account."
         )
     }
 }
@@ -122,10 +122,10 @@ extension RouteInput where Value == OrderKey {
             .path(
                 OrderID.self,
                 "order",
-                "The order, as watches have named it; percent-encoded, also its slashes.",
+                "The order's ID, as in its watches; percent-encoded, including slashes.",
                 .matching(OrderNames.pattern)
             ),
-            .account("Whose it is; default when absent.")
+            .account("The account of the order. Default: default.")
         ) { OrderKey(account: $1, order: $0) }
         return Self(named.parameters) { values throws(Problem) in
             let key = try named.read(values)

@@ -13,16 +13,16 @@ struct PayerRoutes {
         .post,
         "/v1/watches/{source}/verify",
         "verifyWatch",
-        "Hand in the code a payer was sent, or the amounts of two deposits",
-        "The watch is due at once, so the payment's own change is told as any other is.",
+        "Submit the payer's verification code, or the amounts of two deposits",
+        "The watch is due at once, so the payment's change is delivered like any other.",
         access: .key(.helpPayers),
         input: .watch,
         repeats: .byNature(
-            "the same values are one try at the upstream, and nothing of what payers say is kept here"
+            "the same values count as one attempt at the upstream, and payer input is not stored"
         ),
         body: .json(.shape("Verification")),
         answers: [
-            .ok("What the upstream says to it; a wrong code is an answer.", "VerificationResult")
+            .ok("The upstream's response. A wrong code is a valid response.", "VerificationResult")
         ],
         problems: [404, 409, 429]
     )
@@ -31,15 +31,15 @@ struct PayerRoutes {
         .post,
         "/v1/watches/{source}/refund_attributes",
         "giveRefundAccount",
-        "Say where money that came by a transfer goes back to",
-        "Asked for by the next step give_refund_account; may be said before. Nothing of it is kept here.",
+        "Submit the bank account for the refund of a bank transfer",
+        "Required by the next step give_refund_account, and accepted before it. The data is not stored.",
         access: .key(.helpPayers),
         input: .watch,
         repeats: .byNature(
-            "the same values are one try at the upstream, and nothing of what payers say is kept here"
+            "the same values count as one attempt at the upstream, and payer input is not stored"
         ),
         body: .json(.shape("RefundAccount")),
-        answers: [.json(202, "It is taken, and the watch is looked at.", "Watch")],
+        answers: [.json(202, "The account was accepted, and the watch is due now.", "Watch")],
         problems: [404, 409, 429]
     )
 
@@ -76,13 +76,14 @@ struct PayerRoutes {
         case .notAsked:
             throw Problem(
                 .nothingAsked,
-                "\(key.source) waits for no code; its next_step says what it waits for."
+                "\(key.source) does not require a code; next_step is the step it requires."
             )
         case .unknown(let reason):
             context.logger.warning("no answer to a code", metadata: ["error": "\(reason)"])
             throw Problem(
                 .upstreamUnavailable,
-                "Whether the code was taken is not known; send the same again, it is no other try.",
+                "It is unknown whether the code was accepted; send the same code again, which does "
+                + "not count as another attempt.",
                 retryAfterSeconds: 5
             )
         }
@@ -112,17 +113,17 @@ struct PayerRoutes {
         switch try await submissions.give(account, for: snapshot) {
         case .taken: break
         case .refused(let word):
-            throw Problem(.invalidValue, "The upstream does not take this account: \(word).")
+            throw Problem(.invalidValue, "The upstream rejects this account: \(word).")
         case .notAsked:
             throw Problem(
                 .nothingAsked,
-                "Money of \(key.source) does not go back to an account of this sort."
+                "\(key.source) cannot be refunded to an account of this type."
             )
         case .unknown(let reason):
             context.logger.warning("no answer to an account", metadata: ["error": "\(reason)"])
             throw Problem(
                 .upstreamUnavailable,
-                "Whether the account was taken is not known; send it again.",
+                "It is unknown whether the account was accepted; send it again.",
                 retryAfterSeconds: 5
             )
         }

@@ -14,16 +14,16 @@ struct QuarantineRoutes {
         .get,
         "/v1/quarantine",
         "listQuarantine",
-        "List the watches that a person must look at",
+        "List the watches in quarantine",
         """
-        Watches closed as dead: the upstream's answers could not be understood again and again, or \
-        their polls took the worker down.
+        Watches closed as dead: the upstream's responses could not be parsed repeatedly, or their polls crashed \
+        the workers.
         """,
         access: .key(.readWatches),
         input: .list(.always(.quarantined)),
         answers: [
             .ok(
-                "A page of watches, those closed last first; last_error says why.",
+                "A page of watches, latest closed first. last_error is the reason.",
                 "WatchPage"
             )
         ]
@@ -32,13 +32,13 @@ struct QuarantineRoutes {
         .post,
         "/v1/quarantine/{source}/redrive",
         "redrive",
-        "Watch a quarantined source again, with the span it had at first",
+        "Watch a quarantined source again, for its original period",
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("what is open already stays open"),
+        repeats: .byNature("an open watch stays open"),
         answers: [
             .ok(
-                "The watch is open; it also was when it is not in quarantine any more.",
+                "The watch is open. Also returned if it was open already.",
                 "Watch"
             )
         ],
@@ -49,16 +49,16 @@ struct QuarantineRoutes {
         .post,
         "/v1/quarantine/{source}/dismiss",
         "dismissWatch",
-        "Take a watch out of quarantine for good",
+        "Remove a watch from quarantine permanently",
         """
-        For what is not worth watching again: it stays closed, as cancelled, and warns nobody any more. \
-        Enqueued anew it is watched again.
+        For a watch that is not worth polling again: it stays closed, as cancelled, and no longer causes warnings. \
+        It is watched again when it is enqueued again.
         """,
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("what is dismissed already stays closed"),
+        repeats: .byNature("a dismissed watch stays closed"),
         answers: [
-            .ok("The watch, closed; it also was when it is not in quarantine any more.", "Watch")
+            .ok("The closed watch. Also returned if it was dismissed already.", "Watch")
         ],
         problems: [404, 409]
     )
@@ -112,7 +112,7 @@ struct QuarantineRoutes {
             throw Problem(
                 .watchNotQuarantined,
                 "The watch of \(key.source) is closed (\(snapshot.closed?.rawValue ?? "just now")) "
-                    + "and not in quarantine; enqueue it again to watch on."
+                + "and not in quarantine; enqueue it again to continue watching."
             )
         }
         if wasDead {
@@ -149,7 +149,7 @@ struct QuarantineRoutes {
             throw Problem(
                 .watchNotQuarantined,
                 "The watch of \(key.source) is \(snapshot.closed?.rawValue ?? "open") and not in "
-                    + "quarantine; cancel ends one that is open."
+                + "quarantine; cancel ends an open watch."
             )
         }
         if wasDead {

@@ -18,23 +18,23 @@ struct ReplayRoutes {
         .post,
         "/v1/endpoints/{endpoint}/replay",
         "startReplay",
-        "Send an endpoint again what was given up, or everything since a time",
+        "Send an endpoint its dead letters again, or all events since a time",
         """
-        A job of this server: GET tells its progress. The notifiers do the sending, in order and \
+        A background job of this server; GET returns its progress. The notifiers send the events in order and \
         within the endpoint's limit.
         """,
         access: .key(.replay),
         input: .endpoint,
         repeats: .kept,
         body: .json(.shape("NewReplay"), optional: true),
-        answers: [.json(202, "It is running.", "Replay")],
+        answers: [.json(202, "The replay has started.", "Replay")],
         problems: [404, 409]
     )
     private static let get = Route(
         .get,
         "/v1/endpoints/{endpoint}/replay",
         "getReplay",
-        "How the last replay of an endpoint stands",
+        "Read the progress of an endpoint's last replay",
         access: .key(.readDeliveries),
         input: .endpoint,
         answers: [.ok("The replay.", "Replay")],
@@ -61,7 +61,7 @@ struct ReplayRoutes {
         guard choice == .dead || since != nil else {
             throw Problem(
                 .missingField,
-                "since is required for status all: name the time of the first event to send.",
+                "since is required for status all: set it to the time of the first event to send.",
                 field: "since"
             )
         }
@@ -77,14 +77,15 @@ struct ReplayRoutes {
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
             throw Problem(
                 .replayRunning,
-                "A replay of \(id) is running; GET its progress, and begin another when it is over."
+                "A replay of \(id) is running; GET its progress, and start another when it has ended."
             )
         }
         try await backend.deliveries.record(job)
         guard runner.start(job, endpoint: registered) else {
             throw Problem(
                 .replayRunning,
-                "\(ReplayRunner.runningMax) replays are running here already; wait for one to end.",
+                "\(ReplayRunner.runningMax) replays are running on this server already; wait until "
+                + "one has ended.",
                 retryAfterSeconds: 10
             )
         }
@@ -124,7 +125,8 @@ struct ReplayRoutes {
         guard let job = try await backend.deliveries.replay(of: id) else {
             throw Problem(
                 .replayNotFound,
-                "Nobody has replayed \(id) for a week, or the server that did has ended: ask again."
+                "\(id) has not been replayed within a week, or the server of the replay has stopped: "
+                + "start it again."
             )
         }
         return Response(Replay(job))

@@ -32,11 +32,10 @@ struct RestoreRoutes {
         .get,
         "/v1/watches/{source}/archive",
         "archiveWatch",
-        "Read a payment as a signed line of an archive, for pollerctl export",
+        "Read a payment as a signed archive line, for pollerctl export",
         """
-        The watch with all that a store needs to restore it, its last 100 events, and a digest of both, by \
-        which this cluster recognises the line as its own. POST /v1/watches/batch/restore takes it back \
-        once the watch has ended.
+        The watch with all data to restore it, its last 100 events, and a digest of both, by which this cluster \
+        recognises its own lines. POST /v1/watches/batch/restore accepts it once the watch has ended.
         """,
         access: .key(.readWatches),
         input: .watch,
@@ -47,19 +46,19 @@ struct RestoreRoutes {
         .post,
         "/v1/watches/batch/restore",
         "restoreWatches",
-        "Put back watches that have ended, as pollerctl export has written them",
+        "Restore ended watches from pollerctl export",
         """
-        A line each, an object with watch, events and digest; anything else is passed over. They are closed as \
-        they were, and found and read as before; nobody is told anything, and nothing is polled. All lines are \
-        checked before any is put back. A line whose digest this cluster has not made is refused, unless \
-        trust=true vouches for it. What is there already stays as it is: repeating is safe.
+        One line per watch, an object with watch, events and digest; other members are ignored. The watches are \
+        closed as before and can be found and read. Nothing is polled, and no events are delivered. All lines are \
+        checked before any is restored. A line without a digest of this cluster is rejected unless trust=true. \
+        Existing watches stay unchanged, so repeating is safe.
         """,
         access: .key(.restoreWatches),
         input: .flag(
             "trust",
-            "Whether to restore lines that this cluster has not signed, too; needs watches:trust."
+            "Whether to restore lines that this cluster has not signed. Requires watches:trust."
         ),
-        repeats: .byNature("what is there already stays as it is"),
+        repeats: .byNature("existing watches stay unchanged"),
         body: RouteBody(
             content: [
                 (
@@ -81,11 +80,11 @@ struct RestoreRoutes {
                     ]
                 ),
             ],
-            description: "One line, or several; at most 8 MiB.",
+            description: "One or several lines; at most 8 MiB.",
             aliases: ["application/jsonl"],
             bytesMax: BodyReader.batchBytesMax
         ),
-        answers: [.ok("What became of them.", "RestoreResult")]
+        answers: [.ok("The result.", "RestoreResult")]
     )
 
     let watches: any WatchStore
@@ -159,7 +158,7 @@ struct RestoreRoutes {
             guard index < Self.linesMax else {
                 throw Problem(
                     .invalidValue,
-                    "A part holds at most \(Self.linesMax) lines; send several parts."
+                    "A part may have at most \(Self.linesMax) lines; send several parts."
                 )
             }
             do throws(Problem) {
@@ -186,8 +185,8 @@ struct RestoreRoutes {
         guard errors.isEmpty else {
             var problem = Problem(
                 .invalidBatch,
-                "\(errorsTotal) of \(index) lines are wrong; correct them and send the part again. "
-                    + "Nothing of it was put back."
+                "\(errorsTotal) of \(index) lines are invalid; correct them and send the part again. "
+                + "Nothing was restored."
             )
             problem.errors = errors
             problem.errorsTotal = errorsTotal

@@ -151,7 +151,7 @@ extension RouteInput where Value == String? {
     static func cursor(lengthMax: Int = 1024) -> Self {
         let given = text(
             "cursor",
-            "next of the page before.",
+            "next of the previous page.",
             ["type": "string", "maxLength": .number(lengthMax), "minLength": 1]
         )
         return Self(given.parameters) { values throws(Problem) in
@@ -161,7 +161,7 @@ extension RouteInput where Value == String? {
             else {
                 throw Problem(
                     .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    "cursor is invalid: use next of the previous page, unchanged.",
                     field: "cursor"
                 )
             }
@@ -218,7 +218,7 @@ extension RouteInput where Value == Int {
 
 extension RouteInput where Value == Duration {
     /// Returns how long to wait for a change, such as `30s`; zero if it is absent.
-    static func wait(_ description: String = "How long to wait for news, at most 1m.") -> Self {
+    static func wait(_ description: String = "How long to wait for a change, at most 1m.") -> Self {
         reading("wait", description, .shape("Wait")) { text throws(Problem) in
             guard let text else { return .zero }
             guard let wait = Duration(text: text), wait <= LongPolls.waitMax else {
@@ -248,7 +248,7 @@ extension RouteInput where Value == [String] {
             guard items.count <= countMax, items.allSatisfy({ !$0.isEmpty }) else {
                 throw Problem(
                     .invalidParameter,
-                    "\(name) must be 1 to \(countMax) names with commas between.",
+                    "\(name) must be 1 to \(countMax) names separated by commas.",
                     field: name
                 )
             }
@@ -293,11 +293,11 @@ extension RouteInput where Value == WatchKey {
     /// The watch from the path and the parameters `account` and `kind`.
     static var watch: Self {
         let named = RouteInput.all(
-            .path(SourceID.self, "source", "The upstream's id: src_…, pi_….", .name(255)),
-            .account("The account at the upstream; default when absent."),
+            .path(SourceID.self, "source", "The upstream's ID: src_…, pi_….", .name(255)),
+            .account("The account at the upstream. Default: default."),
             .text(
                 "kind",
-                "Needed when the id has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_.",
+                "Required if the ID has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_.",
                 .shape("Kind")
             )
         ) { source, account, kind throws(Problem) in
@@ -320,6 +320,6 @@ extension RouteInput where Value == WatchKey {
 extension RouteInput where Value == EndpointID {
     /// The endpoint in the path.
     static var endpoint: Self {
-        path(EndpointID.self, "endpoint", "The endpoint's id.", .endpointID)
+        path(EndpointID.self, "endpoint", "The endpoint's ID.", .endpointID)
     }
 }

@@ -20,28 +20,28 @@ struct SelectionRoutes {
     private static let poll = route(
         "poll",
         "pollWatches",
-        "Look at all open watches that a search finds, now",
+        "Poll all open watches that a search finds now",
         .poll,
-        .byNature("a second look changes nothing"),
-        .traffic("a hint, and nothing is changed by it")
+        .byNature("another poll changes nothing"),
+        .traffic("a hint, which changes nothing")
     )
     private static let cancel = route(
         "cancel",
         "cancelWatches",
-        "Stop watching all that a search finds",
+        "Cancel all watches that a search finds",
         .writeWatches
     )
     private static let redrive = route(
         "redrive",
         "redriveWatches",
-        "Watch all again that a search finds in quarantine",
+        "Redrive all quarantined watches that a search finds",
         .writeWatches
     )
 
     private static let dismiss = route(
         "dismiss",
         "dismissWatches",
-        "Take all out of quarantine for good that a search finds there",
+        "Dismiss all quarantined watches that a search finds",
         .writeWatches
     )
 
@@ -84,13 +84,13 @@ struct SelectionRoutes {
             operation,
             summary,
             """
-            At most \(partMax) watches a request: send next as cursor for the others. With dry_run they are \
-            counted, and nothing is done.
+            At most \(partMax) watches a request: send next as cursor for the next part. With dry_run they are \
+            only counted.
             """,
             access: .key(scope),
             repeats: repeats,
             body: .json(.shape("WatchSelection")),
-            answers: [.ok("What became of this part.", "SelectionResult")],
+            answers: [.ok("The result of this part.", "SelectionResult")],
             audit: audit
         )
     }
@@ -162,7 +162,7 @@ struct SelectionRoutes {
         guard words.contains(where: { !$0.isWhitespace }) else {
             throw Problem(
                 .missingField,
-                "q is required: the words of a search, such as order=A77; state=open for all.",
+                "q is required: a search, such as order=A77; state=open for all.",
                 field: "q"
             )
         }
@@ -175,7 +175,7 @@ struct SelectionRoutes {
             guard cursor != nil else {
                 throw Problem(
                     .invalidValue,
-                    "cursor is not one of ours: use next of the part before, unchanged.",
+                    "cursor is invalid: use next of the previous part, unchanged.",
                     field: "cursor"
                 )
             }

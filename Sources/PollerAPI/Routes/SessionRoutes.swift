@@ -10,16 +10,17 @@ struct SessionRoutes {
         .post,
         "/v1/session",
         "beginSession",
-        "Sign a browser in to the console with the key of this request",
+        "Sign a browser in to the console with the current key",
         """
-        The answer sets a cookie that stands for the key in requests with the header Poller-Console, from the same \
-        origin, until the browser ends or twelve hours are over. Programs send their key with each request instead.
+        The response sets a cookie that replaces the key in requests with the header Poller-Console from the same \
+        origin, until the browser closes or twelve hours have passed. Programs send their key with each request \
+        instead.
         """,
         // Every role may read watches, so every key may sign in.
         access: .key(.readWatches),
-        repeats: .byNature("each makes a cookie of its own, and changes nothing"),
+        repeats: .byNature("each request sets a new cookie and changes nothing"),
         answers: [.ok("The key's holder.", "Caller")],
-        audit: .traffic("signing in changes nothing; what is done then is audited"),
+        audit: .traffic("signing in changes nothing; later actions are audited"),
         usesStore: false
     )
     private static let end = Route(
@@ -28,11 +29,11 @@ struct SessionRoutes {
         "endSession",
         "Sign a browser out of the console",
         """
-        Needs no key, so that whoever is signed in with a revoked one, or asks too often, gets rid of the cookie. A \
-        request that the browser calls another site's is refused.
+        Requires no key, so that a browser with a revoked key or too many requests can remove the cookie. A \
+        request from another site is rejected.
         """,
         access: .anybody,
-        repeats: .byNature("who is signed out stays so"),
+        repeats: .byNature("a signed-out browser stays signed out"),
         answers: [RouteAnswer(status: 204, description: "The cookie is removed.")],
         problems: [400],
         audit: .traffic("signing out changes nothing"),
@@ -69,7 +70,7 @@ struct SessionRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard ConsoleSessions.isOfSameOrigin(request) else {
-            throw Problem(.notAllowed, "Only the console's own pages sign a browser out.")
+            throw Problem(.notAllowed, "Only the console's own pages can sign a browser out.")
         }
         var response = Response(status: .noContent)
         response.headers[values: .setCookie] = ConsoleSessions.endings(request)

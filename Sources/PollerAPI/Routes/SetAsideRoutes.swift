@@ -13,23 +13,24 @@ struct SetAsideRoutes {
         .get,
         "/v1/quarantine/entries",
         "listSetAsideEntries",
-        "List stored entries that have ended several processes",
+        "List stored entries that crashed several processes",
         """
-        Events of the outbox, upstream events, replays and other entries that background readers have set aside, \
-        the oldest first, all in one page. Watches are in /v1/quarantine.
+        Outbox events, upstream events, replays and other entries that background readers have set aside, oldest \
+        first, all in one page. Watches are in /v1/quarantine.
         """,
         access: .key(.readCluster),
-        answers: [.ok("Every entry that is set aside.", "SetAsideEntryPage")],
+        answers: [.ok("All entries that are set aside.", "SetAsideEntryPage")],
         problems: [404]
     )
     private static let redrive = Route(
         .post,
         "/v1/quarantine/entries/{entry}/redrive",
         "redriveSetAsideEntry",
-        "Have an entry handled again",
+        "Process an entry again",
         """
-        An event of the outbox is put back behind the newest; the watch of an upstream event is polled; other \
-        entries are handled when their reader comes to them. An entry that still ends processes is set aside again.
+        An outbox event is added again after the newest one. The watch of an upstream event is polled. Other \
+        entries are processed when their reader reaches them. An entry that crashes more processes is set aside \
+        again.
         """,
         access: .key(.writeWatches),
         input: .entry,
@@ -41,10 +42,9 @@ struct SetAsideRoutes {
         .post,
         "/v1/quarantine/entries/{entry}/dismiss",
         "dismissSetAsideEntry",
-        "Drop an entry that is set aside",
+        "Dismiss an entry that is set aside",
         """
-        An event of the outbox stays in the timeline of its watch, and recipients get it with the next event of \
-        that watch.
+        An outbox event stays in the timeline of its watch, and recipients receive it with the watch's next event.
         """,
         access: .key(.writeWatches),
         input: .entry,
@@ -112,7 +112,7 @@ struct SetAsideRoutes {
 
     private func kept() throws(Problem) -> any SuspectStore {
         guard let store = backend.setAside else {
-            throw Problem(.notFound, "This server sets no entries aside.")
+            throw Problem(.notFound, "This server has no entries that are set aside.")
         }
         return store
     }

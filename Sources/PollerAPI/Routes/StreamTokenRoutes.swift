@@ -19,18 +19,18 @@ struct StreamTokenRoutes {
         .post,
         "/v1/stream_tokens",
         "createStreamToken",
-        "Make a short-lived token for the live gateway",
+        "Create a short-lived token for the live gateway",
         """
-        For a customer's browser, where an API key must never be. It cannot be revoked; it ends by \
-        itself. In a URL it begins one connection, within 30 s of its making; a browser's EventSource \
-        may come back with what it was told until the token ends.
+        For a customer's browser, which must never have an API key. The token cannot be revoked, and it expires. \
+        In a URL it starts one connection within 30 s of its creation. A browser's EventSource may reconnect with \
+        its last event ID until the token expires.
         """,
         access: .key(.issueTokens),
-        repeats: .byNature("another token does no harm, and none is kept"),
+        repeats: .byNature("an additional token does no harm, and tokens are not stored"),
         body: .json(.shape("NewStreamToken")),
         answers: [.json(201, "The token; shown only here.", "StreamToken")],
         problems: [404],
-        audit: .traffic("one for each page that a customer opens; it ends by itself"),
+        audit: .traffic("one for each page that a customer opens; it expires"),
         usesStore: false
     )
 
@@ -58,7 +58,7 @@ struct StreamTokenRoutes {
             throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
         }
         guard let issuer else {
-            throw Problem(.notFound, "This server knows no live gateway to make tokens for.")
+            throw Problem(.notFound, "This server has no live gateway for tokens.")
         }
         // The token expires no later than the key that created it, with a minimum of one second.
         let left = context.caller.endsAt.map { max($0 - keys.now(), .seconds(1)) } ?? lifetime

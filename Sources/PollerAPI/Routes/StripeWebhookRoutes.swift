@@ -37,7 +37,7 @@ struct StripeWebhookRoutes {
             .path(
                 AccountID.self,
                 "account",
-                "Whose webhook secret it is signed with.",
+                "The account whose webhook secret signs the request.",
                 .name(64)
             ),
             .signature
@@ -61,19 +61,19 @@ struct StripeWebhookRoutes {
             .post,
             path,
             operation,
-            "Stripe's events: signed hints, looked at and never believed",
+            "Receive Stripe's events: signed hints that trigger a poll",
             access: .signed,
             // A URL entered in Stripe's dashboard may have any query.
             input: input.lenient(),
             body: .raw("application/json", ["type": "object"]),
             answers: [
                 .ok(
-                    "Taken, known already, or not ours; Stripe need not send it again.",
+                    "The event was accepted, known already or not relevant; Stripe need not send it again.",
                     "WebhookResult"
                 )
             ],
             problems: [400, 404, 429, 500, 503],
-            audit: .traffic("Stripe's own events, by the thousand")
+            audit: .traffic("Stripe sends thousands of events")
         )
     }
 
@@ -90,7 +90,7 @@ struct StripeWebhookRoutes {
             guard length > Self.smallBytesMax, !place.take() else { return }
             throw Problem(
                 .tooManyRequests,
-                "Several events of this size are being read: send it again.",
+                "Too many events of this size are being read: send it again.",
                 retryAfterSeconds: 1
             )
         }
@@ -136,7 +136,7 @@ extension RouteInput where Value == String {
             guard let signature = values.header(.stripeSignature) else {
                 throw Problem(
                     .invalidSignature,
-                    "Stripe-Signature is missing: what Stripe sends has it.",
+                    "Stripe-Signature is missing: Stripe's requests have it.",
                     field: "Stripe-Signature"
                 )
             }

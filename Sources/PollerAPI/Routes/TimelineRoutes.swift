@@ -10,16 +10,16 @@ struct TimelineRoutes {
         .get,
         "/v1/watches/{source}/timeline",
         "watchTimeline",
-        "What became of a payment and what was done about it, oldest first, in words",
+        "Read the history of a payment in words, oldest first",
         """
-        Its events and charges, the upstream's hints, visits of the return page, what people have done \
-        with keys, and each attempt to tell somebody, as far as they are kept: 100 events, 50 hints, \
-        visits and deeds of 30 days, 20 attempts a delivery. At the end, as ahead, who has still to be told \
-        and is held up. Attempts and what is ahead only for keys that may read deliveries.
+        Its events and charges, the upstream's hints, visits to the return page, actions with keys, and each \
+        delivery attempt, as far as they are kept: 100 events, 50 hints, visits and actions of 30 days, 20 \
+        attempts a delivery. At the end, as ahead, come delayed deliveries. Attempts and delayed deliveries are \
+        only for keys that may read deliveries.
         """,
         access: .key(.readWatches),
         input: .watch,
-        answers: [.ok("The whole story; next is never there.", "TimelineEntryPage")],
+        answers: [.ok("The whole timeline; next is always absent.", "TimelineEntryPage")],
         problems: [404]
     )
 

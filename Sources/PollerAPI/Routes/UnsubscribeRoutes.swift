@@ -22,19 +22,19 @@ struct UnsubscribeRoutes {
         .get,
         "/u/{token}",
         "unsubscribePage",
-        "Ask a customer whether to stop the mails",
+        "Ask a customer whether to stop the emails",
         access: .anybody,
         input: .visit,
         answers: [
             .page(200, "A page with one button."),
-            .page(404, "A neutral page: not a link of ours."),
+            .page(404, "A neutral page: the link is not valid."),
         ]
     )
     private static let stop = Route(
         .post,
         "/u/{token}",
         "unsubscribe",
-        "Stop the mails of one shop to one recipient (RFC 8058 one-click)",
+        "Stop the emails of one shop to one recipient (RFC 8058 one-click)",
         access: .anybody,
         input: .visit,
         body: .raw(
@@ -45,12 +45,12 @@ struct UnsubscribeRoutes {
             ]
         ),
         answers: [
-            .page(200, "The mails have stopped; again is as good as once."),
+            .page(200, "The emails have stopped. A repeat has no further effect."),
             .page(400, "The body is not List-Unsubscribe=One-Click."),
-            .page(404, "A neutral page: not a link of ours."),
-            .page(503, "The store cannot be reached; press again."),
+            .page(404, "A neutral page: the link is not valid."),
+            .page(503, "The store is unavailable; press the button again."),
         ],
-        audit: .traffic("a recipient's own wish; the suppression says that it was one")
+        audit: .traffic("a recipient's own request, which the suppression records")
     )
 
     let preferences: MailPreferences?
@@ -168,7 +168,7 @@ extension RouteInput where Value == UnsubscribeVisit {
     fileprivate static var visit: Self {
         all(
             RouteInput<String>.segment("token", "The token of a mail's List-Unsubscribe link."),
-            RouteInput<String?>.text("v", "The language of the mail, and whose it was.")
+            RouteInput<String?>.text("v", "The language and the account of the email.")
         ) { UnsubscribeVisit(token: $0, view: $1) }.lenient()
     }
 }

@@ -32,7 +32,7 @@ struct WatchExport: Sendable {
         guard query.cursor == nil else {
             throw Problem(
                 .invalidParameter,
-                "cursor is of pages, and format=csv sends all of them; leave one of both out.",
+                "cursor is for pages, and format=csv sends all watches; leave one of them out.",
                 field: "cursor"
             )
         }
@@ -50,7 +50,7 @@ struct WatchExport: Sendable {
                 guard emptyPages < Self.emptyPagesMax else {
                     throw Problem(
                         .tooManyRequests,
-                        "Nothing was found among too many watches: ask for a range of days."
+                        "No watch was found among too many: request a range of days."
                     )
                 }
                 let following = query.page(limit: Self.pageMax, after: next)

@@ -26,7 +26,7 @@ struct CreatedRange: Hashable {
             throw Problem(
                 .invalidParameter,
                 "\(name) must be a day such as 2026-11-23, a time such as 2026-11-23T09:30:00Z, or an "
-                    + "age such as 2d.",
+                + "age such as 2d.",
                 field: name
             )
         }
@@ -40,13 +40,13 @@ extension RouteInput where Value == CreatedRange {
         .all(
             .text(
                 "created_after",
-                "Created at this day or time or later, or within this age: 2026-11-23, "
-                    + "2026-11-23T09:30:00Z, 2d.",
+                "Watches created at or after this day or time, or within this age: 2026-11-23, "
+                + "2026-11-23T09:30:00Z, 2d.",
                 .notEmpty
             ),
             .text(
                 "created_before",
-                "Created before this day or time, or longer ago than this age.",
+                "Watches created before this day or time, or longer ago than this age.",
                 .notEmpty
             )
         ) { CreatedRange(after: $0, before: $1) }
@@ -64,8 +64,8 @@ extension RouteInput where Value == ListFormat {
     static var format: Self {
         let named = RouteInput<ListFormat?>.choice(
             "format",
-            "json, a page of the list; or csv, all that is found in one answer (RFC 4180), for "
-                + "spreadsheets. limit and cursor do not apply to csv."
+            "json for a page of the list; csv for all watches found in one response (RFC 4180), for "
+            + "spreadsheets. limit and cursor do not apply to csv."
         )
         return Self(named.parameters) { values throws(Problem) in
             try named.read(values) ?? .json

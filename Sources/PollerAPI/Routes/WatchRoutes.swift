@@ -31,26 +31,25 @@ struct WatchRoutes {
         repeats: .kept(whenFull: false),
         body: .json(.shape("NewWatch")),
         answers: [
-            .ok("Somebody watches it already; the request was merged.", "Watch"),
-            .json(201, "It is watched from now on.", "Watch"),
+            .ok("The source is watched already; the request was merged.", "Watch"),
+            .json(201, "The source is now watched.", "Watch"),
         ],
         problems: [409],
-        audit: .traffic("shops watch each payment; what became of it is in its own events")
+        audit: .traffic("shops watch each payment; its events record the changes")
     )
     private static let list = Route(
         .get,
         "/v1/watches",
         "listWatches",
-        "Find watches, or list all of them, the newest first",
+        "List or search watches, newest first",
         """
-        Watches are in the order of created_at, the latest first, whatever filters are given; those in \
-        quarantine in the order in which they came there. What is added while you page shifts nothing. \
-        Besides the parameters here, metadata.NAME=VALUE finds watches by their metadata; q does the same. \
-        What is in the index is found at once: a source, an order, a charge, a sum, and the metadata that \
-        are searched. For anything else records are looked at, two thousand for a page and no more: \
-        looked tells how many, and next goes on from there, also behind an empty page. The beginning of a word \
-        is looked for in the index, some thousands of words for a page. Both wait for their turn, one at a time \
-        for each key, and count in its rate.
+        Watches are ordered by created_at, the latest first, with any filters; those in quarantine are ordered by \
+        when they entered it. Watches added while you page do not shift the pages. In addition to the parameters \
+        here, metadata.NAME=VALUE finds watches by their metadata, as q does. Indexed values are found at once: a \
+        source, an order, a charge, an amount, and searchable metadata. Other searches read records, at most two \
+        thousand for a page: looked is their number, and next continues from there, also after an empty page. The \
+        beginning of a word is searched in the index, some thousands of words for a page. Both kinds of search run \
+        one at a time for each key, and count towards its rate.
         """,
         access: .key(.readWatches),
         input: .all(.search, .memory, .format) { (search: $0, isArchive: $1, format: $2) },
@@ -60,13 +59,13 @@ struct WatchRoutes {
         .get,
         "/v1/watches/{source}",
         "getWatch",
-        "Read one watch, or wait until it has news",
+        "Read one watch, or wait until it changes",
         access: .key(.readWatches),
         input: .all(
             .watch,
             .integer(
                 "after_seq",
-                "Answer only when the watch has a seq beyond this.",
+                "Responds only when the watch's seq is greater.",
                 in: 0...Int.max
             ),
             .wait()
@@ -74,7 +73,7 @@ struct WatchRoutes {
             guard afterSeq != nil || wait == .zero else {
                 throw Problem(
                     .invalidParameter,
-                    "wait needs after_seq: the seq you have seen last, 0 for none.",
+                    "wait requires after_seq: the last seq you have, 0 for none.",
                     field: "wait"
                 )
             }
@@ -82,7 +81,7 @@ struct WatchRoutes {
         },
         answers: [
             .ok("The watch.", "Watch"),
-            .notModified("Nothing beyond after_seq, not even after wait."),
+            .notModified("No change after after_seq, including the wait."),
         ],
         problems: [404]
     )
@@ -90,27 +89,27 @@ struct WatchRoutes {
         .post,
         "/v1/watches/{source}/poll",
         "pollWatch",
-        "Look now instead of when it is due; a watch that has ended is opened again",
+        "Poll now; an ended watch is reopened",
         """
-        A watch that ended as expired or gone is watched on, with the span it had at first. One that ended with an answer \
-        is looked at once, for its money: a refund or a dispute is recorded, and it is closed as before. One that was \
-        cancelled stays closed.
+        A watch that expired or whose source is gone is watched again for its original period. A watch that ended \
+        with an answer is polled once for payment changes: a refund or a dispute is recorded, and the watch is \
+        closed as before. A cancelled watch stays closed.
         """,
         access: .key(.poll),
         input: .watch,
-        repeats: .byNature("a second look changes nothing"),
+        repeats: .byNature("another poll changes nothing"),
         answers: [.json(202, "The watch is due now.", "Watch")],
         problems: [404, 409],
-        audit: .traffic("a hint for each page that a customer opens; nothing is changed by it")
+        audit: .traffic("a hint for each page that a customer opens; it changes nothing")
     )
     private static let cancel = Route(
         .delete,
         "/v1/watches/{source}",
         "cancelWatch",
-        "Stop watching",
+        "Cancel a watch",
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("cancelling what is cancelled succeeds"),
+        repeats: .byNature("cancelling a cancelled watch succeeds"),
         answers: [.ok("The watch, closed.", "Watch")],
         problems: [404, 409]
     )
@@ -119,7 +118,7 @@ struct WatchRoutes {
         .get,
         "/v1/watches/{source}/explain",
         "explainWatch",
-        "When a watch is polled next, and what it waits for",
+        "Explain when a watch is polled next, and why",
         access: .key(.readWatches),
         input: .watch,
         answers: [.ok("The explanation.", "Explanation")],
@@ -310,7 +309,7 @@ struct WatchRoutes {
         Problem(
             .watchClosed,
             "The watch of \(snapshot.watch.key.source) is closed "
-                + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to watch on."
+            + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to continue watching."
         )
     }
 }
@@ -335,8 +334,9 @@ extension Problem {
             let most = NewWatch.notifyKeptMax
             self = Problem(
                 .invalidValue,
-                "notify: this watch has \(most) notify URLs already, or would have more with these, and nothing "
-                    + "was changed. Register an endpoint instead: it receives the events of all watches of the account.",
+                "notify: this watch would have more than \(most) notify URLs, and nothing was "
+                + "changed. Register an endpoint instead: it receives the events of all watches of the "
+                + "account.",
                 field: "notify"
             )
         case .otherOrder(let held):
@@ -350,8 +350,8 @@ extension Problem {
     static func orderMismatch(_ key: WatchKey, held: OrderID, named order: OrderID) -> Problem {
         Problem(
             .orderMismatch,
-            "\(key.source) is being watched for the order \(held), not \(order). Wait until that "
-                + "watch has ended, or cancel it; then enqueue the source again.",
+            "\(key.source) is watched for the order \(held), not \(order). Wait until that watch has "
+            + "ended, or cancel it; then enqueue the source again.",
             field: "order"
         )
     }

@@ -13,7 +13,7 @@ struct WatchSearch {
 
     /// The description of the parameter `state`.
     static let stateDescription =
-        "Open ones, closed ones, or those of the closed ones that a person must look at."
+        "Open watches, closed watches, or closed watches in quarantine."
 
     /// Returns the query.
     ///
@@ -61,7 +61,7 @@ extension RouteInput where Value == Bool {
     static var memory: Self {
         flag(
             "memory",
-            "Whether to add what a store needs to restore them, which says nothing to people."
+            "Whether to include the data for a restore, which is not for people."
         )
     }
 }
@@ -72,10 +72,10 @@ extension RouteInput where Value == String? {
         text(
             "q",
             """
-            Words that must all hold: A77 (a source, a charge, or what an order or searched metadata begin \
-            with), 49.90 or €49.90, order=A77, status=failed,pending, payment=paid, account=shop, \
-            customer="Jane Doe", customer=Mül*, metadata.colour=red, kind!=charge, amount>=1000, \
-            amount=49.90, created>2d (longer ago), closed>=2026-11-01, error=any, endpoint=shop.example.
+            Terms that must all match: A77 (a source, a charge, or the beginning of an order or of searchable \
+            metadata), 49.90 or €49.90, order=A77, status=failed,pending, payment=paid, account=shop, \
+            customer="Jane Doe", customer=Mül*, metadata.colour=red, kind!=charge, amount>=1000, amount=49.90, \
+            created>2d (longer ago), closed>=2026-11-01, error=any, endpoint=shop.example.
             """,
             ["type": "string", "minLength": 1, "maxLength": .number(SearchQuery.bytesMax)]
         )
@@ -91,7 +91,7 @@ extension RouteInput where Value == [(name: String, value: String)] {
         let parameter = RouteParameter(
             name: "metadata.NAME",
             place: .query,
-            description: "What the metadata say as NAME, which is any name.",
+            description: "The value of the metadata NAME, which is any name.",
             schema: ["type": "string", "minLength": 1, "maxLength": .number(valueMax)],
             prefix: "metadata."
         )
@@ -114,7 +114,7 @@ extension RouteInput where Value == ListQuery {
     ///
     /// `state` selects the watches.
     static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
-        .all(.filters(state), .limit("Watches a page."), .checkedCursor) { query, limit, cursor in
+        .all(.filters(state), .limit("Watches per page."), .checkedCursor) { query, limit, cursor in
             query.page(limit: limit, after: cursor)
         }
     }
@@ -126,12 +126,12 @@ extension RouteInput where Value == ListQuery {
             .query(
                 SourceStatus.self,
                 "status",
-                "With this status only, whatever its case.",
+                "Watches with this status, case-insensitive.",
                 .line(64)
             ),
-            .choice("payment", "Only those of whose money this is true."),
-            .accounts("Of this account only."),
-            .choice("kind", "Of this kind only.", .shape("Kind"))
+            .choice("payment", "Watches with this payment state."),
+            .accounts("Watches of this account only."),
+            .choice("kind", "Watches of this kind only.", .shape("Kind"))
         ) { state, status, payment, accounts, kind in
             ListQuery(
                 state: state,
@@ -154,7 +154,7 @@ extension RouteInput where Value == String? {
             guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
                 throw Problem(
                     .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged",
+                    "cursor is invalid: use next of the previous page, unchanged",
                     field: "cursor"
                 )
             }

@@ -21,11 +21,11 @@ struct WatchSummaryRoutes {
         .get,
         "/v1/watches/summary",
         "summariseWatches",
-        "How many watches a filter finds, and the sums of their payments",
+        "Count the watches of a filter, and sum up their payments",
         """
-        The filters are those of GET /v1/watches. At most 10,000 watches are counted, the newest first. Where \
-        filters leave out most of them some 20,000 are looked at, on 40 pages at most; capped says that there \
-        are more, or may be.
+        The filters are those of GET /v1/watches. At most 10,000 watches are counted, the newest first. If filters \
+        exclude most watches, about 20,000 are read, on at most 40 pages; capped means that there are, or may be, \
+        more.
         """,
         access: .key(.readWatches),
         input: .selected(.choice("state", WatchSearch.stateDescription)),

@@ -54,11 +54,11 @@ struct AnswerMiddleware: RouterMiddleware {
         }
         let methods = table.methods(at: request.uri.path)
         guard !methods.isEmpty else {
-            return Problem(.notFound, "See GET /openapi.json for the routes there are.")
+            return Problem(.notFound, "GET /openapi.json lists the routes.")
         }
         var problem = Problem(
             .methodNotAllowed,
-            "This path takes \(methods.joined(separator: ", "))."
+            "This path supports \(methods.joined(separator: ", "))."
         )
         problem.allowedMethods = methods
         return problem

@@ -90,8 +90,8 @@ enum Precondition: Hashable, Sendable {
     /// The problem of a condition that does not hold.
     static let failed = Problem(
         .preconditionFailed,
-        "It is not what your If-Match names any more: GET it again, look at what has changed, and send "
-            + "your change with its new ETag.",
+        "The object no longer matches your If-Match: read it again, check what has changed, and send "
+        + "your change with the new ETag.",
         field: "If-Match"
     )
 }
@@ -103,8 +103,8 @@ extension RouteInput where Value == Precondition {
             name: "If-Match",
             place: .header,
             description: """
-                The ETag of what is to be changed, as GET has told it: 412 precondition_failed when \
-                somebody else has changed it since. Whatever is there when it is absent.
+                The ETag of the object to change, from GET. The response is 412 precondition_failed if the object \
+                has changed since. Without it, any version is changed.
                 """,
             schema: ["type": "string", "minLength": 1]
         )
@@ -114,7 +114,7 @@ extension RouteInput where Value == Precondition {
             guard let tags = EntityTag.list(text) else {
                 throw Problem(
                     .invalidHeader,
-                    "If-Match must be an ETag as GET has told it, with its quotation marks, or *.",
+                    "If-Match must be an ETag from a GET response, with its quotation marks, or *.",
                     field: "If-Match"
                 )
             }
@@ -159,14 +159,14 @@ extension RouteDescription {
     static let ifNoneMatch = RouteParameter(
         name: "If-None-Match",
         place: .header,
-        description: "The ETag of an answer you have: 304 while it would be the same.",
+        description: "The ETag of an earlier response. The response is 304 if nothing has changed.",
         schema: ["type": "string"]
     )
 
     /// The response with status 304.
     static let unchanged = RouteAnswer(
         status: 304,
-        description: "It is what your If-None-Match names.",
+        description: "The response still has the ETag in your If-None-Match.",
         headers: tagHeader
     )
 

@@ -115,8 +115,8 @@ final class LongPolls: Sendable {
     private static func tooMany(_ count: String, _ whose: String, _ option: String) -> Problem {
         Problem(
             .tooManyRequests,
-            "There are \(count) requests \(whose) that wait already; ask without wait, for several "
-                + "watches in one request, or later, or have \(option) raised.",
+            "\(count) requests \(whose) are waiting already; send it without wait, request several "
+            + "watches at once, try later, or raise \(option).",
             retryAfterSeconds: 1
         )
     }

@@ -72,8 +72,8 @@ final class ScanGate: Sendable {
             else {
                 throw Problem(
                     .tooManyRequests,
-                    "Too many searches among all records wait already: search by source, order, "
-                        + "charge, amount or metadata that are in the index, or ask again later.",
+                    "Too many searches over all records are waiting: search by source, order, charge, "
+                    + "amount or indexed metadata, or try again later.",
                     retryAfterSeconds: 1
                 )
             }

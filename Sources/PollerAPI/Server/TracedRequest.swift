@@ -54,8 +54,8 @@ extension RouteInput where Value == TraceContext? {
             name: "traceparent",
             place: .header,
             description: """
-                The trace that the request belongs to (W3C Trace Context). It is kept with the watch, and \
-                its events and webhooks carry it on. What is not valid is passed over.
+                The trace of the request (W3C Trace Context). It is stored with the watch, and its events and \
+                webhooks continue it. An invalid value is ignored.
                 """,
             schema: ["type": "string"]
         )

@@ -45,7 +45,7 @@ struct RestoredLine {
         guard let closed = wire.closedReason.flatMap({ ClosedReason(rawValue: $0.rawValue) }) else {
             throw Problem(
                 .invalidValue,
-                "closed_reason is none that is known here.",
+                "closed_reason is not a known reason.",
                 field: "closed_reason"
             )
         }
@@ -63,7 +63,7 @@ struct RestoredLine {
             )
         )
         guard key.kind.isOfWatches else {
-            throw Problem(.invalidValue, "kind is none of a watch.", field: "kind")
+            throw Problem(.invalidValue, "kind is not the kind of a watch.", field: "kind")
         }
         var events: [Poller.Event] = []
         for (index, text) in told.enumerated() {
@@ -71,7 +71,7 @@ struct RestoredLine {
             guard let event = Poller.Event(json: text.compacted.description) else {
                 throw Problem(
                     .invalidValue,
-                    "events[\(index)] is no event.",
+                    "events[\(index)] is not an event.",
                     field: "events[\(index)]"
                 )
             }
@@ -128,14 +128,14 @@ struct RestoredLine {
         case .own: return true
         case .missing:
             why =
-                "The line has no digest: it is not as a cluster has exported it."
+                "The line has no digest: it was changed after the export."
         case .changed:
             why =
                 "The line does not match its digest: watch or events have changed since the export."
         case .unknownKey(let id):
             why =
                 "The line is signed with the key \(Self.shown(id)), which this cluster does not have: "
-                + "another cluster exported it, or a store or master key that is gone."
+                + "another cluster exported it, or the store or master key was lost."
         }
         if isTrusted { return false }
         throw Problem(

@@ -98,8 +98,8 @@ extension Poller.Endpoint {
             guard change.ordering.or("source", "source") == "source" else {
                 throw InvalidInput(
                     field: "ordering",
-                    message: "must be source: the events of one source arrive in order, those of "
-                        + "different sources wait for nobody."
+                    message: "must be source: events of the same source are delivered in order, independently "
+                    + "of other sources."
                 )
             }
             endpoint.coalesces = change.coalesce.or(coalesces, false)
@@ -165,7 +165,7 @@ extension NewEndpoint {
         guard url.isWebhook else {
             throw Problem(
                 .invalidValue,
-                "Only webhooks are signed; leave signing away.",
+                "Only webhooks are signed; leave out signing.",
                 field: "signing"
             )
         }

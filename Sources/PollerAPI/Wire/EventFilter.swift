@@ -38,7 +38,7 @@ struct EventFilter: Sendable {
                 let all = EventSubject.families.map { "\($0).*" }.joined(separator: ", ")
                 throw Problem(
                     .invalidParameter,
-                    "types must be event types such as source.chargeable, or all of a sort: \(all).",
+                    "types must be event types such as source.chargeable, or a whole family: \(all).",
                     field: "types"
                 )
             }
@@ -76,16 +76,16 @@ extension RouteInput where Value == EventFilter {
         let named = RouteInput.all(
             .list(
                 "source",
-                "Of these sources only, up to \(sources) with commas between.",
+                "Only events of these sources, up to \(sources), separated by commas.",
                 .matching("^\(id)(,\(id)){0,\(sources - 1)}$"),
                 countMax: sources
             ),
-            .accounts("Of this account only."),
+            .accounts("Events of this account only."),
             .list(
                 "types",
                 """
-                Of these types only, up to \(types) with commas between: source.chargeable, source.*. \
-                What is told of the cluster, operator.*, is left out unless it is named.
+                Only events of these types, up to \(types), separated by commas: source.chargeable, source.*. The \
+                cluster's own events, operator.*, are left out unless they are named.
                 """,
                 .matching("^\(type)(,\(type)){0,\(types - 1)}$"),
                 countMax: types

@@ -52,7 +52,7 @@ extension RouteInput where Value == LaneCursor? {
             guard let cursor = LaneCursor(text) else {
                 throw Problem(
                     .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    "cursor is invalid: use next of the previous page, unchanged.",
                     field: "cursor"
                 )
             }

@@ -117,7 +117,7 @@ extension WatchKey {
             }
             let found = try Problem.checked { () throws(InvalidInput) in
                 guard let locator else {
-                    throw InvalidInput(field: "url", message: "is not taken here")
+                    throw InvalidInput(field: "url", message: "is not supported here")
                 }
                 return try locator.key(of: url, account: account, among: caller.accounts)
             }
@@ -134,7 +134,7 @@ extension WatchKey {
         guard let source else {
             throw Problem(
                 .missingField,
-                "source is required: the id to watch, or the url of a configured upstream.",
+                "source is required: the ID to watch, or the url of a source of a configured upstream.",
                 field: "source"
             )
         }
@@ -170,7 +170,7 @@ extension SourceKind {
             guard let inferred = SourceKind(inferredFrom: source) else {
                 throw Problem(
                     code == .invalidValue ? .missingField : code,
-                    "kind is required, because the id has none of Stripe's prefixes: \(all).",
+                    "kind is required, because the ID has none of Stripe's prefixes: \(all).",
                     field: "kind"
                 )
             }
