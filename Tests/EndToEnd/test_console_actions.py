@@ -279,7 +279,7 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
         console.wait(lambda: "desk <b>" not in console.text, "it is gone")
         console.click("Revoke")
         console.answer("Revoke key")
-        console.says("the last key of an admin")
+        console.says("the last admin key")
         # After a user's key is revoked, the console hides everything it has shown.
         boss = Shop(cluster, key)
         other = boss.call("POST", "/v1/keys", role="admin")["key"]

@@ -199,7 +199,7 @@ def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notic
     assert WATCHES <= taken <= WATCHES + 4, taken
     problem = refused[-1].json()
     assert problem["code"] == "too_many_watches" and refused[-1].headers["Retry-After"] == "60"
-    assert f"may have {WATCHES}" in problem["detail"] and "POLLER_WATCHES_PER_ACCOUNT" in problem["detail"]
+    assert f"of at most {WATCHES} open watches" in problem["detail"] and "POLLER_WATCHES_PER_ACCOUNT" in problem["detail"]
     assert {answer.status_code for answer, _ in beside} == {201}
     before, after = p99([span for _, span in alone]), p99([span for _, span in beside])
     print(f"p99 alone {before * 1000:.1f} ms, beside {len(answers) / 5:.0f} refused/s {after * 1000:.1f} ms")
@@ -222,7 +222,7 @@ def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notic
     shown = run("pollerctl", "account", "list", env={"POLLER_URL": shared.api.url, "POLLER_API_KEY": FLOOD})
     assert [line.split() for line in shown.stdout.splitlines()] == [["flood", "200", "200", "0", "2"]], shown.stderr
     told = run("pollerctl", "enqueue", "src_more", env={"POLLER_URL": shared.api.url, "POLLER_API_KEY": FLOOD})
-    assert told.returncode == 1 and f"may have {WATCHES}" in told.stderr, "at once, without trying for minutes"
+    assert told.returncode == 1 and f"of at most {WATCHES} open watches" in told.stderr, "at once, without trying for minutes"
 
 
 def test_an_account_registers_as_many_endpoints_as_it_may(shared: Cluster):

@@ -22,7 +22,7 @@ struct AccountRoutesTests {
             #expect(refused.headers.first(name: "Retry-After") == "60")
             #expect(refused["field"] == "account")
             for part in [
-                "default has 3 open watches and may have 3", "begin 1 more",
+                "default has 3 of at most 3 open watches", "would add 1",
                 "POLLER_WATCHES_PER_ACCOUNT",
             ] {
                 #expect(refused["detail"]?.contains(part) == true, "\(refused.text)")
