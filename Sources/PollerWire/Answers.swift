@@ -139,7 +139,7 @@ public struct StreamTokenRequest: WireObject, Hashable {
         mustBe: #"The body must be a token, an object such as {"sources":["src_…"]}"#,
         .keyword(
             "description",
-            "\"What the holder may hear; what is absent does not narrow it.\""
+            "\"The events the holder may receive. Absent fields do not limit them.\""
         )
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))
@@ -162,8 +162,8 @@ public struct StreamTokenRequest: WireObject, Hashable {
             \.view,
             .standard("\"public\""),
             note:
-                "public shows what the customer of a source may see; full shows events as they were "
-                + "recorded."
+                "public shows only data for the customer of a source; full shows events "
+                + "as they were recorded."
         )
         Field("ttl", \.ttl, note: "The lifetime, 1s to 1h. Default: 10m.")
     }
@@ -309,7 +309,12 @@ package struct ReturnUpdate: WireObject, Hashable {
         Field("text", \.text)
         Field("payment", \.payment)
         Field("next_step", \.nextStep, note: "Left out if the payer has nothing to do.")
-        Field("view", \.view, note: "A version of the page's content. It changes when the page shows something else.")
+        Field(
+            "view",
+            \.view,
+            note: "A version of the page's content. It changes when the page shows something "
+                + "else."
+        )
         Field("done", \.isDone)
     }
 }

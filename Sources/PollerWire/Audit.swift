@@ -68,9 +68,9 @@ public struct AuditEntry: WireObject, Hashable {
         Field(
             "by",
             \.by,
-            note: "The key's name or ID. For a key limited to accounts, the name with the ID in "
-            + "parentheses. open without keys, configuration for the server's file, pollerd for the "
-            + "system itself."
+            note: "The key's name or ID. For a key limited to accounts, the name with the ID "
+                + "in parentheses. open without keys, configuration for the server's file, "
+                + "pollerd for the system itself."
         )
         Field(
             "key",
@@ -78,7 +78,11 @@ public struct AuditEntry: WireObject, Hashable {
             note: "Left out for keys of the server's file and for changes without a key."
         )
         Field("role", \.role)
-        Field("address", \.address, note: "The peer address of the connection: the client or the last proxy.")
+        Field(
+            "address",
+            \.address,
+            note: "The peer address of the connection: the client or the last proxy."
+        )
         Field("request", \.request, note: "The X-Request-Id of the response.")
         Field("action", \.action, note: "The operation's name in this API description.")
         Field("target", \.target)

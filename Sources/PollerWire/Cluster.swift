@@ -59,7 +59,8 @@ public struct DepartedWorker: WireObject, Hashable {
         Field(
             "departed_at",
             \.departedAt,
-            note: "For a lost process, when its heartbeat expired: six seconds after the last one."
+            note: "For a lost process, when its heartbeat expired: six seconds after the last "
+                + "one."
         )
         Field(
             "how",
@@ -119,8 +120,9 @@ public struct Stats: WireObject, Hashable {
                 "closed",
                 \.closed,
                 note:
-                    "Closed and still kept for reading and for later payment changes, without orders "
-                    + "and incidents. For deliveries, those with nothing left to send."
+                    "Closed and still kept for reading and for later payment changes, "
+                    + "without orders and incidents. For deliveries, those with nothing "
+                    + "left to send."
             )
             Field("outbox", \.outbox, note: "Events in the outbox.")
             Field("undelivered", \.undelivered, note: "Events not yet marked for delivery.")
@@ -191,8 +193,8 @@ public struct Stats: WireObject, Hashable {
             \.workersWanted,
             .count,
             .added,
-            note: "The number of workers the cluster could use now, for the polls in progress and those its "
-            + "lanes would allow. A lane at its limit needs no more."
+            note: "The number of workers the cluster could use now, for the polls in progress "
+                + "and those its lanes would allow. A lane at its limit needs no more."
         )
         Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
         Field(
@@ -208,8 +210,8 @@ public struct Stats: WireObject, Hashable {
             .count,
             .added,
             note:
-                "Endpoints that do not respond, or respond with errors only, and are probed. Disabled "
-                + "endpoints are not counted."
+                "Endpoints that do not respond, or respond with errors only, and are "
+                + "probed. Disabled endpoints are not counted."
         )
     }
 }
@@ -232,7 +234,11 @@ public struct Account: WireObject, Hashable {
     package static let shape = Shape<Account>("Account") {
         Field("id", \.id)
         Field("open", \.open, .count, note: "Open watches.")
-        Field(nullable: "open_max", \.openMax, note: "The maximum number of open watches. null for no limit.")
+        Field(
+            nullable: "open_max",
+            \.openMax,
+            note: "The maximum number of open watches. null for no limit."
+        )
         Field("endpoints", \.endpoints, .count, note: "Registered endpoints.")
         Field(
             nullable: "endpoints_max",
@@ -325,7 +331,11 @@ public struct WatchExplanation: WireObject, Hashable {
         Field("kind", \.kind)
         Field("place", \.place)
         Field("due_at", \.dueAt)
-        Field("urgent", \.isUrgent, note: "Whether it is polled before the other watches of its lane.")
+        Field(
+            "urgent",
+            \.isUrgent,
+            note: "Whether it is polled before the other watches of its lane."
+        )
         Field("ahead", \.ahead, .count, note: "Watches of its lane that are polled before it.")
         Field("owner", \.owner, note: "The process that holds the lease; see /v1/workers.")
         Field("until", \.until)
@@ -334,9 +344,9 @@ public struct WatchExplanation: WireObject, Hashable {
             nullable: "earliest_poll_at",
             \.earliestPollAt,
             note:
-                "The earliest poll, as far as known now. If the lane's circuit is open, the time of "
-                + "the next probe. null if it depends on an operator or on the end of a poll in "
-                + "progress."
+                "The earliest poll, as far as known now. If the lane's circuit is open, "
+                + "the time of the next probe. null if it depends on an operator or on "
+                + "the end of a poll in progress."
         )
         Field(
             "reasons",
@@ -347,7 +357,8 @@ public struct WatchExplanation: WireObject, Hashable {
             "crashes",
             \.crashes,
             .count,
-            note: "Consecutive workers that died while polling it. At 5 it is moved to quarantine."
+            note: "Consecutive workers that died while polling it. At 5 it is moved to "
+                + "quarantine."
         )
         Field("lane", \.lane)
     }

@@ -68,9 +68,9 @@ public struct Delivery: WireObject, Hashable {
             "state",
             \.state,
             note:
-                "dead: at least one event is a dead letter and no more attempts are made. done: "
-                + "nothing is left to send. That does not prove that an event was delivered: with "
-                + "attempts 0 none was."
+                "dead: at least one event is a dead letter and no more attempts are "
+                + "made. done: nothing is left to send. That does not prove that an event "
+                + "was delivered: with attempts 0 none was."
         )
         Field(
             "last_seq",
@@ -86,7 +86,11 @@ public struct Delivery: WireObject, Hashable {
         )
         Field("attempts", \.attempts, .count, note: "The total number of attempts.")
         Field("dead_seqs", \.deadSeqs, note: "The newest 20 dead-lettered events.")
-        Field("retrying_seqs", \.retryingSeqs, note: "The dead-lettered events that are being retried.")
+        Field(
+            "retrying_seqs",
+            \.retryingSeqs,
+            note: "The dead-lettered events that are being retried."
+        )
         Field(
             nullable: "failing_since",
             \.failingSince,
@@ -96,7 +100,8 @@ public struct Delivery: WireObject, Hashable {
             nullable: "next_attempt_at",
             \.nextAttemptAt,
             note:
-                "The next attempt, not before the endpoint's hold ends. null while the endpoint is paused."
+                "The next attempt, not before the endpoint's hold ends. null while the "
+                + "endpoint is paused."
         )
         Field(
             nullable: "last_error",
@@ -107,9 +112,14 @@ public struct Delivery: WireObject, Hashable {
             "last_attempt_at",
             \.lastAttemptAt,
             note:
-                "The last attempt. Left out before the first one, and once the attempt log has expired."
+                "The last attempt. Left out before the first one, and once the attempt "
+                + "log has expired."
         )
-        Field("given_up_at", \.givenUpAt, note: "When the delivery stopped with dead-lettered events.")
+        Field(
+            "given_up_at",
+            \.givenUpAt,
+            note: "When the delivery stopped with dead-lettered events."
+        )
         Field(
             "endpoint_health",
             \.endpointHealth,
@@ -232,11 +242,17 @@ public struct ReplayRequest: WireObject, Hashable {
             "status",
             \.status,
             .standard("\"dead\""),
-            note: "failed: dead-lettered events only. all: every event since a time, accepted or not."
+            note: "failed: dead-lettered events only. all: every event since a time, accepted "
+                + "or not."
         )
         Field("since", \.since, note: "Only events recorded since this time. Required with all.")
         Field("rate", \.rate, .range(1...10_000), .standard("100"), note: "Deliveries per second.")
-        Field("dry_run", \.isDryRun, .standard("false"), note: "Counts the events without sending them.")
+        Field(
+            "dry_run",
+            \.isDryRun,
+            .standard("false"),
+            note: "Counts the events without sending them."
+        )
     }
 }
 

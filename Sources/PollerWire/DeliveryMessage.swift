@@ -38,7 +38,8 @@ public struct DeliveryMessage: WireObject, Hashable {
             "text",
             \.text,
             note:
-                "The text of an email, without links that act for the payer, or the body of a webhook."
+                "The text of an email, without links that act for the payer, or the "
+                + "body of a webhook."
         )
         Field(
             "sent_at",
@@ -49,9 +50,9 @@ public struct DeliveryMessage: WireObject, Hashable {
             "as_sent",
             \.isAsSent,
             note:
-                "Whether this text was sent, and to this address or URL. false: a template, the "
-                + "branding or the endpoint has changed since. Left out if no attempt is kept to "
-                + "compare with."
+                "Whether this text was sent, and to this address or URL. false: a "
+                + "template, the branding or the endpoint has changed since. Left out if "
+                + "no attempt is kept to compare with."
         )
     }
 }

@@ -36,8 +36,8 @@ public struct Deprecation: WireObject, Hashable {
             \.replacement,
             .examples("ideal", "card", "none", "payment_intent"),
             note:
-                "The type of the PaymentMethod to use instead. none if the method was discontinued, "
-                + "payment_intent while the source's type is unknown."
+                "The type of the PaymentMethod to use instead. none if the method was "
+                + "discontinued, payment_intent while the source's type is unknown."
         )
         Field("urgency", \.urgency, note: "Left out while the source's type is unknown.")
         Field("advice", \.advice, note: "The difference to the Source, in a sentence.")

@@ -54,7 +54,11 @@ public struct Dispute: WireObject, Hashable {
             \.dueAt,
             note: "The deadline of the response. Left out if the dispute no longer accepts one."
         )
-        Field("source", \.source, note: "The watch's source. Left out for a payment without a watch.")
+        Field(
+            "source",
+            \.source,
+            note: "The watch's source. Left out for a payment without a watch."
+        )
         Field("kind", \.kind, note: "The watch's kind.")
         Field("order", \.order, note: "The shop's order, if given.")
     }

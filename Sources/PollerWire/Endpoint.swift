@@ -102,8 +102,8 @@ public struct Endpoint: WireObject, Hashable {
             Field(
                 "public_key",
                 \.publicKey,
-                note: "The public key (whpk_…) that verifies the signatures of an endpoint with signing "
-                + "ed25519."
+                note: "The public key (whpk_…) that verifies the signatures of an endpoint "
+                    + "with signing ed25519."
             )
         }
     }
@@ -172,16 +172,16 @@ public struct Endpoint: WireObject, Hashable {
             \.origin,
             .added,
             note:
-                "Where the endpoint is defined: in this API, or in the server's configuration file. "
-                + "Only the file can change its own endpoints."
+                "Where the endpoint is defined: in this API, or in the server's "
+                + "configuration file. Only the file can change its own endpoints."
         )
         Field("url", \.url)
         Field(
             "secret",
             \.secret,
             note:
-                "The secret (whsec_…). Only in responses to creation and rotation, and not with "
-                + "signing ed25519."
+                "The secret (whsec_…). Only in responses to creation and rotation, and "
+                + "not with signing ed25519."
         )
         Field("state", \.state)
         Field("disabled_reason", \.disabledReason)
@@ -303,7 +303,8 @@ public struct EndpointHealth: WireObject, Hashable {
             "failure",
             \.failure,
             note:
-                "The kind of the last failure: silent (no response) or errors (any response but a success)."
+                "The kind of the last failure: silent (no response) or errors (any "
+                + "response but a success)."
         )
         Field(
             nullable: "failing_since",
@@ -313,9 +314,14 @@ public struct EndpointHealth: WireObject, Hashable {
         Field(
             nullable: "disabled_at_the_latest",
             \.disabledAtTheLatest,
-            note: "When a registered endpoint is disabled, unless it accepts an event before then."
+            note: "When a registered endpoint is disabled, unless it accepts an event before "
+                + "then."
         )
-        Field("paused", \.isPaused, note: "Whether the endpoint is disabled or stopped by an operator.")
+        Field(
+            "paused",
+            \.isPaused,
+            note: "Whether the endpoint is disabled or stopped by an operator."
+        )
         Field(
             "waiting",
             \.waiting,
@@ -328,14 +334,15 @@ public struct EndpointHealth: WireObject, Hashable {
             \.dead,
             .count,
             note:
-                "Stopped deliveries with dead letters, of the newest 500. Only if the endpoint is read by ID."
+                "Stopped deliveries with dead letters, of the newest 500. Only if the "
+                + "endpoint is read by ID."
         )
         Field(
             "last_error",
             \.lastError,
             note:
-                "Why a failing delivery, or the last dead-lettered event, was not accepted. Only if "
-                + "the endpoint is read by ID."
+                "Why a failing delivery, or the last dead-lettered event, was not "
+                + "accepted. Only if the endpoint is read by ID."
         )
     }
 }

@@ -48,8 +48,8 @@ public struct EndpointChange: WireObject, Hashable {
             \.url,
             .length(0...2048),
             note:
-                "https://…, mailto:name@host or redis+stream:NAME. It can be changed, but not between "
-                + "webhooks and other schemes."
+                "https://…, mailto:name@host or redis+stream:NAME. It can be changed, "
+                + "but not between webhooks and other schemes."
         )
         Field(
             "name",
@@ -58,7 +58,8 @@ public struct EndpointChange: WireObject, Hashable {
             .pattern(LineText.name(64)),
             .examples("Warehouse"),
             note:
-                "A display name, unique within the account: one line, not beginning with ep_. Case-sensitive."
+                "A display name, unique within the account: one line, not beginning "
+                + "with ep_. Case-sensitive."
         )
         Field(
             "types",
@@ -72,8 +73,9 @@ public struct EndpointChange: WireObject, Hashable {
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),
-            note: "Event types such as source.chargeable, or a prefix such as source.*. Empty for all "
-            + "except operator.*, the cluster's own events, which need a separate endpoint."
+            note: "Event types such as source.chargeable, or a prefix such as source.*. Empty "
+                + "for all except operator.*, the cluster's own events, which need a separate "
+                + "endpoint."
         )
         Field(
             "sources",
@@ -104,7 +106,8 @@ public struct EndpointChange: WireObject, Hashable {
         Field(
             "retry",
             \.retry,
-            note: "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, 7d in total."
+            note: "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, "
+                + "7d in total."
         )
         Field(
             "timeout",
@@ -118,8 +121,8 @@ public struct EndpointChange: WireObject, Hashable {
             .size(0...20),
             .names(.pattern("^[A-Za-z0-9_-]{1,64}$")),
             .each(.length(0...2048), .pattern("^[ -~]*$")),
-            note: "Sent with every request. Headers reserved by HTTP or pollerd are rejected. Values are "
-            + "never shown again."
+            note: "Sent with every request. Headers reserved by HTTP or pollerd are rejected. "
+                + "Values are never shown again."
         )
         Field("payload", \.payload, note: "thin: the event without its object.")
         Field(
@@ -161,8 +164,8 @@ public struct NewEndpoint: WireObject, Hashable {
             \.signing,
             .standard("\"hmac\""),
             note:
-                "For a webhook: hmac, with a secret in the response, or ed25519, whose public key is "
-                + "shown whenever the endpoint is read."
+                "For a webhook: hmac, with a secret in the response, or ed25519, whose "
+                + "public key is shown whenever the endpoint is read."
         )
         Field.of(\.choices)
     }

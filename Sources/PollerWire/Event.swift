@@ -93,9 +93,9 @@ public struct Event: WireObject, Hashable {
             nullable: "previous_status",
             \.previousStatus,
             note:
-                "The status in the previous event. Equal to status if something else changed: an "
-                + "error or a next action of an intent, an amount received or returned, or the "
-                + "remaining attempts."
+                "The status in the previous event. Equal to status if something else "
+                + "changed: an error or a next action of an intent, an amount received or "
+                + "returned, or the remaining attempts."
         )
         Field(nullable: "status", \.status)
         Field(
@@ -106,8 +106,8 @@ public struct Event: WireObject, Hashable {
         Field(
             nullable: "closed_reason",
             \.closedReason,
-            note: "Why the watch ended with this event. null while it is open. It is the last event of this "
-            + "run."
+            note: "Why the watch ended with this event. null while it is open. It is the last "
+                + "event of this run."
         )
         Field(
             "charge",
@@ -132,8 +132,8 @@ public struct Event: WireObject, Hashable {
             "traceparent",
             \.traceparent,
             note:
-                "The trace context of the enqueue request, in the format of W3C Trace Context. Left "
-                + "out without a trace."
+                "The trace context of the enqueue request, in the format of W3C Trace "
+                + "Context. Left out without a trace."
         )
         Field("metadata", \.metadata, note: "The metadata given to enqueue.")
     }

@@ -74,6 +74,10 @@ public struct StatsHistory: WireObject, Hashable {
     package static let shape = Shape<StatsHistory>("StatsHistory") {
         Field("step_seconds", \.stepSeconds, note: "The length of an interval in seconds.")
         Field("from", \.from, note: "The start of the first interval.")
-        Field("series", \.series, note: "Oldest first, all of the same length. The last interval is not complete yet.")
+        Field(
+            "series",
+            \.series,
+            note: "Oldest first, all of the same length. The last interval is not complete yet."
+        )
     }
 }

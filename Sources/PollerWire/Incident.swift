@@ -82,14 +82,20 @@ public struct Incident: WireObject, Hashable {
         Field(
             "subject",
             \.subject,
-            note: "The affected endpoint, lane or key. Left out for the whole cluster and for several."
+            note: "The affected endpoint, lane or key. Left out for the whole cluster and for "
+                + "several."
         )
         Field(
             "subject_name",
             \.subjectName,
             note: "The name of the endpoint. Left out if it has none."
         )
-        Field("count", \.count, .count, note: "The number of affected objects at the last observation.")
+        Field(
+            "count",
+            \.count,
+            .count,
+            note: "The number of affected objects at the last observation."
+        )
         Field("since", \.since, note: "The first observation.")
         Field("opened_at", \.openedAt, note: "When the incident was reported to operators.")
         Field("resolved_at", \.resolvedAt, note: "When its resolution was reported to operators.")

@@ -90,8 +90,8 @@ public struct Lane: WireObject, Hashable {
         Field(
             "failure",
             \.failure,
-            note: "The kind of the last failure: silent (no response), errors (responses such as 5xx) or "
-            + "denied (401 or 403)."
+            note: "The kind of the last failure: silent (no response), errors (responses such "
+                + "as 5xx) or denied (401 or 403)."
         )
         Field("circuit", \.circuit)
         Field("partition", \.partition)
@@ -117,7 +117,8 @@ public struct LaneLimit: WireObject, Hashable {
             "burst",
             \.burst,
             note:
-                "Polls that may start at the same time. Within any second at most rate + burst polls start."
+                "Polls that may start at the same time. Within any second at most rate "
+                + "+ burst polls start."
         )
         Field("concurrency", \.concurrency, note: "Concurrent polls.")
         Field("default", \.isDefault, note: "Whether the lane uses the default limit.")

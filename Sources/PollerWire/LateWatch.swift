@@ -61,6 +61,10 @@ public struct LateWatches: WireObject, Hashable {
     package static let shape = Shape<LateWatches>("LateWatches") {
         Field("data", \.data)
         Field("waiting", \.waiting, .count, note: "Due watches in the late lanes.")
-        Field("has_more", \.hasMore, note: "Whether there are more late watches than data contains.")
+        Field(
+            "has_more",
+            \.hasMore,
+            note: "Whether there are more late watches than data contains."
+        )
     }
 }

@@ -65,7 +65,11 @@ public struct Order: WireObject, Hashable {
             Field("source", \.source)
             Field("kind", \.kind)
             Field("seq", \.seq)
-            Field("number", \.number, note: "The number of times the right to charge was granted, from 1.")
+            Field(
+                "number",
+                \.number,
+                note: "The number of times the right to charge was granted, from 1."
+            )
         }
     }
 
@@ -74,7 +78,11 @@ public struct Order: WireObject, Hashable {
     package static let shape = Shape<Order>("Order") {
         Field("order", \.order)
         Field("account", \.account)
-        Field("payment", \.payment, note: "The payment state over all attempts, and the sums of all.")
+        Field(
+            "payment",
+            \.payment,
+            note: "The payment state over all attempts, and the sums of all."
+        )
         Field("paid_by", \.paidBy, note: "The source that pays the order: the first that was paid.")
         Field("also_paid_by", \.alsoPaidBy, note: "Other sources that were also paid.")
         Field("charging", \.charging, note: "Which of the sources may be charged.")

@@ -118,7 +118,11 @@ public struct Payment: WireObject, Hashable {
             \.amountReceived,
             note: "The received amount, including amounts returned since."
         )
-        Field("amount_returned", \.amountReturned, note: "The returned part of the received amount.")
+        Field(
+            "amount_returned",
+            \.amountReturned,
+            note: "The returned part of the received amount."
+        )
         Field("currency", \.currency)
         Field("method", \.method, .examples("ideal", "sepa_debit", "card"))
         Field("paid_at", \.paidAt)
@@ -272,7 +276,11 @@ public struct NextStep: WireObject, Hashable {
         Field("url", \.url, note: "A page where the customer continues, or that shows all details.")
         Field("app_url", \.appURL, note: "A link that opens an app on the customer's own device.")
         Field("until", \.until, note: "The deadline of the step.")
-        Field("accounts", \.accounts, note: "Bank accounts to send the money to. Any of them can be used.")
+        Field(
+            "accounts",
+            \.accounts,
+            note: "Bank accounts to send the money to. Any of them can be used."
+        )
         Field("reference", \.reference)
         Field("amount_missing", \.amountMissing, note: "In the currency's smallest unit.")
         Field("currency", \.currency)

@@ -77,7 +77,8 @@ public struct ArchiveLine: WireObject, Hashable {
             "digest",
             \.digest,
             note:
-                "The server's signature of watch and events. Without it a restore needs trust=true."
+                "The server's signature of watch and events. Without it a restore needs "
+                + "trust=true."
         )
     }
 }
@@ -98,6 +99,10 @@ public struct RestoreResult: WireObject, Hashable {
     package static let shape = Shape<RestoreResult>("RestoreResult") {
         Field("restored", \.restored, note: "Restored watches.")
         Field("present", \.present, note: "Watches that exist already and stay unchanged.")
-        Field("open", \.open, note: "Watches that had not ended and were skipped. Enqueue them instead.")
+        Field(
+            "open",
+            \.open,
+            note: "Watches that had not ended and were skipped. Enqueue them instead."
+        )
     }
 }

@@ -68,7 +68,8 @@ public struct TimelineEntry: WireObject, Hashable {
         Field(
             "kind",
             \.kind,
-            note: "ahead: a pending delivery that is delayed. Such entries come after all past ones."
+            note: "ahead: a pending delivery that is delayed. Such entries come after all "
+                + "past ones."
         )
         Field("tone", \.tone, note: "Left out if neutral.")
         Field("text", \.text, note: "One or two English sentences for people. Do not parse them.")

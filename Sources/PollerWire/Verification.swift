@@ -21,8 +21,8 @@ public struct Verification: WireObject, Hashable {
             \.values,
             .size(1...2),
             .each(.pattern("^[A-Za-z0-9]{1,32}$")),
-            note: "The code, or two amounts in the smallest unit. Sending the same values again does not "
-            + "use another attempt."
+            note: "The code, or two amounts in the smallest unit. Sending the same values "
+                + "again does not use another attempt."
         )
     }
 }

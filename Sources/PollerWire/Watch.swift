@@ -131,7 +131,8 @@ public struct Watch: WireObject, Hashable {
             \.object,
             .type("object"),
             note:
-                "The upstream's object at the last change of its status or of another observed field."
+                "The upstream's object at the last change of its status or of another "
+                + "observed field."
         )
         Field("charge", \.charge, note: "Only if a charge was requested.")
         Field("authorisation", \.authorisation, note: "The requested action for an authorisation.")

@@ -39,12 +39,14 @@ public struct WatchSummary: WireObject, Hashable {
             "capped",
             \.isCapped,
             note:
-                "Whether there are, or may be, more. Count and sums then cover only the counted ones."
+                "Whether there are, or may be, more. Count and sums then cover only the "
+                + "counted ones."
         )
         Field(
             "sums",
             \.sums,
-            note: "One entry for each currency. Payments whose amount is unknown are not included."
+            note: "One entry for each currency. Payments whose amount is unknown are not "
+                + "included."
         )
     }
 }

@@ -37,7 +37,10 @@ package struct KeyFile: Sendable, CustomStringConvertible {
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw Self.wrong("cannot be read at \(path): check that it exists and who may read it")
+            throw Self.wrong(
+                "cannot be read at \(path): check that it exists and that this user may "
+                    + "read it"
+            )
         }
         guard data.count <= Self.fileBytesMax, let text = String(bytes: data, encoding: .utf8)
         else { throw Self.wrong("must be UTF-8 text of at most \(Self.fileBytesMax) bytes") }
@@ -122,7 +125,8 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                 }
             default:
                 throw wrong(
-                    "line \(line): what follows a key is role=…, account=…, allow=… or name=…"
+                    "line \(line): after the key, only role=…, account=…, allow=… or "
+                        + "name=… are allowed"
                 )
             }
         }

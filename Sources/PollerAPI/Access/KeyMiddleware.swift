@@ -89,8 +89,8 @@ struct KeyMiddleware: RouterMiddleware {
             }
             throw Problem(
                 .unauthenticated,
-                "Send Authorization: Bearer KEY with a key from pollerctl key create, or from the "
-                + "server's POLLER_API_KEYS_FILE."
+                "Send Authorization: Bearer KEY with a key from pollerctl key create, "
+                    + "or from the server's POLLER_API_KEYS_FILE."
             )
         }
         let parts = header.split(separator: " ", maxSplits: 1)
@@ -131,9 +131,9 @@ struct KeyMiddleware: RouterMiddleware {
         guard isLocal else {
             throw Problem(
                 .notLocal,
-                "This server has no API keys. It serves only http://127.0.0.1 and localhost, its own "
-                + "pages, and no requests forwarded by a proxy. To serve others, create a key with "
-                + "pollerd key create."
+                "This server has no API keys. It serves only http://127.0.0.1 and "
+                    + "localhost, its own pages, and no requests forwarded by a proxy. To "
+                    + "serve others, create a key with pollerd key create."
             )
         }
     }
@@ -173,11 +173,11 @@ extension Caller {
         guard may(scope) else {
             let why =
                 scope.isOfCluster && !accounts.isAll
-                ? "which no key has that is bound to accounts" : "which this key has not"
+                ? "which no key limited to accounts can have" : "which this key lacks"
             throw Problem(
                 .notAllowed,
-                "This request requires \(scope.rawValue), \(why). Use another key, or create one with "
-                + "this permission: pollerctl key create."
+                "This request requires \(scope.rawValue), \(why). Use another key, or "
+                    + "create one with this permission: pollerctl key create."
             )
         }
     }
@@ -200,8 +200,8 @@ extension Caller {
         guard accounts.isAll else {
             throw Problem(
                 .notAllowed,
-                "operator.… events are about the whole cluster, and this key is limited to accounts. "
-                + "Use a key for all accounts, or leave out these types.",
+                "operator.… events are about the whole cluster, and this key is limited "
+                    + "to accounts. Use a key for all accounts, or leave out these types.",
                 field: field
             )
         }

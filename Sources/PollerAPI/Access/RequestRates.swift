@@ -108,8 +108,8 @@ final class RequestRates: Sendable {
         guard wait > .zero else { return }
         throw Problem(
             .tooManyRequests,
-            "More than \(rate) requests per second with \(whose); send several watches in one batch, "
-            + "try again later, or raise \(option).",
+            "More than \(rate) requests per second with \(whose); send several watches "
+                + "in one batch, try again later, or raise \(option).",
             retryAfterSeconds: max(1, Int(clamping: wait.ms.addingSaturating(999) / 1000))
         )
     }

@@ -42,13 +42,18 @@ package struct Metric: Hashable, Sendable {
     ]
 
     private static let workers = [
-        Metric(.counter, "polls_total", ["result"], "Polls by what came of them."),
-        Metric(.counter, "changes_total", [], "Changes recorded, each told to whoever listens."),
+        Metric(.counter, "polls_total", ["result"], "Polls by result."),
+        Metric(
+            .counter,
+            "changes_total",
+            [],
+            "Recorded changes, each delivered to its subscribers."
+        ),
         Metric(
             .counter,
             "charges_total",
             ["result"],
-            "Tries to charge a source, or to find its charge."
+            "Attempts to charge a source, or to find its charge."
         ),
         Metric(
             .counter,
@@ -60,16 +65,16 @@ package struct Metric: Hashable, Sendable {
             .histogram,
             "poll_duration_seconds",
             [],
-            "How long the upstream took to answer a poll."
+            "Response time of polls."
         ),
-        Metric(.histogram, "due_lag_seconds", [], "How late polls began against their due time."),
-        Metric(.counter, "claims_total", ["loop"], "Claims that the store has answered."),
+        Metric(.histogram, "due_lag_seconds", [], "Delay of polls after their due time."),
+        Metric(.counter, "claims_total", ["loop"], "Claims answered by the store."),
         Metric(.counter, "visits_total", ["loop"], "Exchanges with a partition of a queue."),
         Metric(
             .counter,
             "leases_lost_total",
             ["loop"],
-            "Results refused because the lease was lost meanwhile."
+            "Results rejected because the lease was lost in the meantime."
         ),
         Metric(
             .counter,
@@ -93,13 +98,13 @@ package struct Metric: Hashable, Sendable {
             .gauge,
             "sweep_behind_seconds",
             ["account"],
-            "How much later than its own pace the sweep of an account reads everything."
+            "Delay of an account's sweep compared to its own pace."
         ),
         Metric(
             .counter,
             "webhook_missed_total",
             ["account"],
-            "Events that the sweep has read and no webhook had told."
+            "Events that the sweep has found without a webhook."
         ),
         Metric(.gauge, "reads_30d", ["account"], "GETs of an account in thirty days."),
         Metric(
@@ -112,7 +117,7 @@ package struct Metric: Hashable, Sendable {
             .gauge,
             "read_stretch",
             ["account"],
-            "By how much the polls of an account are slowed down to keep to its budget."
+            "Factor by which an account's polls are slowed down to keep to its budget."
         ),
     ]
 
@@ -128,15 +133,20 @@ package struct Metric: Hashable, Sendable {
             .counter,
             "deliveries_total",
             ["scheme", "result"],
-            "Attempts by what came of them."
+            "Attempts by outcome."
         ),
         Metric(
             .counter,
             "deliveries_put_off_total",
             [],
-            "Attempts put off because slow receivers of their account hold as many places as they may."
+            "Attempts postponed because slow receivers of their account use all of its slots."
         ),
-        Metric(.histogram, "delivery_lag_seconds", [], "From the recorded event to its delivery."),
+        Metric(
+            .histogram,
+            "delivery_lag_seconds",
+            [],
+            "Time from the recorded event to its delivery."
+        ),
         Metric(.gauge, "endpoints", [], "Registered endpoints that this process knows."),
         Metric(
             .counter,
@@ -151,99 +161,111 @@ package struct Metric: Hashable, Sendable {
             .counter,
             "http_requests_total",
             ["method", "route", "status"],
-            "Requests of the API."
+            "API requests."
         ),
         Metric(
             .histogram,
             "http_request_duration_seconds",
             ["route"],
-            "Time to answer a request of the API, long polls included."
+            "Response time of API requests, including long polls."
         ),
         Metric(
             .counter,
             "connections_refused_total",
             ["listener"],
-            "Connections beyond what one address may have."
+            "Connections rejected because their address has reached its limit."
         ),
         Metric(
             .counter,
             "gateway_connections_total",
             ["transport"],
-            "Listeners that have connected."
+            "Subscribers that have connected."
         ),
         Metric(
             .counter,
             "stripe_webhooks_total",
             ["outcome"],
-            "Webhooks of Stripe by what came of them."
+            "Stripe webhooks by result."
         ),
         Metric(
             .counter,
             "stripe_signatures_total",
             ["account", "result"],
-            "Webhooks of Stripe by their signature: good, accepted though from the future (ahead), or refused for clock, secret, unsigned, malformed."
+            "Stripe webhooks by their signature: good, accepted though from the future "
+                + "(ahead), or rejected for clock, secret, unsigned, malformed."
         ),
         Metric(
             .counter,
             "audit_lost_total",
             [],
-            "Changes that the log has and the audit trail has not."
+            "Changes that are in the log but not in the audit log."
         ),
         Metric(
             .counter,
             "reader_deaths_total",
             ["reader"],
-            "Processes that ended while a background reader handled an entry, as later processes found them."
+            "Processes that ended while a background reader handled an entry, as found "
+                + "by later processes."
         ),
         Metric(
             .counter,
             "set_aside_total",
             ["reader"],
-            "Entries set aside because they have ended several processes."
+            "Entries set aside because they crashed several processes."
         ),
         Metric(
             .counter,
             "spans_exported_total",
             [],
-            "Spans that the collector of traces has taken."
+            "Spans accepted by the trace collector."
         ),
         Metric(
             .counter,
             "spans_dropped_total",
             [],
-            "Spans that found no place in the queue, or that the collector has not taken."
+            "Spans dropped because the queue was full or the collector rejected them."
         ),
         Metric(
             .counter,
             "log_lines_dropped_total",
             ["reason"],
-            "Log lines that were dropped: the reader stalled (full) or the write failed (failed)."
+            "Log lines dropped because the reader stalled (full) or the write failed (failed)."
         ),
-        Metric(.counter, "metrics_refused_total", [], "Series beyond the bounds of this page."),
-        Metric(.gauge, "build_info", ["version", "roles"], "1; what this process runs."),
+        Metric(
+            .counter,
+            "metrics_refused_total",
+            [],
+            "Series dropped because of the limits of this page."
+        ),
+        Metric(
+            .gauge,
+            "build_info",
+            ["version", "roles"],
+            "Always 1. The labels show the version and roles of this process."
+        ),
         Metric(
             .counter,
             "config_reloads_total",
             ["result"],
-            "Readings of the configuration while the process runs: changed, same or refused."
+            "Configuration reloads while the process runs: changed, same or refused."
         ),
         Metric(
             .gauge,
             "config_mistakes",
             [],
-            "What is wrong with the configuration that was read last; 0 when it holds."
+            "Errors in the configuration that was read last. 0 if it is valid."
         ),
         Metric(
             .gauge,
             "config_read_timestamp_seconds",
             [],
-            "When the configuration that holds was read, in seconds since 1970."
+            "When the current configuration was read, in seconds since 1970."
         ),
         Metric(
             .gauge,
             "config_restart_options",
             [],
-            "Options of that configuration that hold only after a restart."
+            "Options of the last configuration that take effect after a restart."
         ),
     ]
 
@@ -254,9 +276,9 @@ package struct Metric: Hashable, Sendable {
             [],
             "Watches that wait for their due time or their lane."
         ),
-        Metric(.gauge, "watches_overdue", [], "Of those, due already."),
-        Metric(.gauge, "watches_leased", [], "Watches in a worker's hands."),
-        Metric(.gauge, "watches_quarantined", [], "Watches a person must look at."),
+        Metric(.gauge, "watches_overdue", [], "Watches that are already due."),
+        Metric(.gauge, "watches_leased", [], "Watches leased by a worker."),
+        Metric(.gauge, "watches_quarantined", [], "Watches in quarantine, which need an operator."),
         Metric(
             .gauge,
             "watches_oldest_overdue_seconds",
@@ -269,46 +291,53 @@ package struct Metric: Hashable, Sendable {
             ["state"],
             "Lanes by state: paused, open, probing, held, slowed, flowing."
         ),
-        Metric(.gauge, "outbox_undelivered", [], "Recorded events not yet marked for delivery."),
-        Metric(.gauge, "deliveries_pending", [], "Deliveries that wait."),
-        Metric(.gauge, "deliveries_overdue", [], "Of those, due already."),
-        Metric(.gauge, "deliveries_dead", [], "Deliveries that rest and have given up an event."),
+        Metric(
+            .gauge,
+            "outbox_undelivered",
+            [],
+            "Recorded events that are not yet marked for delivery."
+        ),
+        Metric(.gauge, "deliveries_pending", [], "Pending deliveries."),
+        Metric(.gauge, "deliveries_overdue", [], "Deliveries that are already due."),
+        Metric(.gauge, "deliveries_dead", [], "Stopped deliveries with dead letters."),
         Metric(
             .gauge,
             "endpoints_down",
             [],
-            "Endpoints whose circuit is open, without those that are disabled."
+            "Endpoints with an open circuit, without disabled ones."
         ),
-        Metric(.gauge, "members", ["role"], "Processes alive."),
+        Metric(.gauge, "members", ["role"], "Live processes."),
         Metric(
             .gauge,
             "workers_wanted",
             [],
-            "Workers that the cluster could use now, by what is in flight and what its lanes would let start."
+            "Workers that the cluster could use now, for polls in progress and those "
+                + "its lanes would allow."
         ),
         Metric(
             .gauge,
             "incidents_open",
             ["kind"],
-            "Incidents that operators were told of and that are not over."
+            "Open incidents that were reported to operators."
         ),
         Metric(
             .gauge,
             "set_aside_entries",
             ["reader"],
-            "Stored entries that are set aside because they have ended several processes."
+            "Stored entries that are set aside because they crashed several processes."
         ),
         Metric(
             .gauge,
             "webhooks_refused",
             ["account"],
-            "Webhooks of Stripe that were refused since one was accepted, where an operator must act."
+            "Stripe webhooks rejected since the last accepted one, if an operator must act."
         ),
         Metric(
             .gauge,
             "store_up",
             [],
-            "1 when the last look at the store worked; with 0 the other figures of the cluster are not told."
+            "1 if the last read of the store succeeded. If 0, the other cluster metrics "
+                + "are missing."
         ),
     ]
 

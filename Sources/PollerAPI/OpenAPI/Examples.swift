@@ -252,9 +252,11 @@ enum Examples {
 
     private static let problem = ProblemReport {
         $0.type = "urn:poller:problem:watch_not_found"
-        $0.title = "There is no such watch."
+        $0.title = "The source is not watched."
         $0.status = 404
-        $0.detail = "Nobody watches src_1 of the account default."
+        $0.detail =
+            "There is no watch of src_1 under account default; enqueue it with POST "
+            + "/v1/watches, or name another account."
         $0.code = "watch_not_found"
         $0.requestID = "8sKx0mPq2LtZ"
     }

@@ -108,8 +108,8 @@ struct OpenAPI {
                         "X-Request-Id": .reference("headers/RequestID"),
                         "Retry-After": [
                             "description":
-                                "The number of seconds after which a repeat may succeed. With 429, "
-                                + "503 and idempotency_key_in_use.",
+                                "Seconds until a repeat may work. With 429, 503 and "
+                                + "idempotency_key_in_use.",
                             "schema": ["type": "integer"],
                         ],
                     ],

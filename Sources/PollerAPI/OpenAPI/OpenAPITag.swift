@@ -17,7 +17,10 @@ enum OpenAPITag {
         ("deliveries", "Events sent to each recipient, with their attempts.", ["deliveries"]),
         ("mail", "Bounced emails, and addresses that receive none.", ["mail"]),
         ("lanes", "Rate limits and pauses of upstreams.", ["lanes"]),
-        ("quarantine", "Watches and entries that could not be processed and need an operator.", ["quarantine"]),
+        (
+            "quarantine", "Watches and entries that could not be processed and need an operator.",
+            ["quarantine"]
+        ),
         ("accounts", "Accounts at upstreams.", ["accounts"]),
         ("keys", "API keys, and the permissions of the current one.", ["keys", "caller"]),
         ("audit", "The audit log: each change with its key and time.", ["audit"]),

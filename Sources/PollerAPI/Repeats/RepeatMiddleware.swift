@@ -158,8 +158,8 @@ struct RepeatMiddleware: RouterMiddleware {
     private static func inUse(for span: Duration) -> Problem {
         Problem(
             .idempotencyKeyInUse,
-            "A request with this Idempotency-Key is still in progress; send it again after a moment "
-            + "to receive its response.",
+            "A request with this Idempotency-Key is still in progress; send it again "
+                + "after a moment to receive its response.",
             field: "Idempotency-Key",
             retryAfterSeconds: max(1, Int(clamping: span.ms.addingSaturating(999) / 1000))
         )
@@ -167,8 +167,8 @@ struct RepeatMiddleware: RouterMiddleware {
 
     private static let reused = Problem(
         .idempotencyKeyReused,
-        "This Idempotency-Key was sent with another request, or by a key with access to other "
-        + "accounts; use a new one for a new request.",
+        "This Idempotency-Key was sent with another request, or by a key with access to "
+            + "other accounts; use a new one for a new request.",
         field: "Idempotency-Key"
     )
 }

@@ -78,10 +78,11 @@ extension Problem {
     init(_ refusal: TooManyWatches) {
         self.init(
             .tooManyWatches,
-            "The account \(refusal.account) has \(refusal.open) of at most \(refusal.most) open "
-            + "watches; this request would add \(refusal.asked), and nothing was enqueued. Send it "
-            + "again when some have ended, cancel those no longer needed, or raise "
-            + "POLLER_WATCHES_PER_ACCOUNT or the account's limits in the configuration file.",
+            "The account \(refusal.account) has \(refusal.open) of at most "
+                + "\(refusal.most) open watches; this request would add \(refusal.asked), and "
+                + "nothing was enqueued. Send it again when some have ended, cancel those no "
+                + "longer needed, or raise POLLER_WATCHES_PER_ACCOUNT or the account's limits "
+                + "in the configuration file.",
             field: "account",
             retryAfterSeconds: Int(clamping: AccountRoutes.retryAfter.ms / 1000)
         )

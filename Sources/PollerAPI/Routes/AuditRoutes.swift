@@ -24,7 +24,8 @@ struct AuditRoutes {
             .text("action", "Changes by this operation, named as in this description."),
             .text(
                 "target",
-                "Changes of this watch, endpoint, lane or key, by its ID; of an endpoint also by its name."
+                "Changes of this watch, endpoint, lane or key, by its ID; of an "
+                    + "endpoint also by its name."
             ),
             .query(AccountID.self, "account", "Changes of this account.", .name(64)),
             .time("since", "Changes at or after this time."),

@@ -44,7 +44,8 @@ struct BatchRoutes {
         ),
         answers: [
             .ok(
-                "The sources are watched. Equal items count once, and a `refused` item had no effect.",
+                "The sources are watched. Equal items count once, and a `refused` item "
+                    + "had no effect.",
                 "BatchResult"
             )
         ],

@@ -42,8 +42,8 @@ extension DeliveryRoutes {
         guard let composed = await backend.endpoints.probe.message(of: event, to: target) else {
             throw Problem(
                 .channelMissing,
-                "This server does not deliver to \(target.url.scheme): URLs; for mail set "
-                + "POLLER_SMTP_URL and POLLER_MAIL_FROM."
+                "This server does not deliver to \(target.url.scheme): URLs; for mail "
+                    + "set POLLER_SMTP_URL and POLLER_MAIL_FROM."
             )
         }
         guard let message = composed else { throw Self.missing(wanted) }
@@ -77,8 +77,9 @@ extension DeliveryRoutes {
     private static func missing(_ wanted: (id: DeliveryID, seq: Int)) -> Problem {
         Problem(
             .notFound,
-            "Event \(wanted.seq) of \(wanted.id) is no longer kept, its endpoint was removed, or the "
-            + "recipient does not receive it; the delivery's attempts list the events that were sent."
+            "Event \(wanted.seq) of \(wanted.id) is no longer kept, its endpoint was "
+                + "removed, or the recipient does not receive it; the delivery's attempts "
+                + "list the events that were sent."
         )
     }
 }

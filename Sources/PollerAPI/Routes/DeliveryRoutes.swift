@@ -195,8 +195,8 @@ struct DeliveryRoutes {
                     .nothingToRetry,
                     state.attempts == 0
                         ? "\(id) has no events to send yet."
-                        : "All events of \(id) were accepted; to send them again, replay the endpoint "
-                        + "with status all."
+                        : "All events of \(id) were accepted; to send them again, replay "
+                            + "the endpoint with status all."
                 )
             }
             try await checkEnabled(found.delivery.endpoint)

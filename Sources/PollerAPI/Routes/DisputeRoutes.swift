@@ -50,7 +50,8 @@ struct DisputeRoutes {
             guard let read = readings[account] else {
                 var unread = DisputeList.Unread()
                 unread.account = account.description
-                unread.reason = "not read yet, because there are many accounts; send the request again"
+                unread.reason =
+                    "not read yet, because there are many accounts; send the request again"
                 answer.unread.append(unread)
                 continue
             }

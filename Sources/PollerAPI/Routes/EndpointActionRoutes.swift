@@ -157,7 +157,7 @@ extension EndpointRoutes {
         guard old.url.isWebhook else {
             throw Problem(
                 .invalidValue,
-                "Only webhooks have a secret; this one is \(old.url.scheme):.",
+                "Only webhooks have a secret, and this endpoint is \(old.url.scheme):.",
                 field: "url"
             )
         }
@@ -249,8 +249,8 @@ extension EndpointRoutes {
         guard asked.name == "inline" else {
             throw Problem(
                 .secretNotShown,
-                "A secret is shown when its endpoint is created and when it is rotated, never "
-                    + "again; POST …/rotate makes a new one. Of inline notify URLs it is at "
+                "A secret is shown only when its endpoint is created or rotated; POST "
+                    + "…/rotate creates a new one. The secret of inline notify URLs is at "
                     + "/v1/endpoints/inline/secret."
             )
         }

@@ -75,9 +75,9 @@ extension EndpointRoutes {
         guard endpoint.isOfFile, let name = endpoint.name else { return }
         throw Problem(
             .endpointOfFile,
-            "The endpoint is \(name) in the configuration file: change it there and restart the "
-            + "notifiers. The API can test, enable and disable it, and remove it once the file no "
-            + "longer names it."
+            "The endpoint is \(name) in the configuration file: change it there and "
+                + "restart the notifiers. The API can test, enable and disable it, and remove "
+                + "it once the file no longer names it."
         )
     }
 }

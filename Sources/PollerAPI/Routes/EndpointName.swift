@@ -28,8 +28,8 @@ extension Problem {
     static func endpointNameTaken(_ name: String?, by holder: EndpointID) -> Problem {
         Problem(
             .endpointNameTaken,
-            "The endpoint \(holder) of this account already has the name \"\(name ?? "")\"; choose "
-            + "another name, or rename that endpoint first.",
+            "The endpoint \(holder) of this account already has the name "
+                + "\"\(name ?? "")\"; choose another name, or rename that endpoint first.",
             field: "name"
         )
     }

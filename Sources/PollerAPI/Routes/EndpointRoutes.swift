@@ -81,7 +81,9 @@ struct EndpointRoutes {
         "Its pending events are not delivered.",
         access: .key(.writeEndpoints),
         input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
-        repeats: .byNature("a removed endpoint stays removed, and the response is that of a missing one"),
+        repeats: .byNature(
+            "a removed endpoint stays removed, and the response is that of a missing one"
+        ),
         answers: [.ok("The endpoint before its removal.", "Endpoint")],
         problems: [404, 409]
     )
@@ -130,22 +132,24 @@ struct EndpointRoutes {
         case .conflict:
             throw Problem(
                 .idempotencyKeyReused,
-                "This Idempotency-Key has created another endpoint, or one that was removed; use a "
-                + "new key for a new endpoint.",
+                "This Idempotency-Key has created another endpoint, or one that was "
+                    + "removed; use a new key for a new endpoint.",
                 field: "Idempotency-Key"
             )
         case .tooMany:
             throw Problem(
                 .tooManyEndpoints,
-                "There are \(Poller.Endpoint.countMax) endpoints already; remove those no longer needed."
+                "There are \(Poller.Endpoint.countMax) endpoints already; remove those "
+                    + "no longer needed."
             )
         case .tooManyOfAccount:
             let most = limits()[endpoint.account].endpoints
             throw Problem(
                 .tooManyEndpoints,
-                "The account \(endpoint.account) has reached its limit of \(most) endpoints; remove "
-                + "those no longer needed, or raise POLLER_ENDPOINTS_PER_ACCOUNT or the account's "
-                + "limits in the configuration file."
+                "The account \(endpoint.account) has reached its limit of \(most) "
+                    + "endpoints; remove those no longer needed, or raise "
+                    + "POLLER_ENDPOINTS_PER_ACCOUNT or the account's limits in the "
+                    + "configuration file."
             )
         case .nameTaken(let holder): throw Problem.endpointNameTaken(endpoint.name, by: holder)
         case .exists: throw StoreError.corrupt("a random id was given twice")
@@ -169,8 +173,9 @@ struct EndpointRoutes {
             guard key == nil, case .unavailable = error else { throw error }
             throw Problem(
                 .storeUnavailable,
-                "It is unknown whether the endpoint was created: check GET /v1/endpoints before you "
-                + "send this again, or send it with an Idempotency-Key, which makes repeats safe.",
+                "It is unknown whether the endpoint was created: check GET "
+                    + "/v1/endpoints before you send this again, or send it with an "
+                    + "Idempotency-Key, which makes repeats safe.",
                 retryAfterSeconds: 1
             )
         }

@@ -52,7 +52,9 @@ struct KeyRoutes {
         """,
         access: .key(.manageKeys),
         input: .accessKey,
-        repeats: .byNature("a revoked key stays revoked, and the response is that of a missing one"),
+        repeats: .byNature(
+            "a revoked key stays revoked, and the response is that of a missing one"
+        ),
         answers: [.ok("The key before it was revoked.", "AccessKey")],
         problems: [404, 409]
     )
@@ -95,8 +97,8 @@ struct KeyRoutes {
         guard ring.isOpen != true || key.isLasting else {
             throw Problem(
                 .lastKey,
-                "From the first key on, this server requires a key: create one for an admin first, "
-                + "with access to all accounts and without expiry."
+                "From the first key on, this server requires a key: create one for an "
+                    + "admin first, with access to all accounts and without expiry."
             )
         }
         // A caller that was just revoked cannot create a key.
@@ -115,7 +117,9 @@ struct KeyRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyKeys,
-                "There are \(Poller.AccessKey.countMax) keys already; revoke those no longer needed."
+                "There are \(count) requests \(whose) waiting already; send the request "
+                    + "without wait, request several watches at once, try later, or raise "
+                    + "\(option)."
             )
         case .tooManyOfAccounts(let count):
             throw Problem(
@@ -156,7 +160,8 @@ struct KeyRoutes {
         if let end = caller.endsAt, key.expiresAt.map({ $0 > end }) ?? true {
             throw Problem(
                 .notAllowed,
-                "This key expires at \(end), and so must keys it creates: name a shorter expires_in.",
+                "This key expires at \(end), and so must keys it creates: name a "
+                    + "shorter expires_in.",
                 field: "expires_in"
             )
         }

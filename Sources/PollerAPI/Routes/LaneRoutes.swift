@@ -130,8 +130,8 @@ struct LaneRoutes {
     fileprivate static func notFound(_ lane: LaneID) -> Problem {
         Problem(
             .laneNotFound,
-            "The lane \(lane) is empty and has no settings; it is created by its first watch, or when "
-            + "it is paused or limited."
+            "The lane \(lane) is empty and has no settings; it is created by its first "
+                + "watch, or when it is paused or limited."
         )
     }
 
@@ -271,8 +271,8 @@ extension RouteInput where Value == LaneID {
                 throw Problem(
                     .invalidParameter,
                     "A lane is ACCOUNT/ENDPOINT with an endpoint of "
-                    + "\(endpoints.joined(separator: " or ")), for example default/sources; GET "
-                    + "/v1/lanes lists them.",
+                        + "\(endpoints.joined(separator: " or ")), for example "
+                        + "default/sources; GET /v1/lanes lists them.",
                     field: "lane"
                 )
             }

@@ -62,7 +62,8 @@ extension MailRoutes {
         guard let lifted = try await known().suppressions.lift(entry) else {
             throw Problem(
                 .entryNotFound,
-                "No recipient of the list has the ID \(entry.id); GET /v1/mail/suppressions lists them."
+                "No recipient of the list has the ID \(entry.id); GET "
+                    + "/v1/mail/suppressions lists them."
             )
         }
         context.changes.did(

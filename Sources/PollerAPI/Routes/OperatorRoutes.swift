@@ -202,7 +202,7 @@ struct OperatorRoutes {
                 let late = HealthResult(
                     .failed,
                     "did not answer within \(Self.checkTimeout.text)",
-                    action: "Check that what it looks at is reachable from the API's machine."
+                    action: "Check that the dependency is reachable from the API's machine."
                 )
                 return [(name, late)]
             }

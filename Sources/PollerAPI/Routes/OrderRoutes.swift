@@ -109,8 +109,8 @@ struct OrderRoutes {
     fileprivate static func notFound(_ key: OrderKey) -> Problem {
         Problem(
             .orderNotFound,
-            "No watch of account \(key.account) has named the order \(key.order), or it has expired; "
-            + "name it with POST /v1/watches, or name another account."
+            "No watch of account \(key.account) has named the order \(key.order), or it "
+                + "has expired; name it with POST /v1/watches, or name another account."
         )
     }
 }

@@ -32,7 +32,8 @@ struct PayerRoutes {
         "/v1/watches/{source}/refund_attributes",
         "giveRefundAccount",
         "Submit the bank account for the refund of a bank transfer",
-        "Required by the next step give_refund_account, and accepted before it. The data is not stored.",
+        "Required by the next step give_refund_account, and accepted before it. The "
+            + "data is not stored.",
         access: .key(.helpPayers),
         input: .watch,
         repeats: .byNature(
@@ -82,8 +83,8 @@ struct PayerRoutes {
             context.logger.warning("no answer to a code", metadata: ["error": "\(reason)"])
             throw Problem(
                 .upstreamUnavailable,
-                "It is unknown whether the code was accepted; send the same code again, which does "
-                + "not count as another attempt.",
+                "It is unknown whether the code was accepted; send the same code again, "
+                    + "which does not count as another attempt.",
                 retryAfterSeconds: 5
             )
         }
@@ -139,7 +140,7 @@ extension Poller.RefundAccount {
     fileprivate init(_ wire: PollerWire.RefundAccount) throws(InvalidInput) {
         if let iban = wire.iban {
             guard wire.accountNumber == nil, wire.routingNumber == nil else {
-                throw InvalidInput(field: "iban", message: "needs no other number beside it")
+                throw InvalidInput(field: "iban", message: "cannot be combined with another number")
             }
             try self.init(holder: wire.holder ?? "", place: .iban(iban))
             return

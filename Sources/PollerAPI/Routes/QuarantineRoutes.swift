@@ -111,8 +111,9 @@ struct QuarantineRoutes {
         guard wasDead || snapshot.closed == nil else {
             throw Problem(
                 .watchNotQuarantined,
-                "The watch of \(key.source) is closed (\(snapshot.closed?.rawValue ?? "just now")) "
-                + "and not in quarantine; enqueue it again to continue watching."
+                "The watch of \(key.source) is closed "
+                    + "(\(snapshot.closed?.rawValue ?? "just now")) and not in quarantine; "
+                    + "enqueue it again to continue watching."
             )
         }
         if wasDead {
@@ -148,8 +149,8 @@ struct QuarantineRoutes {
         guard wasDead || snapshot.closed == .cancelled else {
             throw Problem(
                 .watchNotQuarantined,
-                "The watch of \(key.source) is \(snapshot.closed?.rawValue ?? "open") and not in "
-                + "quarantine; cancel ends an open watch."
+                "The watch of \(key.source) is \(snapshot.closed?.rawValue ?? "open") "
+                    + "and not in quarantine; cancel ends an open watch."
             )
         }
         if wasDead {

@@ -61,7 +61,8 @@ struct ReplayRoutes {
         guard choice == .dead || since != nil else {
             throw Problem(
                 .missingField,
-                "since is required for status all: set it to the time of the first event to send.",
+                "since is required for status all: set it to the time of the first "
+                    + "event to send.",
                 field: "since"
             )
         }
@@ -77,15 +78,16 @@ struct ReplayRoutes {
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
             throw Problem(
                 .replayRunning,
-                "A replay of \(id) is running; GET its progress, and start another when it has ended."
+                "A replay of \(id) is running; GET its progress, and start another when "
+                    + "it has ended."
             )
         }
         try await backend.deliveries.record(job)
         guard runner.start(job, endpoint: registered) else {
             throw Problem(
                 .replayRunning,
-                "\(ReplayRunner.runningMax) replays are running on this server already; wait until "
-                + "one has ended.",
+                "\(ReplayRunner.runningMax) replays are running on this server already; "
+                    + "wait until one has ended.",
                 retryAfterSeconds: 10
             )
         }
@@ -125,8 +127,8 @@ struct ReplayRoutes {
         guard let job = try await backend.deliveries.replay(of: id) else {
             throw Problem(
                 .replayNotFound,
-                "\(id) has not been replayed within a week, or the server of the replay has stopped: "
-                + "start it again."
+                "\(id) has not been replayed within a week, or the server of the replay "
+                    + "has stopped: start it again."
             )
         }
         return Response(Replay(job))

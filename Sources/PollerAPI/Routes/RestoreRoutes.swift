@@ -185,8 +185,8 @@ struct RestoreRoutes {
         guard errors.isEmpty else {
             var problem = Problem(
                 .invalidBatch,
-                "\(errorsTotal) of \(index) lines are invalid; correct them and send the part again. "
-                + "Nothing was restored."
+                "\(errorsTotal) of \(index) lines are invalid; correct them and send "
+                    + "the part again. Nothing was restored."
             )
             problem.errors = errors
             problem.errorsTotal = errorsTotal

@@ -141,7 +141,11 @@ struct RequestValues {
                 )
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw Problem(.invalidParameter, "\(name) was sent twice. Send it once.", field: name)
+                throw Problem(
+                    .invalidParameter,
+                    "\(name) was sent twice. Send it once.",
+                    field: name
+                )
             }
         }
         return values

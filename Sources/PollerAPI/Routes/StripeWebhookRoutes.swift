@@ -68,7 +68,8 @@ struct StripeWebhookRoutes {
             body: .raw("application/json", ["type": "object"]),
             answers: [
                 .ok(
-                    "The event was accepted, known already or not relevant; Stripe need not send it again.",
+                    "The event was accepted, known already or not relevant; Stripe need "
+                        + "not send it again.",
                     "WebhookResult"
                 )
             ],

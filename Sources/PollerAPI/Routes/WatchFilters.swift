@@ -25,8 +25,8 @@ struct CreatedRange: Hashable {
         guard let instant = SearchQuery.instant(text, at: now) else {
             throw Problem(
                 .invalidParameter,
-                "\(name) must be a day such as 2026-11-23, a time such as 2026-11-23T09:30:00Z, or an "
-                + "age such as 2d.",
+                "\(name) must be a day such as 2026-11-23, a time such as "
+                    + "2026-11-23T09:30:00Z, or an age such as 2d.",
                 field: name
             )
         }
@@ -40,8 +40,8 @@ extension RouteInput where Value == CreatedRange {
         .all(
             .text(
                 "created_after",
-                "Watches created at or after this day or time, or within this age: 2026-11-23, "
-                + "2026-11-23T09:30:00Z, 2d.",
+                "Watches created at or after this day or time, or within this age: "
+                    + "2026-11-23, 2026-11-23T09:30:00Z, 2d.",
                 .notEmpty
             ),
             .text(
@@ -64,8 +64,8 @@ extension RouteInput where Value == ListFormat {
     static var format: Self {
         let named = RouteInput<ListFormat?>.choice(
             "format",
-            "json for a page of the list; csv for all watches found in one response (RFC 4180), for "
-            + "spreadsheets. limit and cursor do not apply to csv."
+            "json for a page of the list; csv for all watches found in one response "
+                + "(RFC 4180), for spreadsheets. limit and cursor do not apply to csv."
         )
         return Self(named.parameters) { values throws(Problem) in
             try named.read(values) ?? .json

@@ -309,7 +309,8 @@ struct WatchRoutes {
         Problem(
             .watchClosed,
             "The watch of \(snapshot.watch.key.source) is closed "
-            + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to continue watching."
+                + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to continue "
+                + "watching."
         )
     }
 }
@@ -334,9 +335,9 @@ extension Problem {
             let most = NewWatch.notifyKeptMax
             self = Problem(
                 .invalidValue,
-                "notify: this watch would have more than \(most) notify URLs, and nothing was "
-                + "changed. Register an endpoint instead: it receives the events of all watches of the "
-                + "account.",
+                "notify: this watch would have more than \(most) notify URLs, and "
+                    + "nothing was changed. Register an endpoint instead: it receives the "
+                    + "events of all watches of the account.",
                 field: "notify"
             )
         case .otherOrder(let held):
@@ -350,8 +351,8 @@ extension Problem {
     static func orderMismatch(_ key: WatchKey, held: OrderID, named order: OrderID) -> Problem {
         Problem(
             .orderMismatch,
-            "\(key.source) is watched for the order \(held), not \(order). Wait until that watch has "
-            + "ended, or cancel it; then enqueue the source again.",
+            "\(key.source) is watched for the order \(held), not \(order). Wait until "
+                + "that watch has ended, or cancel it; then enqueue the source again.",
             field: "order"
         )
     }

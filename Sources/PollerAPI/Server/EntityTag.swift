@@ -90,8 +90,8 @@ enum Precondition: Hashable, Sendable {
     /// The problem of a condition that does not hold.
     static let failed = Problem(
         .preconditionFailed,
-        "The object no longer matches your If-Match: read it again, check what has changed, and send "
-        + "your change with the new ETag.",
+        "The object no longer matches your If-Match: read it again, check what has "
+            + "changed, and send your change with the new ETag.",
         field: "If-Match"
     )
 }
@@ -114,7 +114,8 @@ extension RouteInput where Value == Precondition {
             guard let tags = EntityTag.list(text) else {
                 throw Problem(
                     .invalidHeader,
-                    "If-Match must be an ETag from a GET response, with its quotation marks, or *.",
+                    "If-Match must be an ETag from a GET response, with its quotation "
+                        + "marks, or *.",
                     field: "If-Match"
                 )
             }

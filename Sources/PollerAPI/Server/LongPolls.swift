@@ -92,8 +92,8 @@ final class LongPolls: Sendable {
         guard let place = places.take("all", most: Self.waitersMax) else {
             throw Problem(
                 .tooManyWaiters,
-                "There are \(Self.waitersMax) requests that wait already; ask again without wait, or "
-                    + "later.",
+                "There are \(Self.waitersMax) requests waiting already; send the "
+                    + "request without wait, or try later.",
                 retryAfterSeconds: 1
             )
         }
@@ -115,8 +115,9 @@ final class LongPolls: Sendable {
     private static func tooMany(_ count: String, _ whose: String, _ option: String) -> Problem {
         Problem(
             .tooManyRequests,
-            "\(count) requests \(whose) are waiting already; send it without wait, request several "
-            + "watches at once, try later, or raise \(option).",
+            "There are \(count) requests \(whose) waiting already; send the request "
+                + "without wait, request several watches at once, try later, or raise "
+                + "\(option).",
             retryAfterSeconds: 1
         )
     }

@@ -90,12 +90,16 @@ extension Problem {
         case let invalid as InvalidInput: self.init(.invalidValue, invalid)
         case let store as StoreError: self.init(store, logger: logger)
         case is NIOTooManyBytesError:
-            self.init(.bodyTooLarge, "The body is larger than this route allows. Split it into several requests.")
+            self.init(
+                .bodyTooLarge,
+                "The body is larger than this route allows. Split it into several requests."
+            )
         default:
             logger.error("request failed", metadata: ["error": "\(error)"])
             self.init(
                 .internalError,
-                "Try again. If the error persists, give the operator the request_id of this response."
+                "Try again. If the error persists, give the operator the request_id of "
+                    + "this response."
             )
         }
     }
@@ -118,22 +122,24 @@ extension Problem {
             logger.warning("store full")
             self.init(
                 .storeFull,
-                "Send the request again later; watches that were accepted before are still polled.",
+                "Send the request again later; watches that were accepted before are "
+                    + "still polled.",
                 retryAfterSeconds: 10
             )
         case .unknownCursor:
             self.init(
                 .invalidParameter,
-                "cursor does not belong to this list: use next of a page, or leave it out to start again.",
+                "cursor does not belong to this list: use next of a page, or leave it "
+                    + "out to start again.",
                 field: "cursor"
             )
         case .keyMissing(let reason):
             logger.error("no secret is kept", metadata: ["error": "\(reason)"])
             self.init(
                 .masterKeyMissing,
-                "The store is encrypted with the master key, and this server does not have it. Ask an "
-                + "operator to set POLLER_MASTER_KEY. Nothing was written; another server may accept "
-                + "the request.",
+                "The store is encrypted with the master key, and this server does not "
+                    + "have it. Ask an operator to set POLLER_MASTER_KEY. Nothing was "
+                    + "written; another server may accept the request.",
                 retryAfterSeconds: 10
             )
         case .corrupt(let reason), .outOfOrder(let reason):

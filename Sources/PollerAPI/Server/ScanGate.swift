@@ -72,8 +72,8 @@ final class ScanGate: Sendable {
             else {
                 throw Problem(
                     .tooManyRequests,
-                    "Too many searches over all records are waiting: search by source, order, charge, "
-                    + "amount or indexed metadata, or try again later.",
+                    "Too many searches over all records are waiting: search by source, "
+                        + "order, charge, amount or indexed metadata, or try again later.",
                     retryAfterSeconds: 1
                 )
             }

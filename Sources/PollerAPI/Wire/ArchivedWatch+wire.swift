@@ -131,11 +131,13 @@ struct RestoredLine {
                 "The line has no digest: it was changed after the export."
         case .changed:
             why =
-                "The line does not match its digest: watch or events have changed since the export."
+                "The line does not match its digest: watch or events have changed since "
+                + "the export."
         case .unknownKey(let id):
             why =
-                "The line is signed with the key \(Self.shown(id)), which this cluster does not have: "
-                + "another cluster exported it, or the store or master key was lost."
+                "The line is signed with the key \(Self.shown(id)), which this cluster "
+                + "does not have: another cluster exported it, or the store or master key "
+                + "was lost."
         }
         if isTrusted { return false }
         throw Problem(

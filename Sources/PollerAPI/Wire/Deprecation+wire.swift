@@ -14,8 +14,9 @@ extension PollerWire.Deprecation {
         guard let migration = type.flatMap({ SourceType(rawValue: $0).migration }) else {
             deprecation.replacement = "payment_intent"
             deprecation.advice =
-                "Stripe has deprecated Sources. Use a PaymentIntent with a PaymentMethod; the type to "
-                + "use is known once the source has been polled."
+                "Stripe has deprecated Sources. Use a PaymentIntent with a "
+                + "PaymentMethod; the type to use is known once the source has been "
+                + "polled."
             return deprecation
         }
         deprecation.replacement = migration.paymentMethod

@@ -98,8 +98,8 @@ extension Poller.Endpoint {
             guard change.ordering.or("source", "source") == "source" else {
                 throw InvalidInput(
                     field: "ordering",
-                    message: "must be source: events of the same source are delivered in order, independently "
-                    + "of other sources."
+                    message: "must be source: events of the same source are delivered in order, "
+                        + "independently of other sources."
                 )
             }
             endpoint.coalesces = change.coalesce.or(coalesces, false)

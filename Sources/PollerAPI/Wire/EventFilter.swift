@@ -38,7 +38,8 @@ struct EventFilter: Sendable {
                 let all = EventSubject.families.map { "\($0).*" }.joined(separator: ", ")
                 throw Problem(
                     .invalidParameter,
-                    "types must be event types such as source.chargeable, or a whole family: \(all).",
+                    "types must be event types such as source.chargeable, or a whole "
+                        + "family: \(all).",
                     field: "types"
                 )
             }

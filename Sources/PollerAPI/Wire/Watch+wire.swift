@@ -134,7 +134,8 @@ extension WatchKey {
         guard let source else {
             throw Problem(
                 .missingField,
-                "source is required: the ID to watch, or the url of a source of a configured upstream.",
+                "source is required: the ID to watch, or the url of a source of a "
+                    + "configured upstream.",
                 field: "source"
             )
         }

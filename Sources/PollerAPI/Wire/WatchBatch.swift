@@ -73,8 +73,8 @@ struct WatchBatch {
         guard errors.isEmpty else {
             var problem = Problem(
                 .invalidBatch,
-                "\(errorsTotal) of \(items.count) items are invalid; correct them and send the batch "
-                + "again. Nothing was enqueued."
+                "\(errorsTotal) of \(items.count) items are invalid; correct them and "
+                    + "send the batch again. Nothing was enqueued."
             )
             problem.errors = errors
             problem.errorsTotal = errorsTotal
@@ -95,8 +95,8 @@ struct WatchBatch {
         guard let items = value.elements else {
             throw Problem(
                 .wrongType,
-                "A batch must be an array of watches, not \(value.kind.name); for one object a line "
-                + "send Content-Type: application/x-ndjson."
+                "A batch must be an array of watches, not \(value.kind.name); for one "
+                    + "object a line send Content-Type: application/x-ndjson."
             )
         }
         try checkCount(items.count)
