@@ -139,7 +139,7 @@ public struct StreamTokenRequest: WireObject, Hashable {
         mustBe: #"The body must be a token, an object such as {"sources":["src_…"]}"#,
         .keyword(
             "description",
-            "\"The events the holder may receive. Absent fields do not limit them.\""
+            "\"What the holder may hear; what is absent does not narrow it.\""
         )
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))

@@ -44,7 +44,7 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
     checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
     assert checks["credentials"]["status"] == "warning", checks["credentials"]
     assert checks["credentials"]["message"].startswith(f"{FORBIDDEN} of "), checks["credentials"]
-    assert "payments of default/sources cannot be looked at" in checks["credentials"]["message"]
+    assert "payments of default/sources cannot be polled" in checks["credentials"]["message"]
 
 
 def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):

@@ -173,7 +173,7 @@ extension Caller {
         guard may(scope) else {
             let why =
                 scope.isOfCluster && !accounts.isAll
-                ? "which no key limited to accounts can have" : "which this key lacks"
+                ? "which no key limited to accounts can have" : "which this key has not"
             throw Problem(
                 .notAllowed,
                 "This request requires \(scope.rawValue), \(why). Use another key, or "

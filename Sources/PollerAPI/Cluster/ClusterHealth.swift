@@ -100,8 +100,8 @@ struct ClusterHealth {
         return HealthResult(
             oldest > Self.overdueBad ? .failed : .warning,
             text,
-            action: "see pollerctl lane list for lanes at their limit, then pollerctl worker list: "
-                + "more workers help when the hands of all are full"
+            action: "check pollerctl lane list for lanes at their limit, then pollerctl worker "
+                + "list: start more workers if all are busy"
         )
     }
 
@@ -111,14 +111,14 @@ struct ClusterHealth {
             return HealthResult(
                 .warning,
                 "paused: \(names)",
-                action: "let them go on with pollerctl lane resume LANE"
+                action: "resume them with pollerctl lane resume LANE"
             )
         }
         if let names = named(.probing) {
             return HealthResult(
                 .warning,
                 "one poll at a time after failures: \(names)",
-                action: "check the upstream; the lane goes on by itself when it answers"
+                action: "check the upstream; the lane resumes automatically when it responds"
             )
         }
         let slower = [LaneState.held, .slowed].compactMap(named).joined(separator: ", ")
@@ -134,8 +134,8 @@ struct ClusterHealth {
         return HealthResult(
             .warning,
             "\(watches.quarantined) watches could not be polled",
-            action: "see why with pollerctl quarantine list, then pollerctl quarantine redrive, or "
-                + "dismiss what is not worth it"
+            action: "find the reason with pollerctl quarantine list, then use pollerctl "
+                + "quarantine redrive, or dismiss"
         )
     }
 
@@ -146,16 +146,16 @@ struct ClusterHealth {
             return HealthResult(
                 .failed,
                 "\(waiting) events wait and no notifier is alive",
-                action: "start one with pollerd notifier; nothing is lost meanwhile"
+                action: "start one with pollerd notifier; no event is lost"
             )
         }
         guard waiting > Self.undeliveredMax else {
-            return HealthResult(.ok, "\(waiting) events on their way")
+            return HealthResult(.ok, "\(waiting) events are being marked for delivery")
         }
         return HealthResult(
             .warning,
-            "\(waiting) events wait: the notifiers do not keep up",
-            action: "look into a notifier's log, and start more of them"
+            "\(waiting) events wait: the notifiers are too slow",
+            action: "check the notifiers' logs, and start more notifiers"
         )
     }
 
@@ -170,7 +170,7 @@ struct ClusterHealth {
             seen.append(
                 (down == 1 ? "1 endpoint takes no events" : "\(down) endpoints take no events")
                     + (names.isEmpty ? "" : ": \(names)" + (more > 0 ? " and \(more) more" : ""))
-                    + "; they are probed by themselves"
+                    + "; they are probed automatically"
             )
         }
         if failing > 0 {
@@ -178,11 +178,12 @@ struct ClusterHealth {
         }
         if down > 0 || failing > 0 {
             actions.append(
-                "see pollerctl delivery list --state failing; pollerctl delivery retry tries at once"
+                "check pollerctl delivery list --state failing; pollerctl delivery "
+                    + "retry retries now"
             )
         }
         if dead > 0 {
-            seen.append("\(dead) gave up at least one event")
+            seen.append("\(dead) have dead letters")
             actions.append(Remedy.deadLetters)
         }
         guard seen.isEmpty else {
@@ -207,9 +208,9 @@ struct ClusterHealth {
         }
         return HealthResult(
             .failed,
-            seen.joined(separator: ", ") + "; it is probed by itself",
+            seen.joined(separator: ", ") + "; it is probed automatically",
             action: "check the upstream and the account's key; pollerctl lane resume LANE "
-                + "tries at once"
+                + "retries now"
         )
     }
 

@@ -43,7 +43,7 @@ extension ClusterTroubles {
                     "\(endpoint)",
                     name: known?.name,
                     count: found.count,
-                    "\(title): \(count) given up events\(last)"
+                    "\(title): \(count) dead letters\(last)"
                 )
             )
         }
@@ -191,13 +191,13 @@ extension ClusterTroubles {
         isFew: Bool
     ) async throws(StoreError) -> (name: String?, message: String) {
         let id = EndpointID(unchecked: lane.lane.description)
-        guard isFew else { return (nil, "\(id) accepts nothing since \(since)") }
+        guard isFew else { return (nil, "\(id) has accepted no event since \(since)") }
         let query = DeliveryQuery(endpoint: id, state: .failing, limit: 1)
         let newest = try await seams.deliveries.deliveries(query).items.first
         let known = try await called(id, newest)
         let title = known.map { "\($0.title) (\(id))" } ?? "\(id)"
         let last = newest?.lastError.map { ": \($0)" } ?? ""
-        return (known?.name, "\(title) accepts nothing since \(since)\(last)")
+        return (known?.name, "\(title) has accepted no event since \(since)\(last)")
     }
 
     /// Returns the title of an endpoint for a sentence, and its name if it has one; `nil` for a deleted endpoint.
@@ -223,7 +223,7 @@ extension ClusterTroubles {
             return Sighting.Trouble(
                 "\(account)",
                 count: max(waiting, 1),
-                "the upstream refuses the key of account \(account) (401): \(payments) not seen"
+                "the upstream refuses the key of account \(account) (401): \(payments) not polled"
             )
         }
         return Sighting(

@@ -150,8 +150,9 @@ package actor ClusterTroubles: IncidentLooker {
         return Sighting(
             [Sighting.Trouble(nil, count: trouble.count, trouble.message)],
             action:
-                "read the answer, and compare POLLER_SMTP_URL and POLLER_MAIL_FROM with what the relay expects: "
-                + "login, TLS, sender, limits, block lists; the mails are tried again for a day"
+                "read the response, and compare POLLER_SMTP_URL and POLLER_MAIL_FROM "
+                + "with the relay's requirements: login, TLS, sender, limits, block "
+                + "lists; emails are retried for a day"
         )
     }
 
@@ -162,7 +163,8 @@ package actor ClusterTroubles: IncidentLooker {
                 let subject = entry.about.map { " about \($0)" } ?? ""
                 return Sighting.Trouble(
                     entry.id,
-                    "\(entry.readerName): an entry\(subject) has ended \(entry.deaths) processes and is set aside"
+                    "\(entry.readerName): an entry\(subject) crashed \(entry.deaths) "
+                        + "processes and is set aside"
                 )
             },
             action: Remedy.setAside
@@ -260,8 +262,8 @@ package actor ClusterTroubles: IncidentLooker {
         }
         return Sighting(
             expiring,
-            action: "make another with pollerctl key create, give it to its holder, then "
-                + "pollerctl key revoke the old one"
+            action: "create another with pollerctl key create, give it to its holder, then "
+                + "revoke the old one with pollerctl key revoke"
         )
     }
 
@@ -270,9 +272,9 @@ package actor ClusterTroubles: IncidentLooker {
         guard used >= Self.memoryMax else { return Sighting() }
         let percent = Int(saturating: used * 100)
         return Sighting(
-            [Sighting.Trouble(nil, "store: \(percent) % of the memory Redis may use are taken")],
-            action: "give Redis more memory (maxmemory), or keep less: closed_retention, "
-                + "outbox_retention, afterlife"
+            [Sighting.Trouble(nil, "store: \(percent) % of the Redis memory limit is used")],
+            action: "give Redis more memory (maxmemory), or shorten closed_retention, "
+                + "outbox_retention or afterlife"
         )
     }
 }
@@ -295,7 +297,7 @@ extension Poller.Endpoint {
         return Sighting.Trouble(
             "\(id)",
             name: name,
-            "\(title) (\(id)) is told nothing more: \(reason)"
+            "\(title) (\(id)) receives no events: \(reason)"
         )
     }
 }

@@ -27,23 +27,23 @@ package enum HealthSubject: Sendable {
 package enum Remedy {
     /// The action for dead letters.
     package static let deadLetters =
-        "see pollerctl delivery list --state dead and the attempts of one, then "
-        + "pollerctl delivery retry, or replay for a whole endpoint, or dismiss"
+        "check pollerctl delivery list --state dead and the attempts of a delivery, "
+        + "then pollerctl delivery retry, or replay for a whole endpoint, or dismiss"
     /// The action for entries that have ended several processes.
     package static let setAside =
-        "see pollerctl quarantine entries and the log for the trap; install a release that handles them, then "
-        + "pollerctl quarantine redrive-entry, or dismiss-entry"
+        "check pollerctl quarantine entries and the log for the trap; install a release "
+        + "that handles them, then pollerctl quarantine redrive-entry, or dismiss-entry"
     /// The action for recipients that accept nothing.
     package static let failingReceivers =
-        "see pollerctl delivery list --state failing, and the receiver's own log; its deliveries wait and are tried "
-        + "again, pollerctl delivery retry tries at once"
+        "check pollerctl delivery list --state failing, and the receiver's own log; its "
+        + "deliveries wait and are retried, pollerctl delivery retry retries now"
     /// The action for accounts whose key is rejected.
     package static let revokedKey =
-        "give the account a key that is valid (STRIPE_API_KEY, or accounts.NAME.stripe_api_key), then pollerctl lane "
-        + "resume LANE to go on at once"
+        "set a valid key for the account (STRIPE_API_KEY, or "
+        + "accounts.NAME.stripe_api_key), then pollerctl lane resume LANE to continue now"
     /// The action for disabled endpoints.
     package static let disabledEndpoints =
-        "pollerctl endpoint test and enable those whose receiver is back"
+        "run pollerctl endpoint test, and enable endpoints whose receiver has recovered"
 }
 
 /// The result of a ``HealthCheck``.

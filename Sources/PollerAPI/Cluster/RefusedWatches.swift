@@ -65,10 +65,10 @@ struct RefusedWatches: Hashable, Sendable {
         let answer = worst.value.error.dropFirst(Self.beginning.count + 2).prefix { $0 != ";" }
         return HealthResult(
             .warning,
-            "\(names.joined(separator: ", "))\(more) cannot be looked at: the upstream refuses our "
-                + "credentials (\(answer))",
-            action: "check the account's key and what it may read; pollerctl list state=open "
-                + "error=refused names them"
+            "\(names.joined(separator: ", "))\(more) cannot be polled: the upstream "
+                + "refuses our credentials (\(answer))",
+            action: "check the account's key and its permissions; pollerctl list state=open "
+                + "error=refused lists them"
         )
     }
 }

@@ -187,7 +187,7 @@ enum Examples {
         $0.count = 2
         $0.since = began
         $0.openedAt = began
-        $0.message = "Shop (\(endpoint.id)): 2 deliveries have given up events"
+        $0.message = "Shop (\(endpoint.id)): 2 deliveries have dead letters"
     }
 
     private static let auditEntry = AuditEntry {

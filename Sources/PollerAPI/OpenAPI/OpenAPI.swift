@@ -108,8 +108,7 @@ struct OpenAPI {
                         "X-Request-Id": .reference("headers/RequestID"),
                         "Retry-After": [
                             "description":
-                                "Seconds until a repeat may work. With 429, 503 and "
-                                + "idempotency_key_in_use.",
+                                "Seconds to wait. With 429, 503 and idempotency_key_in_use.",
                             "schema": ["type": "integer"],
                         ],
                     ],

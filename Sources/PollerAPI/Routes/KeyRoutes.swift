@@ -117,9 +117,8 @@ struct KeyRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyKeys,
-                "There are \(count) requests \(whose) waiting already; send the request "
-                    + "without wait, request several watches at once, try later, or raise "
-                    + "\(option)."
+                "There are \(Poller.AccessKey.countMax) keys already; revoke those no "
+                    + "longer needed."
             )
         case .tooManyOfAccounts(let count):
             throw Problem(

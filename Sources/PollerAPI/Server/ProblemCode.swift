@@ -115,9 +115,7 @@ enum ProblemCode: String, CaseIterable {
         case .notAllowed: "The key does not have the required permission."
         case .notLocal: "Without API keys, only local requests are accepted."
         case .invalidSignature: "The signature is missing or invalid."
-        case .notFound:
-            "There are \(count) requests \(whose) waiting already; send the request without "
-                + "wait, request several watches at once, try later, or raise \(option)."
+        case .notFound: "The route does not exist."
         case .accountNotFound: "The account does not exist."
         case .keyNotFound: "The key does not exist."
         case .watchNotFound: "The source is not watched."

@@ -162,7 +162,7 @@ struct ClusterHealthTests {
                 the upstream refuses our credentials (401 or 403) for bank/sources, \
                 the upstream answers with errors for shop/sources, \
                 the upstream does not answer for down/sources, \
-                the upstream fails for old/sources; it is probed by itself
+                the upstream fails for old/sources; it is probed automatically
                 """
         )
     }
@@ -174,7 +174,7 @@ struct ClusterHealthTests {
         #expect(alone.status == .failed)
         #expect(alone.action == "start a worker with pollerd worker: none is alive")
         let served = try Self.health("backlog", Self.status(late))
-        #expect(served.action?.contains("hands of all are full") == true)
+        #expect(served.action?.contains("start more workers if all are busy") == true)
     }
 
     @Test("payments that cannot be polled because of refused credentials are a warning")
@@ -189,7 +189,7 @@ struct ClusterHealthTests {
         #expect(some.result.status == .warning)
         #expect(
             some.result.message == """
-                3 of 5 payments of bank/sources cannot be looked at: the upstream refuses our \
+                3 of 5 payments of bank/sources cannot be polled: the upstream refuses our \
                 credentials (HTTP 403)
                 """
         )

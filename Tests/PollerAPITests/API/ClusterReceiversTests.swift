@@ -103,7 +103,8 @@ struct ClusterReceiversTests {
         #expect(trouble.subject == "\(mark.endpoint)" && trouble.since == since)
         #expect(
             trouble.message
-                == "shop.example (\(mark.endpoint)) accepts nothing since \(since): answered 503"
+                == "shop.example (\(mark.endpoint)) has accepted no event since \(since): "
+                    + "answered 503"
         )
         #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
         // The incident begins at the recipient's first failure, and is reported once.
@@ -273,7 +274,7 @@ struct ClusterReceiversTests {
         #expect(seen.troubles.map(\.subject) == ["acme"] && seen.troubles.map(\.count) == [6])
         #expect(
             seen.troubles.first?.message
-                == "the upstream refuses the key of account acme (401): 6 payments are not seen"
+                == "the upstream refuses the key of account acme (401): 6 payments are not polled"
         )
         #expect(seen.action?.contains("STRIPE_API_KEY") == true)
         #expect(ClusterTroubles.stopped(status).troubles.isEmpty)

@@ -140,7 +140,7 @@ struct ClusterTroublesTests {
         #expect(calm[.deadLetters] == Sighting() && calm[.endpointDisabled]?.troubles == [])
         #expect(
             calm[.storeFilling]?.troubles.first?.message
-                == "store: 93 % of the memory Redis may use are taken"
+                == "store: 93 % of the Redis memory limit is used"
         )
 
         #expect(calm[.mailRelay] == Sighting())
@@ -162,7 +162,7 @@ struct ClusterTroublesTests {
         let seen = try await troubles.look(at: time.now)
         #expect(
             seen[.endpointDisabled]?.troubles.map(\.message)
-                == ["shop.example (ep_a) is told nothing more: it answered 410"]
+                == ["shop.example (ep_a) receives no events: it answered 410"]
         )
         #expect(seen[.keyExpiring]?.troubles.compactMap(\.subject) == ["key_soon"])
         time.advance(by: day * 7)
@@ -246,7 +246,7 @@ struct ClusterTroublesTests {
         let trouble = try #require(seen[.deadLetters]?.troubles.first)
         #expect(trouble.subject == "\(mark.endpoint)" && trouble.count == 1)
         #expect(
-            trouble.message == "shop.example (\(mark.endpoint)): 1 delivery has given up events, "
+            trouble.message == "shop.example (\(mark.endpoint)): 1 delivery has dead letters, "
                 + "the last one: answered 500"
         )
         #expect(seen[.storeFilling] == nil, "nobody may ask")
