@@ -104,7 +104,7 @@ struct ClusterReceiversTests {
         #expect(
             trouble.message
                 == "shop.example (\(mark.endpoint)) has accepted no event since \(since): "
-                    + "answered 503"
+                + "answered 503"
         )
         #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
         // The incident begins at the recipient's first failure, and is reported once.
