@@ -38,7 +38,7 @@ package struct OrderID: Hashable, Sendable, CustomStringConvertible {
         guard !Self.isSpace(first), !Self.isSpace(last) else {
             throw InvalidInput(
                 field: "order",
-                message: "begins or ends with a space; leave that out"
+                message: "begins or ends with a space; remove it"
             )
         }
         guard text != ".", text != ".." else {

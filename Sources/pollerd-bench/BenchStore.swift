@@ -37,7 +37,7 @@ struct BenchStore: Sendable {
         try await client.waitUntilConnected(timeout: .seconds(10))
         let sizes = try await client.sendToMasters(RedisCommand("DBSIZE"))
         guard sizes.allSatisfy({ $0.reply.int == 0 }) else {
-            throw BenchError("the database is not empty: bench would destroy what is there")
+            throw BenchError("the database is not empty: the benchmark would destroy its data")
         }
         layout = try await StoreLayout.agreed(
             on: client,

@@ -18,16 +18,16 @@ struct ClientBenchCommand: AsyncParsableCommand {
         abstract: "Measure bare GETs of a URL by the cluster's own HTTP client."
     )
 
-    @Argument(help: "What to get, again and again.")
+    @Argument(help: "The URL to request repeatedly.")
     var url: String
 
-    @Option(help: "Connections; each has one request under way at a time.")
+    @Option(help: "Number of connections, each with one request at a time.")
     var connections = 64
 
-    @Option(help: "Seconds to measure, after one that warms up.")
+    @Option(help: "Duration of the measurement in seconds, after one second of warm-up.")
     var seconds = 5
 
-    @Option(help: "The file of certificates to believe, instead of the system's.")
+    @Option(help: "File of trusted certificates, instead of the system's.")
     var trust: String?
 
     @Flag(help: "Call from Swift's own threads instead of the event loops.")

@@ -68,7 +68,7 @@ final class Crowd: Sendable {
     func news() throws -> CrowdNews {
         try processes.reduce(into: CrowdNews()) { sum, process in
             guard let news = CrowdNews(line: try ask(process, ["news"])) else {
-                throw BenchError("listeners do not say what they have heard")
+                throw BenchError("listeners did not report their received frames")
             }
             sum.add(news)
         }
@@ -82,7 +82,7 @@ final class Crowd: Sendable {
         return try processes.reduce(into: CrowdListeners.Faults()) { sum, process in
             let numbers = try ask(process, lines).split(separator: " ").compactMap { Int($0) }
             guard numbers.count == 3 else {
-                throw BenchError("listeners do not say what they have missed")
+                throw BenchError("listeners did not report their missed frames")
             }
             sum.foreign += numbers[0]
             sum.repeated += numbers[1]
@@ -97,7 +97,7 @@ final class Crowd: Sendable {
 
     private func ask(_ process: ChildProcess, _ lines: [String]) throws -> String {
         guard let answer = process.request(lines, within: Self.answerTimeout) else {
-            throw BenchError("listeners do not answer")
+            throw BenchError("listeners do not respond")
         }
         return answer
     }

@@ -136,7 +136,7 @@ struct CrowdBench: Sendable {
         let faults = try crowd.faults(try await told(of: byOne + byMany))
         report.add("  frames lost", "frames_lost", Double(faults.missing), "")
         let wrong = Double(faults.repeated + faults.foreign)
-        report.add("  told twice, out of order or to others", "frames_wrong", wrong, "")
+        report.add("  duplicate, out of order or misdirected", "frames_wrong", wrong, "")
     }
 
     /// Returns the last `seq` of each watch that has events.
@@ -170,7 +170,7 @@ struct CrowdBench: Sendable {
         let title = gatewayCount == 1 ? "of one gateway" : "of \(gatewayCount) gateways"
         report.add("listeners \(title)", "listeners", count, "")
         let took = began.duration(to: store.clock.now) / .seconds(1)
-        report.add("  all have subscribed after", "entered_s", took, "s")
+        report.add("  time until all have subscribed", "entered_s", took, "s")
         let us = (try cpu(gateways) - own) / count * 1e6
         report.add("  CPU of the gateways for one", "subscribe_us", us, "µs")
         let redisUs = (try await store.cpu() - redis) / count * 1e6
@@ -259,16 +259,16 @@ struct CrowdBench: Sendable {
             load.gatewayCPU - idle * load.seconds - happened * load.events
         }
         report.add(
-            "  CPU of a gateway while nothing happens",
+            "  CPU of an idle gateway",
             "idle_ms_per_s",
             idle / count * 1e3,
             "ms/s"
         )
-        report.add("events nobody hears", "unheard_per_s", unheard.events / unheard.seconds, "/s")
+        report.add("unsubscribed events", "unheard_per_s", unheard.events / unheard.seconds, "/s")
         report.add("  CPU of a gateway an event", "unheard_event_us", happened / count * 1e6, "µs")
         if let floor = unheard.floorCPU {
             let us = floor / unheard.events * 1e6
-            report.add("  of redis-cli, which only reads the news", "floor_event_us", us, "µs")
+            report.add("  CPU of redis-cli reading the changes", "floor_event_us", us, "µs")
         }
         report.add(
             "  Redis CPU an event, recording it included",
@@ -276,25 +276,25 @@ struct CrowdBench: Sendable {
             unheard.redisCPU / unheard.events * 1e6,
             "µs"
         )
-        report.add("a tenth heard by one each", "one_frames_per_s", one.frames / one.seconds, "/s")
+        report.add("a tenth, one client each", "one_frames_per_s", one.frames / one.seconds, "/s")
         report.add(
-            "  more CPU an event heard",
+            "  additional CPU per received event",
             "heard_event_us",
             heard(one) / one.frames * 1e6,
             "µs"
         )
         report.add("  recorded to frame", "one_to_frame_ms", one.toFrame)
-        report.add("  timers of those who listen are late by", "one_late_ms", one.late)
+        report.add("  timer delay of the listening processes", "one_late_ms", one.late)
         let each = many.frames / many.heardEvents
         report.add(
-            "a tenth heard by many each",
+            "a tenth, many clients each",
             "many_frames_per_s",
             many.frames / many.seconds,
             "/s"
         )
-        report.add("  frames an event heard", "frames_an_event", each, "")
+        report.add("  frames per received event", "frames_an_event", each, "")
         report.add("  more CPU a frame", "frame_us", heard(many) / many.frames * 1e6, "µs")
         report.add("  recorded to frame", "many_to_frame_ms", many.toFrame)
-        report.add("  timers of those who listen are late by", "many_late_ms", many.late)
+        report.add("  timer delay of the listening processes", "many_late_ms", many.late)
     }
 }

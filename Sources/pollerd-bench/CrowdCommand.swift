@@ -16,7 +16,7 @@ import PollerIdentity
 struct CrowdCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crowd",
-        abstract: "Listen to gateways, as standard input says.",
+        abstract: "Open connections to gateways as directed on standard input.",
         shouldDisplay: false
     )
 

@@ -40,7 +40,7 @@ struct DeliverBench: Sendable {
         own.add("commit to webhook request, 200/s", "to_request_ms", calm)
         own.add("webhooks to a local sink", "webhooks_per_s", perSecond, "/s")
         own.add(
-            "  p99 beside an endpoint that hangs",
+            "  p99 while another endpoint hangs",
             "tarpit_p99_ratio",
             beside.p99 * 2 / max(calm.p99 + later.p99, 0.001),
             "×"

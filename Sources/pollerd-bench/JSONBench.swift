@@ -62,7 +62,7 @@ struct JSONBench: Sendable {
                 tolerance: nil,
                 now: 1
             )
-            guard event.id == "evt_1" else { throw BenchError("another event was decoded") }
+            guard event.id == "evt_1" else { throw BenchError("a different event was decoded") }
             count += 1
         } while clock.now - began < span
         return (clock.now - began) / count

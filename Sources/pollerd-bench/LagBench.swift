@@ -28,7 +28,7 @@ struct LagBench: Sendable {
             handler.restart()
             let cost = try await store.cost(of: plan.span)
             let (polls, lag) = handler.tally.withLock { (Double($0.polls), $0.lagUs.latency) }
-            let title = "due lag beside \(plan.pending) pending"
+            let title = "due lag with \(plan.pending) pending"
             report.add("polls at a pace", "paced_polls_per_s", polls / cost.seconds, "/s")
             let worker = cost.ownCPU / polls * 1e6
             report.add("  worker CPU a poll", "paced_worker_cpu_us_per_poll", worker, "µs")

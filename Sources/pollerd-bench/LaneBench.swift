@@ -39,7 +39,7 @@ struct LaneBench: Sendable {
             try await store.clock.sleep(for: plan.span)
             let (polls, lag) = handler.tally.withLock { (Double($0.polls), $0.lagUs.latency) }
             let rate = polls / (plan.span / .seconds(1))
-            report.add("small lane beside 100,000 overdue", "small_lane_lag_ms", lag)
+            report.add("small lane next to 100,000 overdue watches", "small_lane_lag_ms", lag)
             report.add("  polls of both", "fairness_polls_per_s", rate, "/s")
         }
         try await store.clear()

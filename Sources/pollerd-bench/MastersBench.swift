@@ -18,7 +18,7 @@ struct MastersBench: Sendable {
 
     func measure(_ report: inout BenchReport) async throws {
         guard store.client.isCluster else {
-            throw BenchError("masters are those of a Redis Cluster: name one by POLLER_REDIS_URL")
+            throw BenchError("this needs a Redis Cluster: set POLLER_REDIS_URL to one")
         }
         var masters = BenchReport()
         for partitions in plan.mastersPartitions {

@@ -104,7 +104,7 @@ final class NginxServer: Sendable {
             try? await Task.sleep(for: .milliseconds(10))
         }
         let log = try? String(contentsOfFile: "\(folder)/error.log", encoding: .utf8)
-        throw BenchError("nginx did not start: \(log ?? "it says nothing")")
+        throw BenchError("nginx did not start: \(log ?? "it printed nothing")")
     }
 
     /// Creates a self-signed certificate for `localhost`, or returns `false` without openssl.

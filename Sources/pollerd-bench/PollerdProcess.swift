@@ -66,7 +66,7 @@ final class PollerdProcess: Sendable {
     /// Returns its metrics.
     func metrics() async throws -> ProcessMetrics {
         guard let url = said.firstMatch(of: #/admin listening on (\S+)/#)?.1 else {
-            throw BenchError("the measured process has not said where its metrics are")
+            throw BenchError("the measured process did not print the address of its metrics")
         }
         return ProcessMetrics(try await BenchRequest.text("\(url)/metrics"))
     }

@@ -81,7 +81,7 @@ struct RealDeliverBench: Sendable {
         let metrics = try await process.metrics()
         let all = metrics.total("poller_deliveries_total")
         guard all == metrics.total("poller_deliveries_total", "result=\"delivered\"") else {
-            throw BenchError("webhooks were not taken")
+            throw BenchError("webhooks were not accepted")
         }
         return Look(
             at: store.clock.now,

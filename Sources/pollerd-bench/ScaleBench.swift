@@ -100,7 +100,7 @@ struct ScaleBench: Sendable {
             // Includes the members of the previous point, because a heartbeat is valid for seconds only.
             for member in known { _ = try await members.beat(member, for: .seconds(50)) }
             let meter = ScaleMeter(store: store)
-            let figure = try await meter.measure("beat", "a process says that it lives", 500) {
+            let figure = try await meter.measure("beat", "a process sends its heartbeat", 500) {
                 number in
                 _ = try await members.beat(known[number % known.count], for: .seconds(50))
                 return 1

@@ -278,7 +278,7 @@ struct ScaleOperations {
             cursor = page.next ?? "items.0.0"
             return page.checked
         }
-        try await add("settled", "what notifiers have dealt with", 300) { number in
+        try await add("settled", "the acknowledged position of the notifiers", 300) { number in
             _ = try await store.watches.settled(partition: number % watches.partitions)
             return 1
         }
@@ -300,14 +300,14 @@ struct ScaleOperations {
         // A watch closed in the current millisecond is not older than it.
         try await store.clock.sleep(for: .milliseconds(2))
         let before = try await watches.stats().closed
-        var step = try await meter.measure("purge", "a payment is forgotten", partitions) {
+        var step = try await meter.measure("purge", "a watch is deleted", partitions) {
             number in
             _ = try await watches.purge(partition: number, retention: .zero, afterlife: .zero)
             return 1
         }
         let after = try await watches.stats().closed
         let forgotten = Double(before - after)
-        guard forgotten > 0 else { throw BenchError("nothing was forgotten") }
+        guard forgotten > 0 else { throw BenchError("no watch was deleted") }
         step.us *= Double(partitions) / forgotten
         step.commands *= Double(partitions) / forgotten
         figures.append(step)

@@ -9,9 +9,9 @@ struct Bench: AsyncParsableCommand {
         commandName: "bench",
         abstract: "Measure this machine: enqueue, polls, due lag, publication, memory, CPU.",
         discussion: """
-            Runs its own redis-server (append-only file on), stripe-sandbox and notifier, the load
-            on them from a process of its own. With POLLER_REDIS_URL set it uses that database
-            instead, if it is empty, and empties it afterwards. Build with -c release first.
+            Runs its own redis-server (with append-only file), stripe-sandbox and notifier, and the
+            load generator as a separate process. If POLLER_REDIS_URL is set, it uses that database
+            instead, which must be empty, and empties it afterwards. Build with -c release first.
             """
     )
 

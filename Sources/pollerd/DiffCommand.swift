@@ -9,15 +9,15 @@ import ProgramOutput
 struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Tell what FILE would change in a process that runs with --config.",
+        abstract: "Show what FILE would change in a process that runs with --config.",
         discussion: """
-            Prints a line for what is added (+), gone (-) and changed (~), and says what needs a
-            restart; a secret never shows. Exit status as of diff(1): 0 for no difference, 1 for
-            some, 2 when one of both configurations has mistakes, which are told.
+            Prints a line for each added (+), removed (-) and changed (~) setting, and says which need a
+            restart. Secrets are never shown. The exit status is that of diff(1): 0 for no differences,
+            1 for some, 2 if either configuration has errors, which are printed.
             """
     )
 
-    @ArgumentParser.Argument(help: "The configuration file as it is to be.")
+    @ArgumentParser.Argument(help: "The new configuration file.")
     var file: String
 
     @OptionGroup var flags: Flags

@@ -10,16 +10,16 @@ import RedisClient
 struct Fsck: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fsck",
-        abstract: "Check that everything in the store is where it belongs; exit 1 if not.",
+        abstract: "Check the consistency of the store; exit 1 if it has faults.",
         discussion: """
-            Looks at a few hundred items at a time, each step atomic, so it may run while the
-            cluster works. What it finds is mended with --repair: an item in no place becomes due
-            now, one in two places stays where its lease or its urgent place is, slots are counted
-            anew. Nothing is ever deleted but records without a lane.
+            Checks a few hundred items at a time in atomic steps, so it may run while the cluster
+            works. With --repair it corrects the faults: an item that is in no schedule becomes due
+            now, an item with two entries keeps its lease or its urgent entry, and slots are counted
+            again. It deletes nothing except records without a lane.
             """
     )
 
-    @ArgumentParser.Flag(help: "Mend what is wrong.")
+    @ArgumentParser.Flag(help: "Repair the faults.")
     var repair = false
 
     @OptionGroup var flags: Flags
@@ -31,7 +31,7 @@ struct Fsck: AsyncParsableCommand {
         }
         if faults > 0, !repair {
             StandardStreams.printLine(
-                "run pollerd fsck --repair to mend \(faults == 1 ? "it" : "them")"
+                "run pollerd fsck --repair to repair \(faults == 1 ? "it" : "them")"
             )
         }
         if faults > 0, !repair { throw ExitCode(1) }
@@ -44,13 +44,13 @@ struct Fsck: AsyncParsableCommand {
         repeat {
             let page = try await queue.audit(after: cursor, repairing: repair)
             for fault in page.faults {
-                StandardStreams.printLine("\(name): \(fault)\(repair ? " (mended)" : "")")
+                StandardStreams.printLine("\(name): \(fault)\(repair ? " (repaired)" : "")")
             }
             checked += page.checked
             faults += page.faults.count
             cursor = page.next
         } while cursor != nil
-        StandardStreams.printLine("\(name): \(checked) looked at, \(faults) faults")
+        StandardStreams.printLine("\(name): \(checked) checked, \(faults) faults")
         return faults
     }
 }

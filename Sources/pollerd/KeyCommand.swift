@@ -13,10 +13,10 @@ import RedisClient
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Make the first key of the API, or one when every other is lost.",
+        abstract: "Create the first API key, or a new one when all others are lost.",
         discussion: """
-            Whoever reaches Redis may make a key: this works without a server and without a key. All
-            others are made, listed and revoked with pollerctl key.
+            Any process with access to Redis can create a key, without a server and without a key. All
+            other keys are created, listed and revoked with pollerctl key.
             """,
         subcommands: [KeyCreate.self]
     )
@@ -26,27 +26,28 @@ struct KeyCommand: AsyncParsableCommand {
 struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a key; it is printed once, alone on standard output.",
-        discussion: "Servers that run know it within a second, and are closed to everybody else."
+        abstract: "Create a key and print it once, alone, on standard output.",
+        discussion: "Running servers accept it within a second and reject requests without a "
+            + "valid key."
     )
 
-    @ArgumentParser.Option(help: "What it may do: viewer, support, operator or admin.")
+    @ArgumentParser.Option(help: "Role: viewer, support, operator or admin.")
     var role = "admin"
 
     @ArgumentParser.Option(
-        help: "An account it is bound to; repeat it for several. All when absent."
+        help: "Account the key is limited to; repeat for several. Default: all accounts."
     )
     var account: [String] = []
 
     @ArgumentParser.Option(
-        help: "What it may do beyond its role, such as payments:charge; repeat it for several."
+        help: "Permission in addition to the role, such as payments:charge; repeat for several."
     )
     var allow: [String] = []
 
-    @ArgumentParser.Option(help: "After what span it ends, such as 90d; never when absent.")
+    @ArgumentParser.Option(help: "Lifetime of the key, such as 90d. Default: it never expires.")
     var expires: String?
 
-    @ArgumentParser.Option(help: "What people call it.")
+    @ArgumentParser.Option(help: "Name of the key.")
     var name: String?
 
     @OptionGroup var flags: Flags
@@ -72,7 +73,7 @@ struct KeyCreate: AsyncParsableCommand {
             do throws(RedisError) {
                 try await client.waitUntilConnected(timeout: .seconds(10))
             } catch {
-                let advice = "is POLLER_REDIS_URL right?"
+                let advice = "check POLLER_REDIS_URL"
                 StandardStreams.writeError("Redis: \(error); \(advice)\n")
                 throw ExitCode(69)
             }
@@ -109,7 +110,8 @@ struct KeyCreate: AsyncParsableCommand {
         }
         guard case .created(let made) = creation else {
             throw ConfigurationError(
-                "there are \(Poller.AccessKey.countMax) keys already: revoke some with pollerctl key"
+                "there are \(Poller.AccessKey.countMax) keys already, which is the limit: "
+                    + "revoke some with pollerctl key"
             )
         }
         // Servers read the keys twice a second. When the key is printed, all running servers accept it.
@@ -126,7 +128,7 @@ struct KeyCreate: AsyncParsableCommand {
         wanted.allow = allow
         wanted.expiresIn = try expires.map { text in
             guard let span = Span(text) else {
-                throw ValidationError("--expires must be a span such as 90d")
+                throw ValidationError("--expires must be a duration such as 90d")
             }
             return span
         }

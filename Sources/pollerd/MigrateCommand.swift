@@ -7,19 +7,19 @@ import ProgramOutput
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Let a store have the newest form, once no older program uses it.",
+        abstract: "Upgrade the store to the newest format, once no older program uses it.",
         discussion: """
-            Releases run side by side on the form that a store has. A newer form is written only after \
-            somebody has said so, since older programs cannot read it:
+            Releases run side by side on the current format of the store. A newer format is written only \
+            after an operator has applied it, because older programs cannot read it:
 
-              1. Upgrade every process, one after the other, as always.
-              2. pollerd migrate plan says what will change, and who stands in the way.
-              3. pollerd migrate apply does it. Older programs refuse the store from then on.
-              4. Restart every process, one after the other: each writes the new form from its start.
-              5. pollerd migrate verify says whether all do.
+              1. Upgrade all processes, one after the other, as always.
+              2. Run pollerd migrate plan: it lists the changes and the processes that prevent them.
+              3. Run pollerd migrate apply. From then on older programs refuse the store.
+              4. Restart all processes, one after the other. Each then writes the new format.
+              5. Run pollerd migrate verify to check that all processes write it.
 
-            What is stored already is read in either form and is not rewritten. There is no way back but \
-            a backup from before.
+            Existing data is read in either format and is not rewritten. The only way back is a backup \
+            made before the upgrade.
             """,
         subcommands: [Plan.self, Apply.self, Verify.self],
         defaultSubcommand: Plan.self
@@ -28,7 +28,7 @@ struct Migrate: AsyncParsableCommand {
     /// `pollerd migrate plan`.
     struct Plan: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what would change; changes nothing."
+            abstract: "Show what would change, without changing anything."
         )
 
         @OptionGroup var flags: Flags
@@ -41,7 +41,7 @@ struct Migrate: AsyncParsableCommand {
     /// `pollerd migrate apply`.
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give the store the newest form; refused while an older program runs."
+            abstract: "Upgrade the store to the newest format; refused while an older program runs."
         )
 
         @OptionGroup var flags: Flags
@@ -56,7 +56,7 @@ struct Migrate: AsyncParsableCommand {
     /// `pollerd migrate verify`.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether every process writes the form of the store; exit 1 if not."
+            abstract: "Check that every process writes the store's format; exit 1 if not."
         )
 
         @OptionGroup var flags: Flags

@@ -18,12 +18,12 @@ package struct PollerdCommand: AsyncParsableCommand {
 
     package static let configuration = CommandConfiguration(
         commandName: "pollerd",
-        abstract: "Watches payments until they settle, and tells everybody who asked.",
+        abstract: "Watch payments until they settle and notify their subscribers.",
         discussion: """
             Every option can be a flag (--redis-url URL), an environment variable
             (POLLER_REDIS_URL) or a key of a YAML file (redis_url, with --config FILE), in this
-            order of precedence. `pollerd check-config` lists them all. Flags show in the list of
-            processes: each secret can stand in a file instead (--stripe-api-key-file PATH).
+            order of precedence. `pollerd check-config` lists them all. Flags are visible in the process
+            list, so each secret can be read from a file instead (--stripe-api-key-file PATH).
             """,
         version: version,
         subcommands: [
@@ -73,7 +73,7 @@ struct RunAll: AsyncParsableCommand {
     var embedded = false
 
     @ArgumentParser.Option(
-        help: "Where the embedded Redis keeps its data; a temporary folder by default."
+        help: "Data folder of the embedded Redis. Default: a temporary folder."
     )
     var dataDir: String?
 
@@ -138,7 +138,7 @@ struct RunNotifier: AsyncParsableCommand {
 struct RunGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Serve the WebSocket gateway alone, which a notifier does beside its deliveries."
+        abstract: "Serve only the WebSocket gateway, which is otherwise part of the notifier."
     )
 
     @OptionGroup var flags: Flags
@@ -152,11 +152,11 @@ struct RunGateway: AsyncParsableCommand {
 struct CheckConfig: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
-        abstract: "Print every option with its value and origin; exit 78 when one is wrong."
+        abstract: "Print every option with its value and origin; exit 78 if one is invalid."
     )
 
     @ArgumentParser.Flag(
-        help: "Tell what each option, section of the file and policy is for instead."
+        help: "Describe each option, section of the file and policy instead."
     )
     var describe = false
 

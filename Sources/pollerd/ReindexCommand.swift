@@ -10,11 +10,11 @@ import RedisClient
 struct Reindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",
-        abstract: "Make watches found that were enqueued before what is searched was changed.",
+        abstract: "Index existing watches again after the search option has changed.",
         discussion: """
-            Watches are put into the index as they are enqueued and as their polls see something. Once \
-            the option search names other metadata, run this beside the cluster: 500 watches at a time, \
-            each step atomic and as often as you like.
+            Watches are indexed when they are enqueued and when a poll observes a change. After the \
+            option search has changed, run this while the cluster works. It indexes 500 watches at a time \
+            in atomic steps and can be repeated.
             """
     )
 
@@ -31,7 +31,7 @@ struct Reindex: AsyncParsableCommand {
             } while cursor != nil
             let names = settings.searchKeys.names.joined(separator: ", ")
             StandardStreams.printLine(
-                "\(count) watches are found by source, order, charge, sum and by \(names)"
+                "\(count) watches can be found by source, order, charge, amount and \(names)"
             )
         }
     }

@@ -12,23 +12,23 @@ struct Rekey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey",
         abstract:
-            "Seal all secrets in the store by the first master key; exit 1 if one does not open.",
+            "Encrypt all secrets in the store with the first master key; exit 1 if one cannot "
+            + "be decrypted.",
         discussion: """
-            Run it once after POLLER_MASTER_KEY was set on every process, and whenever a new key was put \
-            before the others there. It may run while the cluster works and may be killed: run it again, \
-            what is done is passed over. A key may be taken away once this has said that nothing is \
-            sealed by it any more.
+            Run it once after POLLER_MASTER_KEY was set for every process, and whenever a new first key \
+            was added. It may run while the cluster works. If it is killed, run it again: finished work \
+            is skipped. A key may be removed after this command has reported that nothing is encrypted \
+            with it any more.
             """
     )
 
     @ArgumentParser.Flag(
-        help: "Replace the root of stream tokens and cursors; the former still counts for a while."
+        help: "Replace the root secret of tokens and cursors; the old one stays valid for a while."
     )
     var roots = false
 
     @ArgumentParser.Option(
-        help:
-            "A key that is gone for good and still noted: it is no obstacle, and forgotten if all opens without it."
+        help: "ID of a lost key to ignore; it is forgotten if everything opens without it."
     )
     var forget: String?
 
@@ -44,8 +44,8 @@ struct Rekey: AsyncParsableCommand {
         }
         guard roots || !settings.masterKeys.isEmpty else {
             throw ConfigurationError(
-                "there is no master key to seal with: set POLLER_MASTER_KEY_FILE, made with "
-                    + "openssl rand -hex 32, here and on every process"
+                "no master key is set: set POLLER_MASTER_KEY_FILE, made with "
+                    + "openssl rand -hex 32, for this command and every process"
             )
         }
         let logger = Logger(label: "rekey")
@@ -78,9 +78,9 @@ struct Rekey: AsyncParsableCommand {
         do {
             let overlap = max(settings.retention.outbox, StreamGrant.lifetimeMax)
             let since = try await secrets.rotate(now: WallClock.now(), overlap: overlap)
-            StandardStreams.printLine("roots: new from \(since) on")
+            StandardStreams.printLine("roots: replaced, valid from \(since)")
             StandardStreams.printLine(
-                "tokens of the former root count for an hour more, cursors for \(overlap.text)"
+                "tokens of the old root stay valid for another hour, cursors for \(overlap.text)"
             )
         } catch let error as InvalidInput {
             throw ConfigurationError("the roots \(error.message)")
@@ -93,7 +93,7 @@ struct Rekey: AsyncParsableCommand {
         _ masterKeys: MasterKeys,
         _ logger: Logger
     ) async throws -> Bool {
-        StandardStreams.printLine("roots: \(try await cluster.secrets.reseal()) sealed anew")
+        StandardStreams.printLine("roots: \(try await cluster.secrets.reseal()) encrypted again")
         let walk = RedisRekey(
             client: cluster.client,
             layout: cluster.layout,
@@ -111,25 +111,28 @@ struct Rekey: AsyncParsableCommand {
                 for error in page.unopened { StandardStreams.printLine("\(part): \(error)") }
                 cursor = page.next
             } while cursor != nil
-            StandardStreams.printLine("\(part): \(looked) looked at, \(sealed) sealed anew")
+            StandardStreams.printLine("\(part): \(looked) checked, \(sealed) encrypted again")
         }
         guard unopened == 0 else {
             StandardStreams.printLine(
-                "\(unopened) could not be opened: nothing of them was changed; give the key they need"
+                "\(unopened) could not be decrypted and were not changed: add the key they "
+                    + "were encrypted with"
             )
             return false
         }
         try await cluster.secrets.settle()
         guard try await isAloneNow(cluster) else { return false }
         StandardStreams.printLine(
-            "everything is sealed by \(masterKeys.ids.first ?? "no key"); "
-                + "other keys are not needed any more"
+            "everything is encrypted with \(masterKeys.ids.first ?? "no key"); "
+                + "other keys are no longer needed"
         )
         StandardStreams.printLine(
-            "archives keep the key they were signed with: without it behind the first, pollerctl import needs --trust"
+            "archives stay signed with their old key: without it after the first key, "
+                + "pollerctl import needs --trust"
         )
         StandardStreams.printLine(
-            "what was written before is in older files and backups: redis-cli BGREWRITEAOF drops it here"
+            "older files and backups still contain the old data; redis-cli BGREWRITEAOF "
+                + "removes it from this Redis"
         )
         return true
     }
@@ -139,14 +142,16 @@ struct Rekey: AsyncParsableCommand {
     /// Each process records its key again within seconds.
     private func isAloneNow(_ cluster: Cluster) async throws -> Bool {
         guard try await !cluster.members.members().isEmpty else { return true }
-        StandardStreams.printLine("waiting for what the running processes say of their keys")
+        StandardStreams.printLine("waiting for the running processes to report their keys")
         try await Task.sleep(for: SecretsSync.pause + Self.margin)
         let standing = try await cluster.secrets.standing()
         if standing.otherKeys.isEmpty, !standing.isPlain { return true }
         let keys = standing.otherKeys + (standing.isPlain ? ["no key at all"] : [])
         StandardStreams.printLine(
-            "a process that runs still seals by \(keys.joined(separator: ", ")): give every process the "
-                + "keys in this order, start it again, then run this again; take no key away before"
+            "a running process still encrypts with \(keys.joined(separator: ", ")): give every "
+                + "process the "
+                + "keys in this order, restart it, then run this command again; remove no key "
+                + "before"
         )
         return false
     }

@@ -11,24 +11,24 @@ import RedisClient
 /// `pollerd repartition`: gives the store more partitions while the cluster works.
 struct Repartition: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give the store more partitions, so that more masters can share its work.",
+        abstract: "Increase the number of partitions so that more masters can share the work.",
         discussion: """
-            The number grows to a multiple of what it is. First every process is to be started again, one after \
-            the other, so that it knows of the new ones: this says which, and waits. Then one partition after \
-            the other is split: what has ended is copied while it goes on, then its watches wait until its \
-            leases are committed and the rest is copied. What goes wrong lets it go on as it was. It may be \
-            killed at any moment: run it again, it goes on where it was, or with --stop, and what stands still \
-            goes on undivided. Have a backup; there is no way back to fewer.
+            The number grows to a multiple of the current one. First every process must be restarted, one after \
+            the other, so that it knows the new partitions: the command lists them and waits. Then one partition after \
+            the other is split: closed watches are copied while it works, then its open watches wait until its \
+            leases are committed and the rest is copied. If a step fails, the partition continues undivided. It may be \
+            killed at any time: run it again to resume, or with --stop to reopen frozen partitions \
+            undivided. Make a backup first: the number cannot be decreased.
             """
     )
 
-    @ArgumentParser.Argument(help: "How many there are to be; without it, how it stands.")
+    @ArgumentParser.Argument(help: "New number of partitions. Default: print the current state.")
     var partitions: Int?
 
-    @ArgumentParser.Option(help: "How long to wait for processes that are to be started again.")
+    @ArgumentParser.Option(help: "How long to wait for processes that must be restarted.")
     var wait = "15m"
 
-    @Flag(help: "Let what a killed one has left standing still go on undivided, and split nothing.")
+    @Flag(help: "Reopen partitions that a killed run left frozen, undivided, and split nothing.")
     var stop = false
 
     @OptionGroup var flags: Flags
@@ -41,7 +41,7 @@ struct Repartition: AsyncParsableCommand {
 
     func run() async throws {
         guard let patience = Duration(text: wait) else {
-            throw ValidationError("--wait is a span as 15m or 0s")
+            throw ValidationError("--wait must be a duration such as 15m or 0s")
         }
         try await Cluster.visit(flags, as: "repartition") { cluster, settings, logger in
             if stop { return try await Self.stop(cluster, settings, logger) }
@@ -70,7 +70,7 @@ struct Repartition: AsyncParsableCommand {
                 )
                 let opened = try await work.reopen()
                 if opened > 0 {
-                    StandardStreams.printLine("\(opened) partitions were still shut, and are open")
+                    StandardStreams.printLine("reopened \(opened) closed partitions")
                 }
                 return StandardStreams.printLine(try await Self.standing(layout, cluster.client))
             }
@@ -84,17 +84,17 @@ struct Repartition: AsyncParsableCommand {
         _ client: RedisClient
     ) async throws(StoreError) -> String {
         let standing = try await RedisRepartition.standing(layout, on: client)
-        if standing.layout == .missing { return "the store has no layout: it was emptied just now" }
+        if standing.layout == .missing { return "the store has no layout: it was just emptied" }
         guard let former = standing.former else {
             return "the store has \(standing.partitions) partitions"
         }
         var lines = [
-            "the store is being given \(standing.partitions) partitions, and had \(former); "
-                + "\(standing.split) of \(2 * former) are split; to go on: "
+            "the store is growing from \(former) to \(standing.partitions) partitions; "
+                + "\(standing.split) of \(2 * former) are split; to continue: "
                 + "pollerd repartition \(standing.partitions)"
         ]
-        lines += standing.still.map { "\($0) stands still" }
-        if standing.isHeld { lines.append("another one is at work, or was a moment ago") }
+        lines += standing.still.map { "\($0) is frozen" }
+        if standing.isHeld { lines.append("another repartition is running, or has just ended") }
         return lines.joined(separator: "\n")
     }
 
@@ -107,7 +107,7 @@ struct Repartition: AsyncParsableCommand {
             while try await !work.hold(for: hold) {
                 if !hasSaidSo {
                     StandardStreams.printLine(
-                        "another one is at work, or was a moment ago: waiting"
+                        "another repartition is running, or has just ended: waiting"
                     )
                 }
                 hasSaidSo = true
@@ -115,7 +115,8 @@ struct Repartition: AsyncParsableCommand {
             }
         } catch StoreError.full {
             throw ConfigurationError(
-                "Redis has no memory left, and nothing was done: give it more (maxmemory), then run this again"
+                "Redis has no memory left, so nothing was changed: give it more (maxmemory), "
+                    + "then run this again"
             )
         }
     }
@@ -145,11 +146,12 @@ struct Repartition: AsyncParsableCommand {
         try await take(work)
         let (freed, left) = try await work.stop()
         try await work.letGo()
-        StandardStreams.printLine("\(freed) partitions stood still, and go on undivided")
+        StandardStreams.printLine("\(freed) partitions were frozen and continue undivided")
         guard left > 0 else { return }
         throw ConfigurationError(
-            "\(left) cannot go back, because what moves is leaving them: run pollerd repartition "
-                + "\(cluster.layout.partitions), which needs no memory for that"
+            "\(left) cannot be reopened because their items are already moving: run pollerd "
+                + "repartition "
+                + "\(cluster.layout.partitions), which needs no more memory for them"
         )
     }
 
@@ -167,11 +169,12 @@ struct Repartition: AsyncParsableCommand {
                 .map { "\($0.roles) on \($0.host), process \($0.pid)" }
             if behind.isEmpty { return }
             for process in behind where told.insert(process).inserted {
-                StandardStreams.printLine("started before, to be started again: \(process)")
+                StandardStreams.printLine("started before, to be restarted: \(process)")
             }
             guard ContinuousClock.now < end else {
                 throw ConfigurationError(
-                    "nothing was moved yet: start these processes again, then run pollerd repartition "
+                    "nothing has been moved yet: restart these processes, then run pollerd "
+                        + "repartition "
                         + "\(layout.partitions) again"
                 )
             }
@@ -191,12 +194,14 @@ struct Repartition: AsyncParsableCommand {
             } catch let error as StoreError {
                 switch error {
                 case .unavailable:
-                    StandardStreams.printLine("\(error): trying again")
+                    StandardStreams.printLine("\(error); retrying")
                     try await Task.sleep(for: look)
                 case .full:
                     StandardStreams.printLine(
-                        "a server of Redis has no room for what moves to it: give it more (maxmemory), or end "
-                            + "this; nothing stands still for it, and it is tried again in \(hold.text)"
+                        "a Redis server has no memory for the items that move to it: give it "
+                            + "more (maxmemory), or end "
+                            + "this command; nothing is frozen meanwhile, and it is retried in "
+                            + "\(hold.text)"
                     )
                     try await Task.sleep(for: hold)
                 case .corrupt(let reason): throw ConfigurationError(reason)
@@ -232,8 +237,10 @@ struct Repartition: AsyncParsableCommand {
                             })
                         else { continue }
                         StandardStreams.printLine(
-                            "\(queue.rawValue) \(partition + 1)/\(former): \(outcome.items) items and "
-                                + "\(outcome.lanes) lanes moved; nothing claimed for \(outcome.closed.text), "
+                            "\(queue.rawValue) \(partition + 1)/\(former): \(outcome.items) "
+                                + "items and "
+                                + "\(outcome.lanes) lanes moved; nothing claimed for "
+                                + "\(outcome.closed.text), "
                                 + "nothing written for \(outcome.frozen.text)"
                         )
                     }

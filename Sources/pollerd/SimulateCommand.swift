@@ -9,53 +9,53 @@ import SafeNumbers
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Plan capacity: GETs, time to know, cores and memory, without touching anything.",
+        abstract: "Plan capacity: GETs, detection time, cores and memory. Changes nothing.",
         discussion: """
-            Runs the deciding code of the workers over virtual time: each source becomes final at a
-            moment spread evenly over its life, and is known when a poll sees it. Lane limits and
-            the pause between sweeps are those of the configuration (lane_rate, lane_burst,
-            stripe_sweep). Where there are too many sources to run them all, every n-th is run on an
-            n-th of the lane.
+            Runs the decision code of the workers in virtual time. Each source becomes final at a
+            moment spread evenly over its lifetime and is detected when a poll observes it. Lane limits
+            and the interval between sweeps are those of the configuration (lane_rate, lane_burst,
+            stripe_sweep). If there are too many sources to run all, every n-th is run on an n-th
+            of the lane.
 
-            The second table is the cluster for it, by what units were measured to cost (--costs):
-            memory of Redis with the retention of the configuration, masters and partitions, and
-            cores and processes of each role: as many as fill a core each at most when one has died,
-            or "not possible" where no number does. `ops/plan` holds such a plan against a real
+            The second table is the cluster that this needs, from measured costs per unit (--costs):
+            memory of Redis with the configured retention, masters and partitions, and cores and
+            processes of each role. No process needs more than one core, even after one has died.
+            If no number is enough, the table says "not possible". `ops/plan` compares such a plan
             cluster.
             """
     )
 
-    @ArgumentParser.Option(help: "How long sources may stay pending, by commas.")
+    @ArgumentParser.Option(help: "How long sources may stay pending, separated by commas.")
     var lives = "1h,7d"
 
     @ArgumentParser.Option(
         help: """
-            Sources that begin in thirty days, of all accounts, by commas \
+            Sources created in 30 days by all accounts, separated by commas \
             (default: 10,100,1000,10000,100000,1000000).
             """
     )
     var sources: String?
 
-    @ArgumentParser.Option(help: "The same as payments a second.")
+    @ArgumentParser.Option(help: "The load in payments per second, instead of --sources.")
     var payments: String?
 
     @ArgumentParser.Option(
-        help: "interactive, standard or patient; by default standard up to a day, then patient."
+        help: "Policy: interactive, standard or patient. Default: standard to 1d, then patient."
     )
     var policy: String?
 
-    @ArgumentParser.Option(help: "How long a webhook takes on average.")
+    @ArgumentParser.Option(help: "Average delay of a webhook.")
     var webhookDelay = "2s"
 
-    @ArgumentParser.Option(help: "Webhooks in a hundred that never come.")
+    @ArgumentParser.Option(help: "Percentage of webhooks that are lost.")
     var webhookLoss = 1.0
 
-    @ArgumentParser.Option(help: "Sources of one run at most; more of them take longer.")
+    @ArgumentParser.Option(help: "Maximum number of sources in one run. More sources take longer.")
     var sample = PlannedMonth.sourcesMax
 
     @OptionGroup var load: SimulatedLoad
 
-    @ArgumentParser.Flag(help: "Print what each unit costs and which command measured it.")
+    @ArgumentParser.Flag(help: "Print the cost of each unit and the command that measured it.")
     var costs = false
 
     @ArgumentParser.Flag(help: "Print one JSON object instead of a table.")
@@ -110,7 +110,7 @@ struct Simulate: AsyncParsableCommand {
         try lives.split(separator: ",").map { text in
             guard let span = Duration(text: String(text)), span >= .seconds(1),
                 span <= .seconds(90 * 86_400)
-            else { throw ValidationError("--lives: \(text) is no span from 1s to 90d") }
+            else { throw ValidationError("--lives: \(text) is not a duration from 1s to 90d") }
             return span
         }
     }
@@ -119,15 +119,15 @@ struct Simulate: AsyncParsableCommand {
         guard let payments else {
             return try (sources ?? "10,100,1000,10000,100000,1000000").split(separator: ",").map {
                 guard let count = Int(decimal: $0), Self.countsAllowed.contains(count) else {
-                    throw ValidationError("--sources: \($0) is no number from 1 to 100000000000")
+                    throw ValidationError("--sources: \($0) is not a number from 1 to 100000000000")
                 }
                 return count
             }
         }
-        guard sources == nil else { throw ValidationError("--sources or --payments, not both") }
+        guard sources == nil else { throw ValidationError("use --sources or --payments, not both") }
         return try payments.split(separator: ",").map {
             guard let rate = Double($0), (0.000_001...38_000).contains(rate) else {
-                throw ValidationError("--payments: \($0) is no number from 0.000001 to 38000")
+                throw ValidationError("--payments: \($0) is not a number from 0.000001 to 38000")
             }
             return max(1, Int(saturating: (rate * PlannedTraffic.month.inSeconds).rounded()))
         }
@@ -138,7 +138,7 @@ struct Simulate: AsyncParsableCommand {
 
     private func webhook() throws -> Duration {
         guard let span = Duration(text: webhookDelay), span <= .seconds(86_400) else {
-            throw ValidationError("--webhook-delay is a span such as 2s")
+            throw ValidationError("--webhook-delay must be a duration such as 2s")
         }
         return span
     }

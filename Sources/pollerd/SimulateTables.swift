@@ -56,7 +56,7 @@ extension Simulate {
         }
         let roles = runs.map(\.cluster).flatMap { [$0.worker, $0.notifier, $0.api, $0.gateway] }
         guard roles.contains(where: { $0.processes == nil }) else { return table(head, rows) }
-        let why = "each hears of every event, and that alone fills the core"
+        let why = "each process reads every event, which alone uses the whole core"
         return table(head, rows) + "\n\n\(PlannedCluster.Role.impossible): \(why)"
     }
 

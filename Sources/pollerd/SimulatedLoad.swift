@@ -6,44 +6,44 @@ import PollerRedis
 
 /// The load of a plan apart from its payments: recipients, live connections, retention.
 struct SimulatedLoad: ParsableArguments {
-    @ArgumentParser.Option(help: "Accounts that share the traffic evenly; each is a lane.")
+    @ArgumentParser.Option(help: "Accounts that share the traffic evenly. Each is a lane.")
     var accounts = 1
 
-    @ArgumentParser.Option(help: "Events that a payment has in the end.")
+    @ArgumentParser.Option(help: "Total events per payment.")
     var events = 5.0
 
-    @ArgumentParser.Option(help: "Receivers that each event is delivered to.")
+    @ArgumentParser.Option(help: "Recipients per event.")
     var deliveries = 1.0
 
     @ArgumentParser.Option(
-        help: "Names that a payment can be found by; by default those of the configuration."
+        help: "Search keys per payment. Default: the configuration's number."
     )
     var names: Double?
 
-    @ArgumentParser.Option(help: "Live connections at once.")
+    @ArgumentParser.Option(help: "Concurrent live connections.")
     var listeners = 0.0
 
-    @ArgumentParser.Option(help: "Of these, how many hear an event, on average.")
+    @ArgumentParser.Option(help: "Average number of live connections that receive an event.")
     var heard = 1.0
 
-    @ArgumentParser.Option(help: "How long a listener stays.")
+    @ArgumentParser.Option(help: "Average duration of a live connection.")
     var stay = "10m"
 
     @ArgumentParser.Option(
-        help: "Payments in a hundred whose money may come back: kept as long as afterlife says."
+        help: "Percentage of payments that may be reversed, kept for the option afterlife."
     )
     var returnable = 0.0
 
     @ArgumentParser.Option(
-        help: "How long the traffic has been on; by default until as much is forgotten as comes."
+        help: "Duration of the traffic. Default: until retention deletes as much as arrives."
     )
     var age: String?
 
-    @ArgumentParser.Option(help: "GB of memory that one master of Redis may fill.")
+    @ArgumentParser.Option(help: "Memory limit of one Redis master, in GB.")
     var masterMemory = 24.0
 
     @ArgumentParser.Option(
-        help: "Processes of each role; by default as many as it takes, of which one may die."
+        help: "Processes of each role. Default: as many as needed, with one to spare."
     )
     var processes: Int?
 
@@ -59,7 +59,7 @@ struct SimulatedLoad: ParsableArguments {
             ("--processes", Double(processes ?? 1), 1, 1e4),
         ]
         for (name, value, least, most) in numbers where !(least...most).contains(value) {
-            throw ValidationError("\(name) is from \(least) to \(most)")
+            throw ValidationError("\(name) must be from \(least) to \(most)")
         }
     }
 
@@ -83,7 +83,7 @@ struct SimulatedLoad: ParsableArguments {
 
     private func span(_ name: String, _ text: String) throws -> Duration {
         guard let span = Duration(text: text), span >= .seconds(1) else {
-            throw ValidationError("\(name) is a span such as 10m")
+            throw ValidationError("\(name) must be a duration such as 10m")
         }
         return span
     }

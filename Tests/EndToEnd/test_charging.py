@@ -222,7 +222,7 @@ def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
             told = wait_until(
                 lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "told why"
             )
-            assert "neither the order nor the source says an amount" in told["last_error"]
+            assert "neither the order nor the source has an amount" in told["last_error"]
             # An unclear order to charge is neither a failed charge nor a charge.
             assert told["state"] == "open" and told["charge"]["state"] == "none"
             assert charges_of(calm, source) == []

@@ -290,7 +290,7 @@ def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
     done = run("pollerd", "check-config", "--config", str(file))
     assert done.returncode == 78
     for said in (
-        "acounts is no section of the file, did you mean accounts?", "POLLER_LEASE", "lane_rte",
+        "acounts is not a section of the file, did you mean accounts?", "POLLER_LEASE", "lane_rte",
         "accounts.a.stripe_api_key is a secret", "has chrge", "upstreams.bank needs status", "endpoints.odd",
     ):
         assert done.stderr.count(said) == 1, f"{said}\n{done.stderr}"
@@ -309,14 +309,14 @@ def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: P
     arguments = ("pollerd", "check-config", "--config", str(file))
     env = {"HOOK": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
     done = run(*arguments, env=env)
-    assert done.returncode == 0 and done.stderr.count("cannot be told") == 1, done.stderr
+    assert done.returncode == 0 and done.stderr.count("cannot receive events") == 1, done.stderr
     assert "endpoint inside" in done.stderr and "POLLER_ALLOW_CIDRS" in done.stderr
     # An address that is allowed for all processes causes no warning.
     allowed = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8"})
     assert allowed.returncode == 0 and not allowed.stderr
     # While another option is invalid, the allowed addresses are unknown, so no warning is printed.
     wrong = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8", "POLLER_LEASE": "soon"})
-    assert wrong.returncode == 78 and "cannot be told" not in wrong.stderr
+    assert wrong.returncode == 78 and "cannot receive events" not in wrong.stderr
 
 
 def test_the_page_of_options_is_what_check_config_describes():

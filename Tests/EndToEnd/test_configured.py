@@ -264,7 +264,7 @@ def test_a_standing_order_that_cannot_be_is_refused_at_the_start(tmp_path, accou
 def test_check_config_shows_who_charges(tmp_path):
     done = check(tmp_path, "accounts:\n  default:\n    charge: true\n  acme:\n    stripe_api_key: {env: ACME}\n")
     assert done.returncode == 0, done.stderr
-    assert "account default, charges what becomes chargeable" in done.stdout
+    assert "account default, charges sources" in done.stdout
     assert "account acme\n" in done.stdout + "\n"
 
 

@@ -203,12 +203,12 @@ def test_the_api_answers_while_nested_bodies_are_posted(cluster: Cluster):
     ("accounts", "said"),
     [
         ("default: {connected: all}, a: {stripe_api_key: {env: K}, connected: [acct_1, acct_2]}", None),
-        ("a: {stripe_api_key: {env: K}, connected: all}", "accounts.a.connected can be all for the account default only"),
-        ("a: {stripe_api_key: {env: K}, connected: [shopb]}", "accounts.a.connected must be a list of account ids"),
-        ("a: {stripe_api_key: {env: K}, connected: [acct_1, all]}", "accounts.a.connected must be a list of account ids"),
+        ("a: {stripe_api_key: {env: K}, connected: all}", "accounts.a.connected can be all only for the account default"),
+        ("a: {stripe_api_key: {env: K}, connected: [shopb]}", "accounts.a.connected must be a list of Stripe account IDs"),
+        ("a: {stripe_api_key: {env: K}, connected: [acct_1, all]}", "accounts.a.connected must be a list of Stripe account IDs"),
         (
             "a: {stripe_api_key: {env: K}, connected: [acct_1]}, acct_1: {stripe_api_key: {env: K}}",
-            "accounts.a.connected names acct_1, which is an account of this file itself",
+            "accounts.a.connected names acct_1, which is itself an account of this file",
         ),
         (
             "a: {stripe_api_key: {env: K}, connected: [acct_1]}, default: {connected: acct_1}",

@@ -246,7 +246,7 @@ def test_a_command_beside_the_store_has_what_the_units_have(running: Machine):
     assert f"POLLER_ADMIN_BIND=127.0.0.1:{PORTS['worker']}" in told
     assert not [secret for secret in SECRETS.values() if secret in told]
     # The command uses the units' store and decrypts their secrets.
-    assert "sealed anew" in running.run("poller-run", "rekey").stdout
+    assert "encrypted again" in running.run("poller-run", "rekey").stdout
     running.run("poller-run", "fsck")
     key = running.run("poller-run", "key", "create", "--name", "ada").stdout.strip()
     assert key.startswith("plr_")

@@ -204,7 +204,7 @@ def test_a_mistake_changes_nothing(house: House):
     with Following(house, "refused"):
         house.write(bank=house.bank, endpoints=wrong)
     for role in house.roles:
-        line = next(line for line in role.stderr().splitlines()[::-1] if "the one before goes on" in line)
+        line = next(line for line in role.stderr().splitlines()[::-1] if "keeping the previous one" in line)
         assert "retyr" in line and str(house.file) in line, line
         number = int(re.search(r'"?line"?[=:]\s*"?(\d+)', line).group(1))
         assert "retyr" in house.file.read_text().splitlines()[number - 1]
@@ -315,7 +315,7 @@ def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
         "- endpoints.shop",
         "+ endpoints.store",
         "+ upstreams.bank.concurrency: 3",
-        "~ upstreams.bank.headers.Authorization: another value",
+        "~ upstreams.bank.headers.Authorization: changed",
         "- upstreams.bank.rate",
         f"~ upstreams.bank.url: {house.branch.url}/payments/{{id}} is {house.bank.url}/payments/{{id}}",
     ], "and the lease is the variable's, which the file cannot change"
@@ -328,7 +328,7 @@ def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
     lines = run("pollerd", "diff", str(new), "--config", str(old), env=env).stdout.splitlines()
     assert lines == [
         "~ endpoints.audit.url: https://hooks.example/… is https://hooks.test/…",
-        "~ upstreams.bank.url: another value",
+        "~ upstreams.bank.url: changed",
     ], lines
 
     del env["POLLER_LEASE"]

@@ -63,7 +63,7 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
 
     behind = repartition(cluster, "8", "--wait", "0s")
     assert behind.returncode == 78 and "run pollerd repartition 8 again" in behind.stderr, behind
-    assert "is being given 8 partitions, and had 1" in repartition(cluster).stdout
+    assert "is growing from 1 to 8 partitions" in repartition(cluster).stdout
     for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
         assert role.terminate() == 0
         role.start().wait_ready()

@@ -101,5 +101,5 @@ def test_an_empty_store_under_running_processes_gets_their_layout_and_another_on
         client.hset("poller:layout", mapping={"partitions": "16"})
         wait_until(lambda: doctor_of(cluster)["status"] == "failed", 15, "the doctor names it")
         for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
-            wait_until(lambda: "start this process again" in role.stderr(), 15, f"{role.name} says so")
+            wait_until(lambda: "restart this process" in role.stderr(), 15, f"{role.name} says so")
         client.hset("poller:layout", mapping=made)

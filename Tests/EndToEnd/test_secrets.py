@@ -171,7 +171,7 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path: Path):
 
 def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
     seen = check("--stripe-api-key", "sk_test_1")
-    assert seen.returncode == 0 and "--stripe-api-key shows in the list of processes" in seen.stderr
+    assert seen.returncode == 0 and "--stripe-api-key is visible in the process list" in seen.stderr
     assert "--stripe-api-key-file" in seen.stderr and "STRIPE_API_KEY_FILE" in seen.stderr
     assert "list of processes" in check("--redis-url", "redis://u:p@127.0.0.1/0").stderr
     for silent in (check("--redis-url", "redis://127.0.0.1/0"), check(STRIPE_API_KEY="sk_test_1"), check("--lease", "20s")):
@@ -218,7 +218,7 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     wait_until(lambda: cluster.webhook.receipts.of(source), 20, "the webhook is there")
     assert not cluster.webhook.receipts.problems
     # The file is world-readable on purpose.
-    assert "others can see a secret" in cluster.workers[0].stderr()
+    assert "a secret is visible to others" in cluster.workers[0].stderr()
 
 
 def test_every_secret_of_the_table_may_stand_in_a_file(tmp_path: Path):

@@ -260,15 +260,15 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
             break
         halfway.add(left)
     assert halfway - {count}, "it was killed in the middle"
-    assert "everything is sealed" in rekeyed(cluster, MASTER)
+    assert "everything is encrypted" in rekeyed(cluster, MASTER)
     assert b"canary" not in values(cluster)
     # The count includes incidents, which are items too. The missing worker is reported after a minute.
-    looked = re.search(r"watches: (\d+) looked at, 0 sealed anew", rekeyed(cluster, MASTER))
+    looked = re.search(r"watches: (\d+) checked, 0 encrypted again", rekeyed(cluster, MASTER))
     assert looked and int(looked[1]) >= count
     assert check(api)["status"] == "ok"
 
     # A second key replaces the first. A process with only the old key is reported and stores no new secret.
-    assert "still seals by" in rekeyed(cluster, f"{SECOND},{MASTER}", status=1)
+    assert "still encrypts with" in rekeyed(cluster, f"{SECOND},{MASTER}", status=1)
     late = {"source": "src_late", "client_secret": "src_client_secret_canarylate"}
     for path, body in (("/v1/watches", late), ("/v1/endpoints", {"url": "https://shop.example/hook"})):
         refused = api.request("POST", path, json=body)
@@ -283,7 +283,7 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert page.status_code == 404, "a process with the old key alone cannot open it, and shows nothing"
     role.terminate()
     wait_until(lambda: not role.running, 20, "the API has gone")
-    assert "everything is sealed" in rekeyed(cluster, f"{SECOND},{MASTER}")
+    assert "everything is encrypted" in rekeyed(cluster, f"{SECOND},{MASTER}")
 
     # A process with another key or none does not start.
     for name, wrong in (("none", {}), ("other", {"POLLER_MASTER_KEY": secrets.token_hex(32)})):
@@ -320,7 +320,7 @@ def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
         return answer.status_code == 200
 
     assert listens(token)
-    assert "roots: new from" in rekeyed(cluster, MASTER, "--roots")
+    assert "roots: replaced, valid from" in rekeyed(cluster, MASTER, "--roots")
     assert "a short while ago" in rekeyed(cluster, MASTER, "--roots", status=78)
     # Every process knows the announced root, so tokens are accepted before and after new ones are made with it.
     for _ in range(8):

@@ -56,7 +56,7 @@ def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
     made = watch(calm, source, abandoned="cancel", timeout="3s", policy="interactive")
     assert made["abandoned"] == "cancel" and "authorisation" not in made
     why = calm.api.request("GET", f"/v1/watches/{source}/explain").json()["reasons"]
-    assert any("if nobody has paid it by" in reason and reason.endswith("it is cancelled") for reason in why), why
+    assert any("if it is not paid by" in reason and reason.endswith("it is cancelled") for reason in why), why
     end = closed(calm, source)
     assert (end["status"], end["closed_reason"]) == ("canceled", "settled")
     assert (end["payment"]["state"], end["payment"]["reason"]) == ("expired", "abandoned")
@@ -231,5 +231,5 @@ def test_a_wish_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, s
     done = check(tmp_path, "accounts:\n" + account)
     assert done.returncode == 78 and said in done.stderr, done.stderr
     shown = check(tmp_path, "accounts:\n  default:\n    authorisation: capture\n    abandoned: cancel\n")
-    line = "account default, captures what is held before it is lost, cancels what nobody has paid"
+    line = "account default, captures holds before they expire, cancels unpaid intents"
     assert shown.returncode == 0 and line in shown.stdout

@@ -92,7 +92,7 @@ def test_what_no_number_of_processes_can_do_is_called_impossible():
     assert set(plan["api"]) == {"cores", "processes"} and plan["api"]["processes"] >= 2
     lines = simulate("--lives", "1h", "--sample", "100", *traffic, POLLER_STRIPE_SWEEP="off").stdout.splitlines()
     assert "not possible" in lines[-3] and lines[-2] == ""
-    assert lines[-1].startswith("not possible with processes of one core: each hears of every event")
+    assert lines[-1].startswith("not possible with processes of one core: each process reads every event")
 
 
 def test_partitions_are_enough_for_the_fullest_of_the_masters():

@@ -71,7 +71,7 @@ def test_a_redis_that_never_was_there_is_told_once_with_its_cause(tmp_path: Path
     role.start()
     try:
         # The process logs that it waits after five seconds. Every other message has been logged by then.
-        wait_until(lambda: "waiting for Redis" in role.stderr(), 15, "it says that it waits")
+        wait_until(lambda: "waiting for it before starting" in role.stderr(), 15, "it says that it waits")
         lines = [json.loads(line) for line in role.stderr().splitlines()]
         failed = [line for line in lines if line["message"] == "connecting to Redis failed"]
         assert len(failed) == 1 and failed[0]["level"] == "error", lines

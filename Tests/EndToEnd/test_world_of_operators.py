@@ -138,7 +138,7 @@ def test_a_receiver_with_an_odd_head_gets_each_event_once(world: Cluster, name: 
     wait_until(lambda: len(receiver.events) >= 2, 15, "both events")
     made = wait_until(lambda: len(found := attempts(world, source)) >= 2 and found, 15, "two attempts")
     assert {attempt["outcome"] for attempt in made} == {"delivered"}, made
-    assert all(("head of the answer" in (attempt.get("reason") or "")) == is_broken for attempt in made), made
+    assert all(("head of the response" in (attempt.get("reason") or "")) == is_broken for attempt in made), made
     seqs = [event["seq"] for event in receiver.events]
     assert seqs == list(range(1, len(seqs) + 1)), seqs
     receiver.close()

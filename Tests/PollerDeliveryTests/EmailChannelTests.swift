@@ -126,7 +126,7 @@ struct EmailChannelTests {
         for line in ["start one", "since ", "3 <watches> wait", opened.id.description] {
             #expect(text.contains(line), "\(line) in \(text)")
         }
-        #expect(mails[1]["parts"]?["text/plain"]?.string?.contains("This is over.") == true)
+        #expect(mails[1]["parts"]?["text/plain"]?.string?.contains("Resolved.") == true)
         let html = try #require(mails[0]["parts"]?["text/html"]?.string)
         #expect(html.contains("&lt;watches&gt;") && !html.contains("<watches>"))
         let threads = Set(mails.map { $0["headers"]?["references"]?.string })

@@ -50,12 +50,14 @@ struct WebhookReceiverTests {
             ("HTTP/1.1 200 OK\r\nno colon\r\n\r\nok", true),
             ("HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok", true),
             (
-                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: "
+                    + "chunked\r\n\r\n0\r\n\r\n",
                 true
             ),
             ("HTTP/1.1 299\r\nx-a", true),
             (
-                "HTTP/1.1 200 OK\r\na: b\r\n c\r\nd : e\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok",
+                "HTTP/1.1 200 OK\r\na: b\r\n c\r\nd : e\r\ncontent-length: "
+                    + "2\r\ncontent-length: 2\r\n\r\nok",
                 false
             ),
         ]
@@ -67,7 +69,7 @@ struct WebhookReceiverTests {
         let result = try await attempt("/raw/\(encoded)")
         #expect(result.outcome == .delivered && result.kind == .ok, "\(result)")
         #expect((200..<300).contains(result.code ?? 0))
-        #expect(result.reason.hasPrefix("the head of the answer is broken: ") == isBroken)
+        #expect(result.reason.hasPrefix("the head of the response is invalid: ") == isBroken)
         #expect(result.reason.isEmpty != isBroken, "\(result.reason)")
     }
 

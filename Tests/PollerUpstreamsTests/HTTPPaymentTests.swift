@@ -146,9 +146,9 @@ struct HTTPPaymentTests {
     @Test("an invalid description is rejected with its field and reason")
     func refused() throws {
         for (words, said) in [
-            ([:], "must say what"), (["ok": "done"], "says ok is done"),
+            ([:], "must map the words"), (["ok": "done"], "says ok is done"),
             (["ok": "paid", "OK": "failed"], "twice"), (["ok ": "paid", "ok": "failed"], "twice"),
-            ([String(repeating: "x", count: 65): "paid"], "no answer can match"),
+            ([String(repeating: "x", count: 65): "paid"], "no response can match"),
         ] {
             let error = #expect(throws: InvalidInput.self) { try payment(words) }
             #expect(error?.field == "payment.state.map" && error?.message.contains(said) == true)

@@ -205,7 +205,7 @@ struct HTTPUpstreamTests {
                 Issue.record("an encoded body was read")
                 return
             }
-            #expect(reason.contains("packed as br"))
+            #expect(reason.contains("encoded as br"))
             let accepted = server.requests.last?.headers.first(name: "accept-encoding")
             #expect(accepted == "identity")
             server.answer("\"" + String(repeating: "x", count: 1 << 20) + "\"")
@@ -273,7 +273,7 @@ struct HTTPUpstreamTests {
                 limit: .unlimited
             )
         }
-        #expect(error?.field == "final" && error?.message.contains("no answer can match") == true)
+        #expect(error?.field == "final" && error?.message.contains("no response can match") == true)
     }
 
     @Test("a header never reveals its value, and an invalid header is rejected")

@@ -79,8 +79,8 @@ struct JSONAnswerTests {
     @Test("a body that cannot be decompressed is rejected with the reason")
     func damaged() async throws {
         let cut = Array(Self.gzip.dropLast(9))
-        #expect(try await reason(cut, coding: "gzip").contains("damaged or cut short"))
-        #expect(try await reason(Self.gzip, coding: "br").contains("packed as br"))
+        #expect(try await reason(cut, coding: "gzip").contains("damaged or truncated"))
+        #expect(try await reason(Self.gzip, coding: "br").contains("encoded as br"))
     }
 
     @Test("a small body that decompresses to more than the limit is rejected")

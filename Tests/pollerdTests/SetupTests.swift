@@ -77,9 +77,9 @@ struct SetupTests {
             (#"["Payment received", "überwiesen", "paid/settled", "已付款"]"#, ""),
             (
                 "[\"\(String(repeating: "x", count: 65))\"]",
-                "final has a status that no answer can match"
+                "final has a status that no response can match"
             ),
-            (#"["a\u0007b"]"#, "final has a status that no answer can match"),
+            (#"["a\u0007b"]"#, "final has a status that no response can match"),
             ("[null, paid]", "has no value"), ("[~]", "has no value"), (#"["null"]"#, ""),
         ]
     )

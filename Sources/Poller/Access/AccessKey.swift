@@ -47,8 +47,8 @@ package struct AccessKey: Hashable, Sendable {
             else {
                 throw InvalidInput(
                     field: "name",
-                    message: "must be 1 to \(Self.nameMax) bytes of text without parentheses and "
-                        + "what nobody sees"
+                    message: "must be 1 to \(Self.nameMax) bytes of text without parentheses or "
+                        + "invisible characters"
                 )
             }
         }
@@ -62,7 +62,8 @@ package struct AccessKey: Hashable, Sendable {
             if let vain = allowed.filter(\.isOfCluster).map(\.rawValue).min() {
                 throw InvalidInput(
                     field: "allow",
-                    message: "\(vain) is of the whole cluster: a key that is bound has it never"
+                    message: "\(vain) applies to the whole cluster, so a key limited to "
+                        + "accounts cannot have it"
                 )
             }
         }
@@ -145,7 +146,7 @@ package struct KeyID: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(InvalidInput) {
         let id = try IdentifierSyntax.check(text, field: "key", lengthMax: 64)
         guard id.hasPrefix("key_") else {
-            throw InvalidInput(field: "key", message: "must be the id of a key, key_…")
+            throw InvalidInput(field: "key", message: "must be the ID of a key (key_…)")
         }
         description = id
     }

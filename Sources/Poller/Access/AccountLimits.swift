@@ -210,7 +210,7 @@ package final class OpenWatchLimit: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "watches refused: an account has as many open ones as it may",
+            "watches refused: an account has reached its limit of open watches",
             metadata: [
                 "account": "\(refusal.account)", "limit": "\(refusal.most)",
                 "option": "POLLER_WATCHES_PER_ACCOUNT",

@@ -57,7 +57,7 @@ package struct ArchiveKeys: Sendable {
     ///
     /// `root`: at least 16 random bytes that all processes share and that never change.
     package init(master: MasterKeys, root: [UInt8]) {
-        precondition(root.count >= 16, "fewer bytes can be guessed")
+        precondition(root.count >= 16, "shorter secrets can be guessed")
         let ofStore = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: root),
             info: Array(Self.purpose.utf8),

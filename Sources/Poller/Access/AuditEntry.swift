@@ -130,7 +130,7 @@ package struct AuditActor: Hashable, Sendable {
         }
         throw InvalidInput(
             field: "name",
-            message: "is what the audit trail calls the system itself, or whoever has no key"
+            message: "is reserved in the audit trail for the system and for requests without a key"
         )
     }
 }

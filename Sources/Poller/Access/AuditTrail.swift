@@ -102,7 +102,7 @@ package struct AuditRecorder: Sendable {
         guard let kept else { return }
         Counter(label: "poller_audit_lost_total").increment()
         logger.error(
-            "change not in the audit trail; this log has it",
+            "change not written to the audit trail; recorded in this log entry only",
             metadata: change.metadata.merging(["error": "\(kept)"]) { $1 }
         )
     }

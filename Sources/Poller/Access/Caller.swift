@@ -55,7 +55,8 @@ extension NotifyURL {
         else { return }
         throw InvalidInput(
             field: field,
-            message: "is not this account's: with a key that is bound to accounts write "
+            message: "does not belong to this account: with a key that is limited to accounts "
+                + "write "
                 + "redis+stream:\(account)/NAME"
         )
     }

@@ -78,9 +78,9 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
             let id = HMAC<SHA256>.authenticationCode(for: Array("poller key id".utf8), using: key)
             keys.append(Key(bytes: key, id: Array(id.prefix(Self.idBytes))))
         }
-        guard !keys.isEmpty else { throw Self.wrong("is empty: leave it away to do without") }
+        guard !keys.isEmpty else { throw Self.wrong("is empty: remove it to run without one") }
         guard keys.count <= Self.countMax else {
-            throw Self.wrong("has \(keys.count) keys; at most \(Self.countMax) are of use at once")
+            throw Self.wrong("has \(keys.count) keys; at most \(Self.countMax) can be used at once")
         }
         guard Set(keys).count == keys.count else { throw Self.wrong("has a key twice") }
         self.keys = keys
@@ -249,11 +249,14 @@ package enum SealError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .unknownKey(let id, let place):
-            "the \(place) is sealed with the master key \(id), which this process does not have: give it "
-                + "in POLLER_MASTER_KEY behind the first, separated by a comma; where it is gone for good and "
-                + "sealed nothing that is still needed: pollerd rekey --forget \(id)"
+            "the \(place) is encrypted with the master key \(id), which this process does not "
+                + "have: add it "
+                + "to POLLER_MASTER_KEY after the first key, separated by a comma; if it is "
+                + "lost and encrypted "
+                + "nothing that is still needed, run pollerd rekey --forget \(id)"
         case .unreadable(let place):
-            "the \(place) does not open: what is stored was changed, or was sealed for another place"
+            "the \(place) cannot be decrypted: the stored value was changed, or was encrypted "
+                + "for another field"
         }
     }
 }

@@ -53,7 +53,7 @@ package final class RootRing: Sendable {
 
     /// Creates a single root that is never rotated, of at least 16 random bytes.
     package convenience init(fixed root: [UInt8]) {
-        precondition(root.count >= 16, "fewer bytes can be guessed")
+        precondition(root.count >= 16, "shorter secrets can be guessed")
         self.init(Roots(root), wallClock: { Timestamp(ms: 0) })
     }
 

@@ -60,7 +60,7 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
         else {
             throw InvalidInput(
                 field: "delivery",
-                message: "must be the id of a delivery such as dlv_7_q3Xo0bZ1kLpA"
+                message: "must be the ID of a delivery such as dlv_7_q3Xo0bZ1kLpA"
             )
         }
         self.partition = partition

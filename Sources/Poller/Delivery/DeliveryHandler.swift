@@ -99,7 +99,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         var turn = DeliveryTurn(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
             // Another cause may have crashed the notifiers, so the event is tried later.
-            let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
+            let why = "\(leased.lease.crashes) notifiers in a row ended while delivering it"
             return await told(turn.conclude(.failed(why, .poison), began: leased.now), target)
         }
         if let unsent = turn.outlived() { return await told(unsent, target) }
@@ -188,7 +188,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
                 state.pay(seq)
             }
         } catch {
-            let why = "the fallback is not told yet: \(error)"
+            let why = "the fallback is not notified yet: \(error)"
             return .silent(.next(after: Self.owedPause), state, why: why)
         }
         let wait = state.retryAt.map { max($0 - leased.now, .zero) }
@@ -201,13 +201,13 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             try await fallbacks?.make(event, to: fallback)
         } catch {
             logger.warning(
-                "fallback not told yet",
+                "fallback not notified yet",
                 metadata: named.merging(["error": "\(error)"]) { $1 }
             )
             throw error
         }
         logger.warning(
-            "not accepted in time, the fallback is told",
+            "not accepted in time; notifying the fallback",
             metadata: named.merging(["event.id": "\(event.id)"]) { $1 }
         )
     }
@@ -297,7 +297,7 @@ extension DeliveryHandler {
         var state = leased.item.state
         state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
         logger.warning(
-            "the store has lost events that were told",
+            "the store has lost events that were already delivered",
             metadata: ["source": "\(leased.item.watch.source)", "cursor": "\(state.cursor)"]
         )
         return .passed(state, .next(after: .zero))

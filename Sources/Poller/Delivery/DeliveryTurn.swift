@@ -82,7 +82,7 @@ struct DeliveryTurn: Sendable {
             now: leased.now
         )
         guard let decision else { return nil }
-        let error = "not sent: its endpoint did not answer for as long as its schedule goes on"
+        let error = "not sent: the endpoint did not respond within its whole retry schedule"
         report(decision, .timeout, error)
         return conclusion(decision, error, nil)
     }
@@ -96,7 +96,7 @@ struct DeliveryTurn: Sendable {
             trouble: leased.lease.trouble,
             now: leased.now
         )
-        let why = "put off for a moment: too many receivers of its account are slow to answer"
+        let why = "postponed briefly: too many recipients of its account respond slowly"
         return conclusion(decision, why, nil)
     }
 
@@ -126,16 +126,17 @@ struct DeliveryTurn: Sendable {
                 metadata: metadata().merging(["lag.ms": "\(lag.ms)"]) { $1 }
             )
             Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
-        case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata())
+        case .skipped: logger.info("not sent: skipped for this recipient", metadata: metadata())
         case .failed where leased.lease.trouble?.isProbed == true:
-            logger.debug("the endpoint still does not answer", metadata: metadata())
+            logger.debug("the endpoint still does not respond", metadata: metadata())
         case .failed where kind == .poison:
-            logger.error("delivery put off: its notifiers died", metadata: metadata())
+            logger.error("delivery postponed: its notifiers died", metadata: metadata())
         case .failed:
-            logger.warning("delivery failed, will be tried again", metadata: metadata())
-        case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata())
+            logger.warning("delivery failed; retrying", metadata: metadata())
+        case .givenUp:
+            logger.error("delivery dead-lettered: no attempts left", metadata: metadata())
         case .rejected:
-            logger.error("delivery given up: the receiver refused it", metadata: metadata())
+            logger.error("delivery dead-lettered: the recipient refused it", metadata: metadata())
         }
         Counter(
             label: "poller_deliveries_total",

@@ -161,7 +161,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
 
     private func tell(_ error: StoreError, of endpoint: Endpoint) {
         logger.warning(
-            "fallbacks not called yet",
+            "fallbacks not notified yet",
             metadata: endpoint.logged.merging(["error": "\(error)"]) { $1 }
         )
     }
@@ -194,7 +194,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         for event in calls {
             try await call.make(event, to: notifyBy.fallback)
             logger.warning(
-                "not accepted in time, the fallback is told",
+                "not accepted in time; notifying the fallback",
                 metadata: call.logged(notifyBy.fallback).merging(["event.id": "\(event.id)"]) { $1 }
             )
         }

@@ -95,7 +95,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
                     try await self.look()
                 } catch {
                     // The next check repeats the work.
-                    self.logger.debug("marks not looked at", metadata: ["error": "\(error)"])
+                    self.logger.debug("marks not checked", metadata: ["error": "\(error)"])
                 }
                 // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await self.clock.sleep(for: Self.interval)
@@ -211,7 +211,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         }
         guard !told.isEmpty else { return }
         logger.warning(
-            "another server serves deliveries: they are marked again",
+            "another server serves the deliveries; marking events again",
             metadata: [
                 "partitions": "\(told.sorted())", "since": "\(since)", "marks": "\(count)",
             ]

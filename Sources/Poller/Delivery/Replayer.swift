@@ -97,7 +97,7 @@ package struct Replayer: Sendable {
                 throw InvalidInput(
                     field: "since",
                     message:
-                        "leads to more than \(ReplayJob.lookedAtMax) deliveries; name a later one"
+                        "leads to more than \(ReplayJob.lookedAtMax) deliveries; use a later one"
                 )
             }
             job.lookedAt += new.count

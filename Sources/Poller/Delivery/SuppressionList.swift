@@ -171,7 +171,7 @@ package struct UnsubscribeTokens: Sendable {
     /// `secret` is the same in every process of the cluster, at least 16 random bytes. A separate key is derived from
     /// it, so it may also serve other purposes.
     package init(secret: [UInt8]) {
-        precondition(secret.count >= 16, "fewer bytes can be guessed")
+        precondition(secret.count >= 16, "shorter secrets can be guessed")
         let derived = HMAC<SHA256>.authenticationCode(
             for: Array("poller unsubscribe".utf8),
             using: SymmetricKey(data: secret)

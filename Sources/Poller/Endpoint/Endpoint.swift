@@ -40,7 +40,7 @@ package struct Endpoint: Hashable, Sendable {
             guard within >= .seconds(1), within <= .seconds(7 * 86_400) else {
                 throw InvalidInput(
                     field: "notify_by.within",
-                    message: "must be a span from 1s to 7d"
+                    message: "must be a duration from 1s to 7d"
                 )
             }
             self.within = within
@@ -146,25 +146,25 @@ package struct Endpoint: Hashable, Sendable {
         if let timeout, timeout < .seconds(1) || timeout > Self.timeoutMax {
             throw InvalidInput(
                 field: "timeout",
-                message: "must be a span from 1s to \(Self.timeoutMax.text)"
+                message: "must be a duration from 1s to \(Self.timeoutMax.text)"
             )
         }
         try EndpointHeader.check(headers)
         try checkSide()
         let isWebhook = url.isWebhook
         guard headers.isEmpty || isWebhook else {
-            throw InvalidInput(field: "headers", message: "are for webhooks")
+            throw InvalidInput(field: "headers", message: "apply only to webhooks")
         }
         guard timeout == nil || isWebhook else {
             throw InvalidInput(
                 field: "timeout",
-                message: "is for webhooks; other channels have one of their own"
+                message: "applies only to webhooks; other channels have their own"
             )
         }
         guard notifyBy?.fallback != id else {
             throw InvalidInput(
                 field: "notify_by.endpoint",
-                message: "is the endpoint itself; name another one"
+                message: "is the endpoint itself; use another one"
             )
         }
         guard secrets.count <= Self.secretsMax else {

@@ -63,7 +63,7 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
         }
         var seen: Set<String> = []
         for header in headers where !seen.insert(header.name.lowercased()).inserted {
-            throw InvalidInput(field: "headers.\(header.name)", message: "is given twice")
+            throw InvalidInput(field: "headers.\(header.name)", message: "is set twice")
         }
     }
 

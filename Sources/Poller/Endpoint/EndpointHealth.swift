@@ -43,7 +43,7 @@ final class EndpointHealth: Sendable {
             let isNew = told.withLock { $0[endpoint.id, default: []].insert(warning).inserted }
             guard isNew else { return }
             logger.warning(
-                "endpoint needs its owner",
+                "endpoint needs attention from its owner",
                 metadata: metadata.merging(["why": "\(why)"]) { $1 }
             )
         case .disable(let reason): await disable(endpoint, reason, metadata)
@@ -121,7 +121,7 @@ package enum EndpointVerdict: Hashable, Sendable {
     /// `trouble` is the endpoint's failures when the delivery was claimed.
     package init?(_ result: AttemptResult, _ trouble: LaneTrouble?, now: Timestamp) {
         if result.kind == .gone {
-            self = .disable("it answered 410: it wants no more")
+            self = .disable("it answered 410 and accepts no more events")
             return
         }
         guard result.outcome != .delivered, let trouble else { return nil }

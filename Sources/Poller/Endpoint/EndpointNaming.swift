@@ -30,10 +30,10 @@ extension Endpoint {
         }
         // `LineText` in PollerWire is the same rule as a pattern, as far as a pattern can express it.
         guard scalars.allSatisfy(IdentifierSyntax.isSeen) else {
-            throw wrong("has a character that is not printed; leave it out")
+            throw wrong("has a character that cannot be printed; remove it")
         }
         guard !first.properties.isWhitespace, !last.properties.isWhitespace else {
-            throw wrong("begins or ends with a space; leave that out")
+            throw wrong("begins or ends with a space; remove it")
         }
         // Commands and pages take a name or an ID in the same field.
         guard !text.hasPrefix("ep_") else {

@@ -44,7 +44,7 @@ package struct EndpointScope: Hashable, Sendable {
         for type in types where !Self.isPattern(type) {
             throw InvalidInput(
                 field: "types",
-                message: "must be event types such as source.chargeable, or all of a sort: "
+                message: "must be event types such as source.chargeable, or all of a kind: "
                     + "\(EventSubject.families.map { "\($0).*" }.joined(separator: ", "))"
             )
         }

@@ -113,7 +113,7 @@ extension EndpointStore {
             case .changed: continue
             }
         }
-        throw .unavailable("the endpoint \(id) is being changed by many at once")
+        throw .unavailable("the endpoint \(id) is being changed by other requests; try again")
     }
 
     /// Removes an endpoint; false when there was none.

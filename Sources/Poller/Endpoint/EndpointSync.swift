@@ -119,7 +119,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         }
         if count > 0 {
             logger.warning(
-                "endpoints of the configuration file were missing and are there",
+                "missing endpoints of the configuration file restored",
                 metadata: ["changes": "\(count)"]
             )
         }
@@ -184,7 +184,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             try await lanes.resume(lane)
         }
         logger.info(
-            isPaused ? "endpoint paused" : "endpoint goes on",
+            isPaused ? "endpoint paused" : "endpoint resumed",
             metadata: endpoint?.logged ?? ["endpoint": "\(lane)"]
         )
     }

@@ -26,7 +26,7 @@ package struct FileEndpoints: Sendable {
     /// The result for an endpoint beyond the registry's limit.
     ///
     /// A full registry must not keep a notifier from delivering to all others.
-    static let leftOut = "left out: there is no room for it"
+    static let leftOut = "not registered: the limit of endpoints is reached"
 
     private let wanted: [Endpoint]
     private let store: any EndpointStore
@@ -167,7 +167,7 @@ package struct FileEndpoints: Sendable {
             case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
             }
         }
-        throw .unavailable("the name of the endpoint \(wish.id) is being taken by others")
+        throw .unavailable("the name of the endpoint \(wish.id) is being taken by other requests")
     }
 
     /// Records a change by the file, under the action names of the routes.

@@ -13,7 +13,7 @@ package struct InlineSecrets: Sendable {
 
     /// Creates the secrets of a cluster; `root` has at least 16 random bytes.
     package init(main: WebhookSecret, root: [UInt8]) {
-        precondition(root.count >= 16, "fewer bytes can be guessed")
+        precondition(root.count >= 16, "shorter secrets can be guessed")
         self.main = main
         self.root = SymmetricKey(data: root)
     }

@@ -48,7 +48,7 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
         let place = orders?.partition(of: account) ?? 0
         let asking = away.mayAsk(place)
         guard asking != .no else {
-            let failure = StoreError.unavailable("the orders' partition did not answer lately")
+            let failure = StoreError.unavailable("the partition of the orders does not respond")
             return entries.map { LeftEntry(entry: $0, failure: failure) }
         }
         var isProbe = asking == .probe
@@ -97,7 +97,7 @@ struct OrderNotes<C: Clock>: Sendable where C.Duration == Duration, C.Instant: S
         } catch .corrupt(let reason) {
             // An order of another release must not block the deliveries of all others.
             logger.error(
-                "order not understood",
+                "order cannot be read",
                 metadata: [
                     "order": "\(event.order?.description ?? "")", "event.id": "\(event.id)",
                     "error": "\(reason)",

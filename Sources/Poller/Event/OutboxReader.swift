@@ -136,7 +136,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
         logger.log(
             level: isNews ? .warning : .debug,
-            "outbox not read to its end",
+            "outbox not read completely",
             metadata: ["partition": "\(partition)", "error": "\(failure)"]
         )
     }

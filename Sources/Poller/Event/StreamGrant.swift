@@ -49,7 +49,8 @@ package struct StreamGrant: Hashable, Sendable {
         guard !types.contains(where: EventSubject.isOfOperators) else {
             throw InvalidInput(
                 field: "types",
-                message: "has operator.…, which tells of the whole cluster: no token is for that"
+                message: "has operator.…, which covers the whole cluster and is not available "
+                    + "with a token"
             )
         }
         guard (1...Self.typesMax).contains(types.count), types.allSatisfy(Self.isPattern) else {

@@ -260,7 +260,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
                 return .failure(error)
             }
         }
-        return page ?? .failure(.unavailable("the page is set aside: \(suspect.id)"))
+        return page ?? .failure(.unavailable("the page is quarantined: \(suspect.id)"))
     }
 
     private func failed(
@@ -281,7 +281,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         }
         logger.warning(
             error == .cursorTooOld
-                ? "the events missed are older than the upstream keeps them; sweeping from the last minutes on"
+                ? "the missed events are older than the upstream's retention; sweeping from the last minutes onwards"
                 : "events cannot be read",
             metadata: ["account": "\(account.id)", "error": "\(error)"]
         )

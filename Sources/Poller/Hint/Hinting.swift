@@ -177,7 +177,7 @@ package struct Hinting: Sendable {
             return event.subjects + [owner].compactMap(\.self)
         } catch {
             // No mark is set yet, so the event is delivered again.
-            throw .unavailable("what \(charge) belongs to is not known: \(error)")
+            throw .unavailable("the payment of \(charge) is unknown: \(error)")
         }
     }
 }

@@ -88,15 +88,17 @@ package struct RefusedWebhooks: Hashable, Sendable {
             : "accounts.\(account).webhook_secrets of the configuration file"
         return switch reason {
         case .ahead:
-            "compare the clock of the machines of the API with the time (NTP): it is behind"
+            "check the clocks of the API's machines (NTP): they are behind"
         case .clock:
-            "compare the clock of the machines of the API with the time (NTP); Stripe repeats what was "
-                + "refused for three days"
+            "check the clocks of the API's machines (NTP); Stripe repeats the refused "
+                + "webhooks for three days"
         case .secret:
-            "compare \(setting) with the signing secret of the endpoint in Stripe's dashboard; a proxy "
+            "compare \(setting) with the signing secret of the endpoint in Stripe's dashboard; "
+                + "a proxy "
                 + "that changes bodies has the same effect"
         case .unsigned, .malformed:
-            "is what Stripe posts here an event destination? See the log for what was refused"
+            "check that Stripe posts here from an event destination; the log lists the refused "
+                + "webhooks"
         }
     }
 }

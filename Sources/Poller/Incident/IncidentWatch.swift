@@ -77,7 +77,7 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
                     let isAway = if case .unavailable = error { true } else { false }
                     logger.log(
                         level: isAway ? .debug : .warning,
-                        "incidents not looked at",
+                        "incidents not checked",
                         metadata: ["error": "\(error)"]
                     )
                 }
@@ -102,7 +102,7 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
         )
         guard isStored else {
             return logger.warning(
-                "a look at the cluster took longer than its turn",
+                "a check of the cluster took longer than its interval",
                 metadata: ["took.ms": "\(began.duration(to: clock.now).ms)"]
             )
         }
@@ -119,7 +119,7 @@ package struct IncidentWatch<C: Clock>: Service where C.Duration == Duration {
         if let name = incident.subjectName { metadata["subject.name"] = "\(name)" }
         logger.log(
             level: isOver ? .notice : .warning,
-            isOver ? "an incident is over" : "an incident has begun",
+            isOver ? "incident closed" : "incident opened",
             metadata: metadata
         )
     }

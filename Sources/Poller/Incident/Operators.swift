@@ -70,7 +70,7 @@ extension Endpoint {
         guard account == nil else {
             throw InvalidInput(
                 field: "account",
-                message: "is of no account's where types has operator.…: leave it out"
+                message: "does not apply if types has operator.…: leave it out"
             )
         }
         return .operators
@@ -82,14 +82,15 @@ extension Endpoint {
         if account == .operators, named == 0 || named < scope.types.count {
             throw InvalidInput(
                 field: "types",
-                message: "must be operator.* or some of these alone: it tells of the cluster, and "
-                    + "payments are told to another endpoint"
+                message: "must not be mixed with operator.*: operator events describe the "
+                    + "cluster, and "
+                    + "payments are delivered to another endpoint"
             )
         }
         if account != .operators, named > 0 {
             throw InvalidInput(
                 field: "types",
-                message: "names operator.…, which are told to an endpoint of their own: create one"
+                message: "names operator.…, which need an endpoint of their own: create one"
             )
         }
     }

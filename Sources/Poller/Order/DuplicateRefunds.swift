@@ -103,7 +103,7 @@ extension PollDecider {
         var state = context.polledState
         state.failures += 1
         let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
-        let error = "its order was paid twice, and this is not refunded yet: \(reason)"
+        let error = "its order was paid twice, and the duplicate is not refunded yet: \(reason)"
         return failed(context, state, wait, error: error)
     }
 }

@@ -163,6 +163,6 @@ package struct OrderBook: Sendable {
             guard let (events, result) = change(&order) else { return nil }
             if try await store.store(order, over: version, telling: events) { return result }
         }
-        throw .unavailable("the order changes faster than it can be noted; try again")
+        throw .unavailable("the order changes faster than it can be recorded; try again")
     }
 }

@@ -131,7 +131,7 @@ package struct ChargeFollowUp: FollowUp {
                 switch try await orders.take(watch) {
                 case .granted(let number)?: right = ChargeRight(order: name, number: number)
                 case .refused(let other)?:
-                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    let reason = "order \(name) is paid by \(other.source), or may still become so"
                     return .postponed(reason, retryAfter: nil)
                 case nil: break
                 }

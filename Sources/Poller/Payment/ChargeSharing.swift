@@ -63,7 +63,7 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         guard transfer?.amount == nil || feeAmount == nil else {
             throw InvalidInput(
                 field: "charge.application_fee_amount",
-                message: "is what transfer_data.amount leaves: give one of the two"
+                message: "conflicts with transfer_data.amount: set only one of them"
             )
         }
         self.feeAmount = feeAmount

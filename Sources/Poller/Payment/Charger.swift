@@ -49,7 +49,7 @@ extension Charger {
         object: RawJSON,
         timeout: Duration
     ) async -> RefundResult {
-        .refused("nothing here refunds")
+        .refused("refunds are not configured")
     }
 
     /// Charges the source of a watch that names no order.

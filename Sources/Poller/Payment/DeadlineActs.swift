@@ -61,13 +61,15 @@ package struct DeadlineActs: Hashable, Sendable {
             throw InvalidInput(
                 field: "authorisation",
                 message:
-                    "is for payment intents, pi_…; of a \(kind.rawValue) no hold is taken by us"
+                    "applies only to payment intents (pi_…); Poller takes no hold on a "
+                    + "\(kind.rawValue)"
             )
         }
         guard ofAbandoned == nil || kind.isIntent else {
             throw InvalidInput(
                 field: "abandoned",
-                message: "is for intents, pi_… and seti_…; a \(kind.rawValue) ends by itself"
+                message: "applies only to intents (pi_… and seti_…); a \(kind.rawValue) ends "
+                    + "automatically"
             )
         }
     }

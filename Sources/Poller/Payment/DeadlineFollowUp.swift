@@ -64,7 +64,7 @@ package struct DeadlineFollowUp: FollowUp {
         if act == .capture, let orders, let name = watch.order {
             do throws(StoreError) {
                 if case .refused(let other)? = try await orders.take(watch) {
-                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    let reason = "order \(name) is paid by \(other.source), or may still become so"
                     return .postponed(reason, retryAfter: PollDecider.refusedWait)
                 }
             } catch {

@@ -22,7 +22,7 @@ package struct DeadlineForecast: Sendable {
         if let act = acts.ofHold, watch.key.kind == .paymentIntent {
             if watch.state.status == .requiresCapture {
                 let plan = actsAt(snapshot).map { instant in
-                    "it is \(act.participle) at \(instant), if nobody has done so by then"
+                    "it is \(act.participle) at \(instant) unless that has already happened"
                 }
                 sentences.append(
                     plan
@@ -31,12 +31,13 @@ package struct DeadlineForecast: Sendable {
                 )
             } else {
                 sentences.append(
-                    "once its money is held, it is \(act.participle) when a tenth of the hold is left"
+                    "once its money is held, it is \(act.participle) when a tenth of the hold "
+                        + "is left"
                 )
             }
         }
         if let act = acts.ofAbandoned, watch.state.status?.awaitsPayer ?? true {
-            sentences.append("if nobody has paid it by \(watch.end), it is \(act.participle)")
+            sentences.append("if it is not paid by \(watch.end), it is \(act.participle)")
         }
         return sentences
     }

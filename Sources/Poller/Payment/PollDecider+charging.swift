@@ -77,7 +77,7 @@ extension PollDecider {
             state.charge = .doubtful
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            let error = "nobody knows yet whether the charge was made: \(reason)"
+            let error = "it is not known yet whether the charge was made: \(reason)"
             return failed(context, state, wait, error: error)
         case .postponed(let reason, let retryAfter):
             state.failures += 1
@@ -184,7 +184,7 @@ extension PollDecider {
             payment: look?.memory,
             events: events,
             lastError:
-                "the charge was refused: \(failure.code ?? "declined"); it is not tried again"
+                "the charge was refused: \(failure.code ?? "declined"); it is not retried"
         )
         return Decision(verdict: .next(after: .seconds(1)), change: change)
     }

@@ -126,7 +126,7 @@ extension PollDecider {
                 isUrgent: true
             )
         case .refused(let reason) where act == .abandon:
-            let error = "nobody has finished it, and it may not be cancelled: \(reason)"
+            let error = "it was not completed, and it may not be cancelled: \(reason)"
             return closed(context, .expired, state, context.look(seen), error: error)
         case .refused(let reason):
             state.failures = 0
@@ -140,7 +140,7 @@ extension PollDecider {
         case .outrun(let reason), .unknown(let reason):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            let error = "nobody knows yet whether it was \(act.participle): \(reason)"
+            let error = "it is not known yet whether it was \(act.participle): \(reason)"
             return failed(context, state, wait, error: error)
         }
     }

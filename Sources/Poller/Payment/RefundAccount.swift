@@ -43,7 +43,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
                 $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value)
             }
         guard isName else {
-            throw InvalidInput(field: "holder", message: "must be the name of the account's holder")
+            throw InvalidInput(field: "holder", message: "must be the name of the account holder")
         }
         self.holder = holder
         switch place {

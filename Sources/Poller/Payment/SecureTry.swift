@@ -143,10 +143,10 @@ extension PollDecider {
         )
         let error =
             secure.map { secure in
-                "the card needs 3-D Secure: \(secure.key.source) was made of it, and is watched"
+                "the card needs 3-D Secure: \(secure.key.source) was created from it and is watched"
             }
-            ?? "the card needs 3-D Secure: make a source of type three_d_secure of it and watch that, or "
-            + "set POLLER_PUBLIC_URL and it is done for you"
+            ?? "the card needs 3-D Secure: create a source of type three_d_secure from it and watch that, or "
+            + "set POLLER_PUBLIC_URL to have this done automatically"
         let change = WatchChange(
             state: state,
             payment: look?.memory,

@@ -121,9 +121,9 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
         case .masterCores:
             .share(0.5, "of one core: the rest is for its file and the hour after a failure")
         case .masterHottest:
-            .share(1.3, "times the mean of all masters: what more partitions are for")
+            .share(1.3, "times the mean of all masters; more partitions reduce it")
         case .gatewayListeners:
-            .share(25_000, "half of what a gateway takes: others take over when it dies")
+            .share(25_000, "half of a gateway's capacity: other gateways take over when it dies")
         }
     }
 }

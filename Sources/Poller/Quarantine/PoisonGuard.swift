@@ -136,7 +136,7 @@ package final class PoisonGuard: Sendable {
                 return try await setAside(entry, suspect.reader, in: store)
             }
             logger.warning(
-                "an entry whose reader ended is handled alone",
+                "an entry whose reader ended is now handled alone",
                 metadata: ["entry": "\(suspect.id)", "deaths": "\(deaths)"]
             )
             try await run([suspect], beside: [], in: store, work)
@@ -172,7 +172,7 @@ package final class PoisonGuard: Sendable {
         }
         Self.count("poller_set_aside_total", reader)
         logger.error(
-            "an entry has ended several processes and is set aside",
+            "an entry has ended several processes and is quarantined",
             metadata: [
                 "entry": "\(entry.id)", "deaths": "\(entry.deaths)",
                 "hint": "pollerctl quarantine entries",

@@ -74,10 +74,10 @@ package struct SearchCondition: Hashable, Sendable {
             throw SearchQuery.mistake(Self.unknown(word, name, keys))
         }
         guard !comparison.isOrdered || isOrdered else {
-            throw SearchQuery.mistake("cannot ask whether \(name) is more or less; use = or !=")
+            throw SearchQuery.mistake("cannot compare \(name) with < or >; use = or !=")
         }
         guard !comparison.isOrdered || hasOneValue(of: word) else {
-            throw SearchQuery.mistake("compares \(name) with several values; one must do")
+            throw SearchQuery.mistake("compares \(name) with several values; use one")
         }
     }
 
@@ -118,7 +118,8 @@ package struct SearchCondition: Hashable, Sendable {
         let meant =
             Spelling.nearestOrLonger(than: name.lowercased(), among: known) ?? "metadata.\(name)"
         return
-            "asks for \(name), which is not a field. Did you mean `\(word.text(named: meant))`? Fields are "
+            "asks for \(name), which is not a field. Did you mean "
+            + "`\(word.text(named: meant))`? Fields are "
             + known.joined(separator: ", ") + "; any other metadata is metadata.NAME"
     }
 
@@ -146,7 +147,7 @@ package struct SearchCondition: Hashable, Sendable {
             if field == .status, let text = texts.first(where: ofPayments.contains) {
                 throw SearchQuery.mistake(
                     "asks for status=\(text), which no upstream says of a source; "
-                        + "write payment=\(text) for what is true of the money"
+                        + "write payment=\(text) for the payment state"
                 )
             }
             return .texts(texts)
@@ -156,7 +157,7 @@ package struct SearchCondition: Hashable, Sendable {
     private static func amount(_ text: String) throws(InvalidInput) -> TypedMoney {
         if let amount = TypedMoney(text, isField: true) { return amount }
         throw SearchQuery.mistake(
-            "has an amount that is none: \(text); write 4990 in the smallest unit, or 49.90, "
+            "has an invalid amount: \(text); write 4990 in the smallest unit, or 49.90, "
                 + "or €49.90"
         )
     }
@@ -173,7 +174,7 @@ package struct SearchCondition: Hashable, Sendable {
         let text = word.values.first ?? ""
         guard let instant = SearchQuery.instant(text, at: now) else {
             throw SearchQuery.mistake(
-                "has a time that is none: \(text); write 2026-11-23, 2026-11-23T09:30:00Z, "
+                "has an invalid time: \(text); write 2026-11-23, 2026-11-23T09:30:00Z, "
                     + "or an age such as 2d"
             )
         }

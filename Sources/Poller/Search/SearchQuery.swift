@@ -132,13 +132,13 @@ package struct SearchKeys: Hashable, Sendable {
         guard names.count <= Self.namesMax else {
             throw InvalidInput(
                 field: "search",
-                message: "names \(names.count) keys of metadata; at most \(Self.namesMax) are taken"
+                message: "names \(names.count) metadata keys; at most \(Self.namesMax) are allowed"
             )
         }
         for name in names where !SearchWord.isName(name) {
             throw InvalidInput(
                 field: "search",
-                message: "\(name) is no key that can be searched: letters, digits, _, - and ."
+                message: "\(name) is not a searchable key: use letters, digits, _, - and ."
             )
         }
         var seen: Set<String> = []
@@ -196,7 +196,7 @@ struct SearchWord: Hashable {
             name = nil
             comparison = .equal
             values = [word]
-            guard !word.isEmpty else { throw SearchQuery.mistake("looks for an empty word") }
+            guard !word.isEmpty else { throw SearchQuery.mistake("has an empty word") }
             return
         }
         name = String(characters[..<at])
@@ -212,7 +212,7 @@ struct SearchWord: Hashable {
         self.values = values
         guard !values.contains("") else {
             throw SearchQuery.mistake(
-                "has nothing behind \(name ?? "")\(found.rawValue); write what it is to be"
+                "has nothing behind \(name ?? "")\(found.rawValue); add a value"
             )
         }
         guard values.count <= SearchQuery.conditionsMax else {

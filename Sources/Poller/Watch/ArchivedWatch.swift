@@ -63,7 +63,7 @@ package struct ArchivedWatch: Hashable, Sendable {
         }
         guard (0...Self.countMax).contains(watch.seq), (1...Self.countMax).contains(watch.run)
         else {
-            throw InvalidInput(field: "seq", message: "and run count what has happened")
+            throw InvalidInput(field: "seq", message: "and run must match the recorded events")
         }
         guard events.count <= Self.eventsMax else {
             throw refuse("are more than a log keeps, \(Self.eventsMax)")

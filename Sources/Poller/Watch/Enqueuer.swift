@@ -65,7 +65,7 @@ package struct NewWatch: Hashable, Sendable, HasWatchOptions {
         guard charge?.isNothing ?? true || key.kind == .source else {
             throw InvalidInput(
                 field: "charge",
-                message: "is for sources, src_…; a \(key.kind.rawValue) is not charged by us"
+                message: "is for sources (src_…); Poller does not charge a \(key.kind.rawValue)"
             )
         }
         guard goal != .leftPending || key.kind != .http else {

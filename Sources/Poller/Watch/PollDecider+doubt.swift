@@ -120,7 +120,7 @@ extension PollDecider {
         }
         var wait = Self.absencePause
         if isYoung { wait = min(max(.seconds(1), span / 2), graceEnd - context.polledAt) }
-        let error = "the upstream does not know this source (404); it is asked again"
+        let error = "the upstream does not know this source (404); retrying"
         return failed(
             context,
             state,
@@ -190,8 +190,8 @@ extension PollDecider {
     /// Quarantines a watch whose workers all died: it is not polled again until an operator acts.
     package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> Decision<WatchChange> {
         let error =
-            "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
-            + "again before somebody redrives it"
+            "\(crashes) workers in a row ended while polling it; it is not polled "
+            + "again until an operator redrives it"
         let context = PollContext(watch, due: now, polledAt: now, now: now)
         var state = watch.state
         // A hint must not reopen it: only watches with unreadable answers resume automatically.

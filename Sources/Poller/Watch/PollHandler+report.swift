@@ -25,7 +25,7 @@ extension PollHandler {
             metrics.count(changes: 1)
             logger.info("change observed", metadata: metadata())
         } else if case .unserved = result {
-            logger.warning("not polled, nothing here is configured for it", metadata: metadata())
+            logger.warning("not polled: not configured in this worker", metadata: metadata())
         } else if result.isRefusal {
             logger.error("credentials refused by the upstream", metadata: metadata())
         } else {

@@ -30,12 +30,13 @@ package struct UnreadAmount: Hashable, Sendable {
 
     /// The problem, as text for a log or `pollerctl doctor`.
     package var message: String {
-        "the amount “\(text)” of upstream \(upstream) is not understood; its payments have no amount"
+        "the amount “\(text)” of upstream \(upstream) cannot be read; its payments have no amount"
     }
 
     /// The action for an operator.
     package static let action =
-        "say in upstreams: of the configuration where the amount is and how it is written: amount, amount_format, "
+        "set the position and format of the amount under upstreams in the configuration: "
+        + "amount, amount_format, "
         + "currency"
 }
 

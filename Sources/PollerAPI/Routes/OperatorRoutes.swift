@@ -185,7 +185,7 @@ struct OperatorRoutes {
             health.refused = try await RefusedWatches(backend.watches)
             return health.results
         } catch {
-            let action = "is Redis up, and its URL right?"
+            let action = "check that Redis is running and POLLER_REDIS_URL is correct"
             return [("cluster", HealthResult(.failed, "\(error)", action: action))]
         }
     }

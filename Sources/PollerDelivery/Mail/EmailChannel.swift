@@ -139,7 +139,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         // The event was recorded by a release that still mailed such events.
         guard let mail = PaymentMail(event, of: target.snapshot, publicURL: publicURL)
         else {
-            return .skipped("there is nothing to tell a payer")
+            return .skipped("the event is not relevant to the payer")
         }
         let content = content(mail, of: account, unsubscribe: link(recipient, account, mail))
         let message = message(
@@ -275,7 +275,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ) async -> (AttemptResult, SMTPReply.Finding) {
         let end = NIODeadline.now() + .milliseconds(limit.ms)
         guard await limiter.enter() else {
-            return (.failed("the mail relay is too slow: no turn to send", .local), .nothing)
+            return (.failed("the mail relay is too slow: no free slot to send", .local), .nothing)
         }
         defer { limiter.leave() }
         let abort = AbortFlag()

@@ -37,10 +37,11 @@ enum IncidentMail {
     /// Returns the mail; `publicURL` is the address of the console, if it can be reached.
     static func content(_ incident: Incident, publicURL: String?) -> MailContent {
         let isOver = incident.resolvedAt != nil
-        let headline = isOver ? "This is over." : "Your Poller cluster needs somebody."
+        let headline = isOver ? "Resolved." : "Your Poller cluster needs attention."
         let footer =
             isOver
-            ? "Nothing more is told of this one." : "You are told once more, when this is over."
+            ? "No further mail follows for this incident."
+            : "You will receive one more mail when this is resolved."
         let facts = facts(incident, publicURL)
         let width = (facts.map(\.label.count).max() ?? 0) + 2
         let lines = facts.map { fact in
@@ -67,11 +68,11 @@ enum IncidentMail {
     ) -> [(label: String, value: String)] {
         var facts = [("since", incident.since.description)]
         if let end = incident.resolvedAt { facts.append(("until", end.description)) }
-        if incident.count > 1 { facts.append(("how many", "\(incident.count)")) }
+        if incident.count > 1 { facts.append(("count", "\(incident.count)")) }
         if incident.resolvedAt == nil, let action = incident.action {
-            facts.append(("what to do", action))
+            facts.append(("action", action))
         }
-        facts.append(("look at", "pollerctl incident list, pollerctl doctor"))
+        facts.append(("more", "pollerctl incident list, pollerctl doctor"))
         if let publicURL { facts.append(("console", "\(publicURL)/")) }
         facts.append(("incident", incident.id.description))
         return facts.map { (label: $0.0, value: $0.1) }

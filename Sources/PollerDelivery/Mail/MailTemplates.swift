@@ -46,7 +46,7 @@ package struct MailTemplates: Sendable {
                 let text = files[name] ?? String(decoding: source, as: UTF8.self)
                 try library.register(MailHTML.template(text), named: name)
             } catch {
-                throw InvalidInput(field: name, message: "is no Mustache template: \(error)")
+                throw InvalidInput(field: name, message: "is not valid Mustache: \(error)")
             }
         }
         self.library = library

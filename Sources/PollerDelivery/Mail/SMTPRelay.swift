@@ -48,7 +48,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
             guard rest[question...] == "?tls=off", scheme == "smtp" else {
                 throw InvalidInput(
                     field: "smtp_url",
-                    message: "may end in ?tls=off (with smtp://) and in nothing else"
+                    message: "may only end in ?tls=off (with smtp://)"
                 )
             }
             isOpen = true

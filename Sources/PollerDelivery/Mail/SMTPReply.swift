@@ -41,7 +41,7 @@ struct SMTPReply: Sendable {
     var result: AttemptResult {
         guard code != CURLE_OK.rawValue else { return .delivered }
         if isMissingMailbox {
-            let reason = "the relay answered \(status): there is no such mailbox"
+            let reason = "the relay answered \(status): the mailbox does not exist"
             return withExcerpt(.rejected(reason, .refused, code: status))
         }
         if isRefused {

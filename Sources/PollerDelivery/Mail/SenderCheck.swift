@@ -116,11 +116,11 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         if isNew {
             let names = accounts.map(\.description).joined(separator: ", ")
             logger.error(
-                "the relay refuses a sender of mails",
+                "the relay refuses a sender address",
                 metadata: [
                     "sender": "\(address)", "accounts": "\(names.isEmpty ? "all others" : names)",
                     "answer": "\(refusal)",
-                    "hint": "have the relay accept the address, or set another mail_from",
+                    "hint": "allow the address at the relay, or set another mail_from",
                 ]
             )
         }

@@ -110,7 +110,8 @@ package struct WebhookChannel: DeliveryChannel, Service {
         switch sent.outcome {
         case .answered(let answer): result = answer.webhookResult(now: wallClock())
         case .cutShort(let answer, let failure):
-            let oddity = answer.hasHead ? "" : "the head of the answer is broken: \(failure.reason)"
+            let oddity =
+                answer.hasHead ? "" : "the head of the response is invalid: \(failure.reason)"
             result = answer.webhookResult(now: wallClock(), oddity: oddity)
         case .failed(let failure) where failure.cause == .unusable:
             return .rejected(failure.reason, failure.kind)
@@ -219,7 +220,7 @@ extension HTTPAnswer {
             case 200..<300: AttemptResult.delivered(despite: oddity)
             case 300..<400:
                 AttemptResult.failed("answered \(status): redirect not followed", kind)
-            case 410: AttemptResult.rejected("answered 410: the receiver wants no more", kind)
+            case 410: AttemptResult.rejected("answered 410: recipient accepts no events", kind)
             case 429, 503:
                 AttemptResult.failed("answered \(status)", kind, after: retryAfter(now: now))
             default: AttemptResult.failed("answered \(status)", kind)

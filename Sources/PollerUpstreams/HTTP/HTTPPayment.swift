@@ -80,7 +80,7 @@ package struct HTTPPayment: Sendable {
             } catch {
                 throw InvalidInput(
                     field: "payment.state.map",
-                    message: "has a word that no answer can match: it \(error.message)"
+                    message: "has a word that no response can match: it \(error.message)"
                 )
             }
             guard known.updateValue(state, forKey: status) == nil else {
@@ -93,7 +93,8 @@ package struct HTTPPayment: Sendable {
         guard !known.isEmpty else {
             throw InvalidInput(
                 field: "payment.state.map",
-                message: "must say what the words of the answer mean, as settled: paid"
+                message: "must map the words of the response to payment states, such as "
+                    + "settled: paid"
             )
         }
         if case .always(let name) = currency, !Self.isCurrency(name) {
@@ -105,7 +106,7 @@ package struct HTTPPayment: Sendable {
         guard format != .decimal || currency != nil else {
             throw InvalidInput(
                 field: "payment.currency",
-                message: "is needed with amount_format: decimal, which counts by the currency"
+                message: "is required with amount_format: decimal, which depends on the currency"
             )
         }
         self.format = format

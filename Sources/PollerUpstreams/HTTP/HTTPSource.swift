@@ -99,7 +99,7 @@ package struct HTTPSource: Sendable {
         guard !final.isEmpty else {
             throw InvalidInput(
                 field: "final",
-                message: "must name the statuses that end a watch, or none ever does"
+                message: "must list the final statuses; otherwise no watch ever ends"
             )
         }
         self.final = try Self.statuses(final)
@@ -124,7 +124,7 @@ package struct HTTPSource: Sendable {
             } catch {
                 throw InvalidInput(
                     field: "final",
-                    message: "has a status that no answer can match: it \(error.message)"
+                    message: "has a status that no response can match: it \(error.message)"
                 )
             }
         }
@@ -207,7 +207,8 @@ package struct HTTPSources: SourceLocator {
         let message: String
         if let account, sources.contains(where: { $0.name == account }) {
             message =
-                "is none of upstream \(account)'s: compare it with its url in the configuration"
+                "does not belong to upstream \(account): compare it with the url in the "
+                + "configuration"
         } else if let account {
             message = "needs an upstream \(account), which is not configured (\(names))"
         } else {

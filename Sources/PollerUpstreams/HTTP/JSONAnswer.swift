@@ -59,8 +59,9 @@ enum JSONAnswer {
             default:
                 throw Unreadable(
                     reason:
-                        "the answer is packed as \(coding.prefix(32)), which was not asked for: gzip and "
-                        + "deflate are understood"
+                        "the response is encoded as \(coding.prefix(32)), which was not "
+                        + "requested: gzip and "
+                        + "deflate are supported"
                 )
             }
         }
@@ -92,7 +93,7 @@ enum JSONAnswer {
             count = max(length, 0)
         }
         guard length >= 0 else {
-            throw Unreadable(reason: "the answer is packed as \(coding), and damaged or cut short")
+            throw Unreadable(reason: "the response, encoded as \(coding), is damaged or truncated")
         }
         guard output.count <= most else {
             throw Unreadable(reason: "the answer exceeds \(most) bytes once it is unpacked")
@@ -109,7 +110,7 @@ enum JSONAnswer {
         if isLittle || bytes.starts(with: [0xFE, 0xFF]) {
             let encoding: String.Encoding = isLittle ? .utf16LittleEndian : .utf16BigEndian
             guard let text = String(bytes: bytes.dropFirst(2), encoding: encoding) else {
-                throw Unreadable(reason: "the answer begins as UTF-16 and is none")
+                throw Unreadable(reason: "the response begins like UTF-16 but is invalid")
             }
             return Array(text.utf8)
         }

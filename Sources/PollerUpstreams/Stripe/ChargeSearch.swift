@@ -64,7 +64,7 @@ struct ChargeSearch {
                 cursor = last.id
                 marks.note(name, cursor: last.id, at: elapsed())
             }
-            return .unknown("there are more charges than were looked through so far")
+            return .unknown("not all charges have been searched yet")
         } catch {
             // The charge at the cursor may no longer exist. Then the search starts from the beginning.
             if error.code == "resource_missing" { marks.forget(name) }

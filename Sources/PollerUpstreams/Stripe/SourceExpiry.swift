@@ -65,7 +65,8 @@ package struct SourceExpiry: Hashable, Sendable {
     private static func invalid(_ entry: Substring) -> InvalidInput {
         InvalidInput(
             field: "source_expiry",
-            message: "\(entry.prefix(64)) is no entry: write type=pending/chargeable as eps=1h/6h"
+            message: "\(entry.prefix(64)) is not a valid entry: write type=pending/chargeable, "
+                + "such as eps=1h/6h"
         )
     }
 }

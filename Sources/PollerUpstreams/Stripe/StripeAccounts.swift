@@ -60,7 +60,7 @@ package final class StripeAccounts: Sendable {
     /// Returns the reason why an account is not polled, and the fix.
     func whyUnserved(_ account: AccountID) -> String {
         organisations.contains(account)
-            ? "the key of account \(account) is an organisation's, which reads accounts named acct_… alone: "
+            ? "the key of account \(account) is an organisation's, which only reads accounts named acct_…: "
                 + "enqueue the source under its account"
             : "this worker has no API key for account \(account): STRIPE_API_KEY, or accounts: in its "
                 + "configuration"

@@ -41,7 +41,7 @@ extension StripeCharger {
             case .made(let found): form.append(("charge", "\(found.id)"))
             case .declined(let code, _): return .refused("its charge is not found: \(code)")
             case .incomplete, .unauthenticated, .indeterminate, .postponed:
-                return .postponed("its charge is still looked for", retryAfter: nil)
+                return .postponed("the search for its charge continues", retryAfter: nil)
             }
         }
         form.append(("reason", "duplicate"))

@@ -103,7 +103,7 @@ package struct StripeCharger: Charger {
         guard let source = Self.source(object) else { return Self.unreadable }
         guard let sum = order.sum(of: source) else {
             return .postponed(
-                "neither the order nor the source says an amount and a currency: enqueue it again "
+                "neither the order nor the source has an amount and a currency: enqueue it again "
                     + "with both",
                 retryAfter: Self.unclearPause
             )
@@ -200,7 +200,7 @@ package struct StripeCharger: Charger {
             )
             return Self.made(try reply.decode(StripeAPI.Charge.self))
         } catch {
-            return .indeterminate("\(charge) was made, and cannot be looked at: \(error)")
+            return .indeterminate("\(charge) was created but cannot be read: \(error)")
         }
     }
 
@@ -252,7 +252,7 @@ package struct StripeCharger: Charger {
     )
 
     private static func unsearched(_ why: String) -> ChargeResult {
-        .postponed("its charge is still looked for: \(why)", retryAfter: nil)
+        .postponed("the search for its charge continues: \(why)", retryAfter: nil)
     }
 
     static func made(_ charge: StripeAPI.Charge) -> ChargeResult {

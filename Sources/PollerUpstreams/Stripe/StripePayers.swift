@@ -38,7 +38,7 @@ package struct StripePayers: PayerUpstream {
         guard watch.key.kind == .source else { return .notAsked }
         guard let stripe = StripePayer(accounts, watch) else {
             return .unknown(
-                "this process has no API key that may, for account \(watch.key.account)"
+                "this process has no API key with this permission for account \(watch.key.account)"
             )
         }
         do throws(StripeError) {
@@ -63,7 +63,7 @@ package struct StripePayers: PayerUpstream {
         else { return .notAsked }
         guard let stripe = StripePayer(accounts, watch) else {
             return .unknown(
-                "this process has no API key that may, for account \(watch.key.account)"
+                "this process has no API key with this permission for account \(watch.key.account)"
             )
         }
         do throws(StripeError) {
@@ -75,7 +75,7 @@ package struct StripePayers: PayerUpstream {
         } catch .api(let failure) {
             return .unknown("Stripe answered \(failure.status)")
         } catch {
-            return .unknown("Stripe gave no answer that says it")
+            return .unknown("Stripe's response does not contain the result")
         }
     }
 

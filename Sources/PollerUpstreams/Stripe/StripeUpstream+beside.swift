@@ -117,7 +117,7 @@ extension StripeUpstream {
         let text = String(validating: Array(reply.body.readableBytesView), as: UTF8.self)
         // Every Stripe object has an `object` member, and so does a list.
         guard let object = text.flatMap({ RawJSON($0) }), object.member("object")?.string != nil
-        else { return .again(.malformed("what was read beside it is no object of Stripe's")) }
+        else { return .again(.malformed("the related object is not a Stripe object")) }
         return .read(object)
     }
 }

@@ -68,7 +68,8 @@ package struct StripeUpstream: Upstream {
             if client.isPublishable {
                 guard let secret = watch.clientSecret?.reveal else {
                     return .unaskable(
-                        "a publishable key needs the client_secret: enqueue the source again with it"
+                        "a publishable key needs the client_secret: enqueue the source again "
+                            + "with it"
                     )
                 }
                 query = [("client_secret", secret)]
@@ -116,7 +117,7 @@ package struct StripeUpstream: Upstream {
             return .unavailable("\(failure)", retryAfter: wait, isAnswer: true)
         case 300..<400: return .malformed("\(failure): redirects are not followed")
         default:
-            let author = failure.error == nil ? ", which is no answer of Stripe's" : ""
+            let author = failure.error == nil ? ", which is not a response of Stripe" : ""
             return .malformed("\(failure)\(author)")
         }
     }

@@ -23,7 +23,7 @@ extension StripeWebhooks {
         guard event.accountNames.count == 1 else { return .foreign("it names several accounts") }
         // The name comes from the sender and may be any text.
         guard let account = ConnectedAccounts.account(named: name) else {
-            return .foreign("it names an account that is no acct_… id")
+            return .foreign("it names an account that is not an acct_… ID")
         }
         guard account != signer else { return .account(signer) }
         guard !names.contains(account) else {
@@ -33,7 +33,8 @@ extension StripeWebhooks {
         }
         guard connected.includes(account) else {
             return .foreign(
-                "it names account \(account), and the secret of \(signer) does not act for that: list "
+                "it names account \(account), and the secret of \(signer) does not act for "
+                    + "that: list "
                     + "it under accounts.\(signer).connected if it is connected to this platform"
             )
         }

@@ -215,10 +215,10 @@ package struct StripeWebhooks: WebhookIntake {
     ) async throws(StoreError) -> WebhookOutcome {
         let claim = signed.claim
         guard Self.isWord(claim.id, 255), Self.isType(claim.type) else {
-            return .refused("signed, but its id or type is none of Stripe's")
+            return .refused("signed, but its ID or type is not one of Stripe's")
         }
         if let isLive = configured.isLive, let livemode = signed.livemode, isLive != livemode {
-            return ignored("livemode is \(livemode) and the account's key says otherwise")
+            return ignored("livemode is \(livemode), which contradicts the account's key")
         }
         let owner: AccountID
         switch self.owner(of: signed, signedBy: account, configured.connected) {
@@ -234,7 +234,7 @@ package struct StripeWebhooks: WebhookIntake {
         }
         let event = try await named(signed, in: owner)
         guard event.isOfPayments else {
-            return ignored("\(claim.type) is about nothing that is watched")
+            return ignored("\(claim.type) concerns no watched object")
         }
         return try await hint(event, of: owner, signedBy: account)
     }
@@ -250,7 +250,7 @@ package struct StripeWebhooks: WebhookIntake {
         do throws(AccountEventsFailure) {
             return try await events.intent(ofInvoice: invoice, in: owner).map(event.paid) ?? event
         } catch {
-            throw .unavailable("what \(invoice) is paid by is not known: \(error)")
+            throw .unavailable("the payment of \(invoice) is unknown: \(error)")
         }
     }
 
@@ -277,7 +277,8 @@ package struct StripeWebhooks: WebhookIntake {
                 return .refused("Stripe knows no such mandate notification of account \(owner)")
             case .unreadableNotice:
                 return ignored(
-                    "no key here may read mandate notifications of account \(owner); "
+                    "this process has no key that can read mandate notifications of account "
+                        + "\(owner); "
                         + "the event sweep of the workers delivers them",
                     signedBy: account,
                     .warning

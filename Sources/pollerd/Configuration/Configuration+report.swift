@@ -10,11 +10,11 @@ extension Configuration {
     /// One line for each setting that the file's sections add to the options.
     private var sectionLines: [String] {
         sections.accounts.map { id, account in
-            "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
+            "account \(id)" + (account.charge == nil ? "" : ", charges sources")
                 + (account.refundsDuplicates ? ", refunds duplicates" : "")
-                + (account.acts.ofHold.map { ", \($0.rawValue)s what is held before it is lost" }
+                + (account.acts.ofHold.map { ", \($0.rawValue)s holds before they expire" }
                     ?? "")
-                + (account.acts.ofAbandoned == nil ? "" : ", cancels what nobody has paid")
+                + (account.acts.ofAbandoned == nil ? "" : ", cancels unpaid intents")
         }.sorted()
             + sections.upstreams.map { "upstream \($0.name)" }
             + (sections.endpoints ?? []).map { endpoint in
@@ -105,7 +105,7 @@ extension Configuration {
         )
         return (sections.endpoints ?? []).compactMap { endpoint in
             guarding.rejectionReason(for: endpoint.url).map {
-                "endpoint \(endpoint.name ?? "\(endpoint.id)") cannot be told: its url \($0)"
+                "endpoint \(endpoint.name ?? "\(endpoint.id)") cannot receive events: its url \($0)"
             }
         }
     }

@@ -142,7 +142,7 @@ struct Configuration: Sendable {
             guard text == nil else {
                 throw ConfigurationError(
                     "\(option.variable) and \(file.variable) (\(option.flag) and \(file.flag)) are "
-                        + "both set, from \(place.origin.rawValue): leave one of them out"
+                        + "both set, from \(place.origin.rawValue): remove one of them"
                 )
             }
             let named = "\(file.variable) (\(file.flag), from \(place.origin.rawValue))"
@@ -166,7 +166,7 @@ struct Configuration: Sendable {
         }
         if let flag, isSecret(flag) {
             secrets.warn(
-                "\(option.flag) shows in the list of processes: use \(inFile.flag) PATH, or "
+                "\(option.flag) is visible in the process list: use \(inFile.flag) PATH, or "
                     + "\(inFile.variable)"
             )
         }
@@ -264,14 +264,14 @@ struct Configuration: Sendable {
     ) -> ConfigurationError {
         guard !Option.all.contains(where: { $0.key == key }) else {
             return ConfigurationError(
-                "\(path): \(key) has no plain value; write key: value",
+                "\(path): \(key) has no scalar value; write key: value",
                 line: line
             )
         }
         let guess = suggestion(for: key, among: FileSections.keys)
         let sections = FileSections.keys.joined(separator: ", ")
         return ConfigurationError(
-            "\(path): \(key) is no section of the file\(guess); there are \(sections)",
+            "\(path): \(key) is not a section of the file\(guess); the sections are \(sections)",
             line: line
         )
     }

@@ -60,11 +60,11 @@ struct ConfigurationDifference: Sendable {
         let mark = was == nil ? "+" : becomes == nil ? "-" : "~"
         var words = ""
         if option.secrecy == .hidden {
-            if mark == "~" { words = ": another value" }
+            if mark == "~" { words = ": changed" }
         } else if let was, let becomes {
             // Two URLs that differ only in the password must not show either.
             let isHidden = shown(was) == shown(becomes)
-            words = isHidden ? ": another value" : ": \(shown(was)) is \(shown(becomes))"
+            words = isHidden ? ": changed" : ": \(shown(was)) is \(shown(becomes))"
         } else if let becomes {
             words = ": \(shown(becomes))"
         }
@@ -124,7 +124,7 @@ struct ConfigurationDifference: Sendable {
             case (let was?, let becomes?) where was.text != becomes.text:
                 let (before, after) = (shown(was, at: path), shown(becomes, at: path))
                 let isHidden = was.isSecret || becomes.isSecret || before == after
-                let words = isHidden ? "another value" : "\(before) is \(after)"
+                let words = isHidden ? "changed" : "\(before) is \(after)"
                 changes.append(line("~", path, ": \(words)"))
             case (nil, let added?):
                 changes.append(line("+", path, added.isSecret ? "" : ": \(shown(added, at: path))"))

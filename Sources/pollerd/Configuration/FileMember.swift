@@ -66,123 +66,131 @@ struct FileMember: Sendable {
 
     private static let account: [Row] = [
         (
-            "stripe_api_key", secret, "of the account default its option; others need one",
-            "the account's key; to watch, a read-only restricted one is enough"
+            "stripe_api_key", secret,
+            "the option stripe_api_key for the account default, required for others",
+            "API key of the account; a read-only restricted key is enough for polling"
         ),
         (
             "webhook_secrets", secret, "not set",
-            "whsec_… of the account's webhooks, by comma while one is rolled"
+            "signing secret (whsec_…) of the account's webhooks; several, separated by commas, "
+                + "during rotation"
         ),
         (
-            "connected", "list of acct_…, or of the account default all", "none",
-            "the connected accounts that a platform's webhooks may name"
+            "connected", "list of acct_…, or all for the account default", "none",
+            "connected accounts that the platform's webhooks may name"
         ),
         (
             "charge", "true, false or members", "false",
-            "charges all of each source once, when it becomes chargeable"
+            "charges each source in full, once, when it becomes chargeable"
         ),
         (
             "refund_duplicates", yesNo, "false",
-            "gives back what an order was paid with a second time"
+            "refunds a second payment of the same order"
         ),
         (
             "authorisation", "capture, cancel or leave", "leave",
-            "what is done about a hold before it ends, for watches that say nothing"
+            "default action for an authorisation hold before it expires"
         ),
         (
             "abandoned", "cancel or leave", "leave",
-            "what is done about an intent that nobody has paid in time, likewise"
+            "default action for an intent that is not paid in time"
         ),
-        ("branding", "members", "not set", "whose payments these are, for payers"),
-        ("limits", "members", "those of the options", "how much of this it may have"),
+        ("branding", "members", "not set", "how the shop is presented to payers"),
+        ("limits", "members", "those of the options", "limits of the account"),
     ]
     private static let charge: [Row] = [
-        ("description", "text", "not set", "what a charge says it is for"),
+        ("description", "text", "not set", "description of the charge"),
         (
-            "statement_descriptor", "text", "that of the account at Stripe",
-            "what the payer's bank statement says"
+            "statement_descriptor", "text", "the Stripe account's own",
+            "text on the payer's bank statement"
         ),
-        ("metadata", names, "empty", "kept with each charge"),
+        ("metadata", names, "empty", "metadata of each charge"),
     ]
     private static let upstream: [Row] = [
         (
             "url", "https:// URL with {id} in its path", nil,
-            "where a payment is; a watch names it by such a URL, or by its id"
+            "address of a payment; a watch names a payment by this URL or by its ID"
         ),
-        ("status", "JSON pointer", nil, "where the answer has the status"),
+        ("status", "JSON pointer", nil, "position of the status in the response"),
         (
             "final", "list of statuses of at most 64 characters", nil,
-            "those that end a payment, compared without case and without blanks at the ends"
+            "final statuses of a payment; case and surrounding spaces are ignored"
         ),
         (
-            "payment", "members", "not set: nothing is said of the money",
-            "what of the answer is the payment"
+            "payment", "members", "not set: payment data is not read",
+            "where the response contains the payment data"
         ),
         ("headers", secretNames, "empty", "sent with each request"),
-        ("rate", "0 to 1000000", "10", "polls a second; 0 is unlimited"),
-        ("burst", "1 to 1000000", "5", "polls that may follow each other at once"),
-        ("concurrency", "1 to 1000000", "10", "polls in flight at once"),
-        ("timeout", "100ms to 5m", "8s", "the longest that one poll may take"),
-        ("branding", "members", "not set", "whose payments these are, for payers"),
-        ("limits", "members", "those of the options", "how much of this it may have"),
+        ("rate", "0 to 1000000", "10", "polls per second; 0 is unlimited"),
+        ("burst", "1 to 1000000", "5", "burst of polls"),
+        ("concurrency", "1 to 1000000", "10", "concurrent polls"),
+        ("timeout", "100ms to 5m", "8s", "timeout of one poll"),
+        ("branding", "members", "not set", "how the shop is presented to payers"),
+        ("limits", "members", "those of the options", "limits of the account"),
     ]
     private static let payment: [Row] = [
-        ("state", "members", nil, "what is true of the money"),
+        ("state", "members", nil, "mapping to payment states"),
         (
             "amount", "JSON pointer", "not set",
-            "where the sum is, such as 1099 or “10.99”"
+            "position of the amount, such as 1099 or “10.99”"
         ),
         (
             "amount_format", "auto, smallest_unit or decimal", "auto",
-            "how the sum is written: decimal for “10.00” and “10” with a currency beside it"
+            "format of the amount; decimal for “10.00” and “10” with a separate currency"
         ),
         (
             "currency", "JSON pointer or three letters", "not set",
-            "where it is, or which it always is"
+            "position of the currency, or a fixed currency"
         ),
     ]
     private static let state: [Row] = [
-        ("pointer", "JSON pointer", "that of status", "where the answer's word is"),
+        ("pointer", "JSON pointer", "the value of status", "position of the word in the response"),
         (
-            "map", "the answer's words, each with a state of a payment", nil,
-            "compared as final; a word that is not named is unknown"
+            "map", "words of the response, each with a payment state", nil,
+            "compared like final; unlisted words are unknown"
         ),
     ]
     private static let endpoint: [Row] = [
-        ("url", "https://…, mailto:name@host or redis+stream:NAME", nil, "where it is told"),
-        ("account", "name of an account", "default", "whose events it is told"),
+        (
+            "url", "https://…, mailto:name@host or redis+stream:NAME", nil,
+            "address that events are delivered to"
+        ),
+        ("account", "name of an account", "default", "account whose events it receives"),
         (
             "types", "list such as [source.*, payment.paid]", "all",
-            "only these; of operator.* without an account"
+            "event types it receives; operator.* requires that account is left out"
         ),
-        ("sources", "list of ids", "all", "only events of these sources"),
-        ("metadata", names, "empty", "only of watches whose metadata hold these"),
-        ("final_only", yesNo, "false", "only how watches end"),
+        ("sources", "list of ids", "all", "receives only events of these sources"),
+        ("metadata", names, "empty", "receives only events of watches with this metadata"),
+        ("final_only", yesNo, "false", "receives only the final event of each watch"),
         (
             "coalesce", yesNo, "false",
-            "after a failure only the newest of what waits, and the end"
+            "after a failure, delivers only the newest pending event and the final one"
         ),
-        ("retry", "default, fast, none or list of spans", "default", "the waits between attempts"),
-        ("timeout", "1s to 30s", "15s, of mail 30s", "the longest that one attempt may take"),
-        ("rate", "0 to 1000000", "0", "deliveries a second; 0 is unlimited"),
-        ("burst", "1 to 1000000", "1", "deliveries that may follow each other at once"),
+        ("retry", "default, fast, none or list of durations", "default", "delays between attempts"),
+        ("timeout", "1s to 30s", "15s, for mail 30s", "timeout of one attempt"),
+        ("rate", "0 to 1000000", "0", "deliveries per second; 0 is unlimited"),
+        ("burst", "1 to 1000000", "1", "burst of deliveries"),
         (
             "concurrency", "1 to 1000000", "the option endpoint_concurrency",
-            "deliveries in flight at once"
+            "concurrent deliveries"
         ),
         ("headers", secretNames, "empty", "sent with each webhook"),
-        ("payload", "full or thin", "full", "thin leaves the upstream's object out"),
-        ("notify_by", "members", "not set", "who is told of what it does not accept in time"),
+        ("payload", "full or thin", "full", "thin omits the upstream's object"),
         (
-            "secret", secret, "made when it is registered",
-            "whsec_… that signs; up to three by comma, the newest first"
+            "notify_by", "members", "not set",
+            "fallback endpoint for events that are not accepted in time"
+        ),
+        (
+            "secret", secret, "generated when the endpoint is registered",
+            "signing secret (whsec_…); up to three, separated by commas, newest first"
         ),
     ]
     private static let notifyBy: [Row] = [
-        ("within", "span", nil, "how long it has to accept an event"),
+        ("within", "duration", nil, "deadline for accepting an event"),
         (
             "endpoint", "name of an endpoint of the file, or ep_…", nil,
-            "who is told then, of the same account"
+            "fallback endpoint, in the same account"
         ),
     ]
     private static let limits: [Row] = [
@@ -197,19 +205,19 @@ struct FileMember: Sendable {
     ]
     private static let branding: [Row] = [
         ("name", "1 to 80 characters", nil, "the shop's name"),
-        ("url", "https:// URL", "not set", "where “back to the shop” leads"),
-        ("support", "mail address", "not set", "who answers payers' questions"),
-        ("colour", "#rrggbb", "not set", "that of headings and buttons"),
-        ("logo", "https:// URL", "not set", "a picture in place of the name"),
-        ("language", "tag such as de", "en", "for payers whose language is unknown"),
-        ("time_zone", "such as Europe/Berlin", "UTC", "for payers whose zone is unknown"),
+        ("url", "https:// URL", "not set", "target of the “back to the shop” link"),
+        ("support", "mail address", "not set", "support address for payers"),
+        ("colour", "#rrggbb", "not set", "colour of headings and buttons"),
+        ("logo", "https:// URL", "not set", "logo shown instead of the name"),
+        ("language", "tag such as de", "en", "language for payers without a known preference"),
+        ("time_zone", "such as Europe/Berlin", "UTC", "time zone for payers without a known one"),
         (
             "mail_from", "address or Name <address>", "the option mail_from",
-            "who its mails come from; the relay must accept it"
+            "sender address of its mails; the relay must accept it"
         ),
         (
             "account_holder", "1 to 70 characters", "the shop's name",
-            "the payee of transfers where the upstream names none"
+            "payee of bank transfers when the upstream names none"
         ),
     ]
 }

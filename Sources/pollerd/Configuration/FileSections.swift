@@ -159,7 +159,7 @@ struct FileSections: Sendable {
             else { continue }
             for one in connected.sorted(by: { "\($0)" < "\($1)" }) {
                 guard accounts[one] == nil else {
-                    throw list.wrong("names \(one), which is an account of this file itself")
+                    throw list.wrong("names \(one), which is itself an account of this file")
                 }
                 if let other = platforms.updateValue(platform, forKey: one) {
                     throw list.wrong("names \(one), which is connected to \(other) already")
@@ -181,19 +181,24 @@ struct FileSections: Sendable {
             : try node.required("stripe_api_key").secret()
         let charge = try node.member("charge")?.standingOrder()
         if charge != nil, key?.hasPrefix("pk_") ?? false {
-            throw node.wrong("charge needs a secret key, or a restricted one that may charge")
+            throw node.wrong(
+                "charge needs a secret key or a restricted key that can create charges"
+            )
         }
         let refunds = node.member("refund_duplicates")
         guard let refundsDuplicates = Bool(try refunds?.text() ?? "false") else {
             throw (refunds ?? node).wrong("must be true or false")
         }
         if refundsDuplicates, key?.hasPrefix("pk_") ?? false {
-            throw node.wrong("refund_duplicates needs a secret key, or one that may refund")
+            throw node.wrong(
+                "refund_duplicates needs a secret key or a restricted key that can create refunds"
+            )
         }
         let acts = try node.deadlineActs()
         if acts.ofHold != nil || acts.ofAbandoned != nil, key?.hasPrefix("pk_") ?? false {
             throw node.wrong(
-                "authorisation and abandoned need a secret key, or one that may write intents"
+                "authorisation and abandoned need a secret key or a restricted key that can "
+                    + "write intents"
             )
         }
         return Account(
@@ -223,7 +228,7 @@ struct FileSections: Sendable {
         }
         let timeout = Duration(text: try node.member("timeout")?.text() ?? "8s")
         guard let timeout, timeout >= .milliseconds(100), timeout <= .seconds(300) else {
-            throw node.wrong("timeout must be a span from 100ms to 5m")
+            throw node.wrong("timeout must be a duration from 100ms to 5m")
         }
         let limit = LaneLimit(
             ratePerSecond: Double(try node.member("rate")?.count(0...1_000_000) ?? 10),
@@ -300,7 +305,7 @@ extension YAMLNode {
         let texts = try texts()
         if texts == ["all"] {
             guard platform == .main else {
-                throw wrong("can be all for the account default only: list the accounts, acct_…")
+                throw wrong("can be all only for the account default: list the accounts (acct_…)")
             }
             return .all
         }
@@ -310,7 +315,7 @@ extension YAMLNode {
         var accounts: Set<AccountID> = []
         for text in texts {
             guard let account = ConnectedAccounts.account(named: text) else {
-                throw wrong("must be a list of account ids of Stripe's, acct_…, or all")
+                throw wrong("must be a list of Stripe account IDs (acct_…) or all")
             }
             accounts.insert(account)
         }

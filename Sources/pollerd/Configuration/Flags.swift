@@ -8,7 +8,7 @@ import Foundation
 struct Flags: ParsableArguments {
     @ArgumentParser.Option(
         name: .customLong("config"),
-        help: "YAML file of option keys, as check-config prints them (POLLER_CONFIG_FILE)."
+        help: "YAML file with option keys, as check-config prints them (POLLER_CONFIG_FILE)."
     )
     var file: String?
 
@@ -16,7 +16,7 @@ struct Flags: ParsableArguments {
         name: .customLong("set"),
         parsing: .singleValue,
         help: ArgumentHelp(
-            "An option of check-config, for example --set lease=12s; may be repeated.",
+            "Set an option that check-config lists, for example --set lease=12s. Can be repeated.",
             valueName: "key=value"
         )
     )

@@ -7,32 +7,33 @@ extension Option {
             "outbox_retention",
             "POLLER_OUTBOX_RETENTION",
             "24h",
-            "how long recorded events stay readable for live clients"
+            "how long live clients can resume from recorded events"
         ),
         Option(
             "body_retention",
             "POLLER_BODY_RETENTION",
             "7d",
-            "how long events of closed watches keep the upstream's object and the metadata, "
-                + "and deliveries that went well their attempts"
+            "how long events of closed watches keep the upstream's object and metadata, "
+                + "and successful deliveries keep their attempts"
         ),
         Option(
             "closed_retention",
             "POLLER_CLOSED_RETENTION",
             "30d",
-            "how long closed watches and their history stay readable"
+            "retention of closed watches and their history"
         ),
         Option(
             "afterlife",
             "POLLER_AFTERLIFE",
             "180d",
-            "how long a watch whose money may come back hears of that; 0: as long as any"
+            "how long a watch observes refunds and disputes after it closes; 0: as long as "
+                + "closed_retention"
         ),
         Option(
             "search",
             "POLLER_SEARCH",
             SearchKeys.standard.names.joined(separator: ","),
-            "names of the metadata by which watches are found, by comma"
+            "metadata keys that the search indexes, separated by commas"
         ),
         Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
         Option(
@@ -46,7 +47,8 @@ extension Option {
             "POLLER_OTLP_ENDPOINT",
             nil,
             common: "OTEL_EXPORTER_OTLP_ENDPOINT",
-            "collector of traces (OTLP over HTTP), http://collector:4318; or OTEL_EXPORTER_OTLP_ENDPOINT"
+            "URL of the trace collector (OTLP over HTTP), http://collector:4318; or "
+                + "OTEL_EXPORTER_OTLP_ENDPOINT"
         ),
         Option(
             "otlp_headers",
@@ -54,14 +56,16 @@ extension Option {
             nil,
             secrecy: .hidden,
             common: "OTEL_EXPORTER_OTLP_HEADERS",
-            "what the collector wants, by comma: authorization=Bearer%20…; or OTEL_EXPORTER_OTLP_HEADERS"
+            "headers for the collector, separated by commas: authorization=Bearer%20…; or "
+                + "OTEL_EXPORTER_OTLP_HEADERS"
         ),
         Option(
             "otlp_service",
             "POLLER_OTLP_SERVICE",
             nil,
             common: "OTEL_SERVICE_NAME",
-            "this process in traces; pollerd-ROLE, and pollerd where it has all; or OTEL_SERVICE_NAME"
+            "service name in traces; pollerd-ROLE, or pollerd for a process with all roles; or "
+                + "OTEL_SERVICE_NAME"
         ),
     ]
 }

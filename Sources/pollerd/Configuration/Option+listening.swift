@@ -15,32 +15,35 @@ extension Option {
             "partitions",
             "POLLER_PARTITIONS",
             "auto",
-            "parts of a new store, 1 to 1024, forty for each master expected; auto: 16, on a Redis Cluster 64"
+            "partitions of a new store, 1 to 1024, about 40 per expected master; auto: 16, or "
+                + "64 on a Redis Cluster"
         ),
         Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
         Option(
             "gateway_bind",
             "POLLER_GATEWAY_BIND",
             "127.0.0.1:8081",
-            "address of the WebSocket gateway; off: a notifier has none, and reads no event for it"
+            "address of the WebSocket gateway; off: the notifier runs no gateway"
         ),
         Option(
             "allow_origins",
             "POLLER_ALLOW_ORIGINS",
             "",
-            "origins whose pages may listen at the gateway, by comma: https://shop.example"
+            "web origins that may connect to the gateway, separated by commas: https://shop.example"
         ),
         Option(
             "base_path",
             "POLLER_BASE_PATH",
             nil,
-            "path below which a proxy publishes the API, /poller; without it that of public_url"
+            "path prefix under which a proxy publishes the API, /poller; by default the path "
+                + "of public_url"
         ),
         Option(
             "trusted_proxies",
             "POLLER_TRUSTED_PROXIES",
             "",
-            "addresses of proxies whose X-Forwarded-Prefix is believed, by comma: 10.0.0.5, 10.1.0.0/16"
+            "proxies whose X-Forwarded-Prefix is trusted, separated by commas: 10.0.0.5, "
+                + "10.1.0.0/16"
         ),
         Option(
             "admin_bind",
@@ -52,34 +55,35 @@ extension Option {
             "admin_public",
             "POLLER_ADMIN_PUBLIC",
             "false",
-            "true lets admin_bind leave loopback; nothing there asks for a key"
+            "true allows an admin_bind that is not loopback; the admin listener requires no key"
         ),
         Option(
             "api_keys_file",
             "POLLER_API_KEYS_FILE",
             nil,
             isReloaded: true,
-            "file with an API key a line, besides those that pollerd key create makes"
+            "file with one API key per line, in addition to keys from pollerd key create"
         ),
         Option(
             "connections_per_address",
             "POLLER_CONNECTIONS_PER_ADDRESS",
             nil,
-            "connections of one address at each listener; name many behind a proxy of another host"
+            "connections per client address at each listener; set it high behind a proxy on "
+                + "another host"
         ),
         Option(
             "api_tls_certificate",
             "POLLER_API_TLS_CERTIFICATE",
             nil,
             isReloaded: true,
-            "PEM file with the API's certificate chain; it speaks TLS then; read again when renewed"
+            "PEM file with the API's certificate chain; enables TLS; reloaded when it changes"
         ),
         Option(
             "api_tls_key",
             "POLLER_API_TLS_KEY",
             nil,
             isReloaded: true,
-            "PEM file with the key to it"
+            "PEM file with the private key of the certificate"
         ),
         Option(
             "gateway_tls_certificate",
@@ -93,7 +97,7 @@ extension Option {
             "POLLER_GATEWAY_TLS_KEY",
             nil,
             isReloaded: true,
-            "PEM file with the key to it"
+            "PEM file with the private key of the certificate"
         ),
         Option(
             "admin_tls_certificate",
@@ -107,52 +111,57 @@ extension Option {
             "POLLER_ADMIN_TLS_KEY",
             nil,
             isReloaded: true,
-            "PEM file with the key to it"
+            "PEM file with the private key of the certificate"
         ),
         Option(
             "admin_client_ca",
             "POLLER_ADMIN_CLIENT_CA",
             nil,
             isReloaded: true,
-            "PEM file with who must have signed the certificates of the admin listener's clients"
+            "PEM file with the authorities that must have signed the admin listener's client "
+                + "certificates"
         ),
         Option(
             "requests_per_key",
             "POLLER_REQUESTS_PER_KEY",
             "1000",
-            "requests a second of one API key at each process; twice as many at once; 0 is unlimited"
+            "requests per second and API key at each process, with bursts of twice as many; 0 "
+                + "is unlimited"
         ),
         Option(
             "requests_per_address",
             "POLLER_REQUESTS_PER_ADDRESS",
             nil,
-            "requests a second of one address, 0: unlimited; 2000, and of this machine unlimited"
+            "requests per second and client address, 0: unlimited; by default 2000, and "
+                + "unlimited from this machine"
         ),
         Option(
             "waits_per_key",
             "POLLER_WAITS_PER_KEY",
             "2048",
-            "long polls of one API key at each process, 0: unlimited; half of the 4096 there may be"
+            "long polls per API key at each process, 0: unlimited; by default half of the "
+                + "process's 4096"
         ),
         Option(
             "streams_per_key",
             "POLLER_STREAMS_PER_KEY",
             "25000",
-            "live connections of one API key at each gateway, 0: unlimited; half of those there may be"
+            "live connections per API key at each gateway, 0: unlimited; by default half of "
+                + "the gateway's capacity"
         ),
         Option(
             "watches_per_account",
             "POLLER_WATCHES_PER_ACCOUNT",
             "0",
             isReloaded: true,
-            "open watches of an account; 0 is unlimited; an account of the file may have its own limits"
+            "open watches per account; 0 is unlimited; the file can set other limits per account"
         ),
         Option(
             "endpoints_per_account",
             "POLLER_ENDPOINTS_PER_ACCOUNT",
             "0",
             isReloaded: true,
-            "registered endpoints of an account; 0 is unlimited, up to the 10,000 there may be"
+            "registered endpoints per account; 0 is unlimited, up to 10,000 in the cluster"
         ),
     ]
 }

@@ -64,14 +64,14 @@ struct Option: Sendable {
             nil,
             secrecy: .hidden,
             isReloaded: true,
-            "key of the default account; a read-only restricted one is enough"
+            "API key of the default account; a read-only restricted key is enough"
         ),
         Option(
             "stripe_api_base",
             "POLLER_STRIPE_API_BASE",
             "https://api.stripe.com",
             isReloaded: true,
-            "where Stripe is"
+            "base URL of the Stripe API"
         ),
         Option(
             "stripe_webhook_secret",
@@ -79,198 +79,214 @@ struct Option: Sendable {
             nil,
             secrecy: .hidden,
             isReloaded: true,
-            "whsec_… of the default account's endpoint; several by comma while one is rolled"
+            "signing secret (whsec_…) of the default account's webhook endpoint; several, "
+                + "separated by commas, during rotation"
         ),
         Option(
             "stripe_webhook_tolerance",
             "POLLER_STRIPE_WEBHOOK_TOLERANCE",
             "5m",
             isReloaded: true,
-            "how old the signature of a Stripe webhook may be"
+            "maximum age of a Stripe webhook's signature"
         ),
         Option(
             "stripe_enqueue_unknown",
             "POLLER_STRIPE_ENQUEUE_UNKNOWN",
             "false",
             isReloaded: true,
-            "true watches what Stripe's webhooks are about and nobody has enqueued"
+            "true enqueues unknown objects that Stripe's webhooks name"
         ),
         Option(
             "stripe_sweep",
             "POLLER_STRIPE_SWEEP",
             "auto",
             isReloaded: true,
-            "how often an account's events are read: auto (by its read budget), off, or a span"
+            "interval between reads of an account's events: auto (from its read budget), off, "
+                + "or a duration"
         ),
         Option(
             "stripe_sweep_paid",
             "POLLER_STRIPE_SWEEP_PAID",
             "60s",
             isReloaded: true,
-            "with auto, the longest pause for a day after money arrived, while half of the budget is left"
+            "with auto, the longest interval for a day after a payment, while half of the read "
+                + "budget is left"
         ),
         Option(
             "source_expiry",
             "POLLER_SOURCE_EXPIRY",
             "",
             isReloaded: true,
-            "changes to when Stripe ends sources, by comma: eps=1h/6h (pending/chargeable)"
+            "overrides of Stripe's source lifetimes, separated by commas: eps=1h/6h "
+                + "(pending/chargeable)"
         ),
         Option(
             "smtp_url",
             "POLLER_SMTP_URL",
             nil,
             secrecy: .hidden,
-            "smtp://[user:pass@]host:port or smtps://…; without it no mail is sent"
+            "mail relay, smtp://[user:pass@]host:port or smtps://…; without it no mail is sent"
         ),
-        Option("mail_from", "POLLER_MAIL_FROM", nil, "sender of mails"),
+        Option("mail_from", "POLLER_MAIL_FROM", nil, "sender address of mails"),
         Option(
             "templates",
             "POLLER_TEMPLATES",
             nil,
-            "folder with words for payers (de.txt) and mails (mail.html, mail.txt) in place of ours"
+            "folder with your own texts for payers (de.txt) and mails (mail.html, mail.txt)"
         ),
         Option(
             "public_url",
             "POLLER_PUBLIC_URL",
             nil,
-            "where customers reach this API, https://…; mails then say where to stop them"
+            "public https:// URL of this API; mails then contain an unsubscribe link"
         ),
         Option(
             "apple_app_site_association",
             "POLLER_APPLE_APP_SITE_ASSOCIATION",
             nil,
             isReloaded: true,
-            "JSON that the API serves under /.well-known, so that its links open an iOS app"
+            "JSON served as /.well-known/apple-app-site-association, so that links open an iOS app"
         ),
         Option(
             "asset_links",
             "POLLER_ASSET_LINKS",
             nil,
             isReloaded: true,
-            "JSON of /.well-known/assetlinks.json, the same for an Android app"
+            "JSON served as /.well-known/assetlinks.json, so that links open an Android app"
         ),
         Option(
             "webhook_secret",
             "POLLER_WEBHOOK_SECRET",
             nil,
             secrecy: .hidden,
-            "whsec_… that signs inline webhooks; made on first start and kept in Redis"
+            "secret (whsec_…) that signs inline webhooks; generated at first start and stored "
+                + "in Redis"
         ),
         Option(
             "operator_notify",
             "POLLER_OPERATOR_NOTIFY",
             "",
-            "who is told what is wrong with the cluster, by comma: mailto:ops@example.com, https://…"
+            "recipients of incident notifications, separated by commas: "
+                + "mailto:ops@example.com, https://…"
         ),
-        Option("incident_hold", "POLLER_INCIDENT_HOLD", "1m", "how long trouble lasts to be told"),
+        Option(
+            "incident_hold",
+            "POLLER_INCIDENT_HOLD",
+            "1m",
+            "how long a problem must last before it is reported"
+        ),
         Option(
             "endpoint_failing_after",
             "POLLER_ENDPOINT_FAILING_AFTER",
             "5m",
-            "how long a receiver accepts nothing before operators are notified"
+            "how long an endpoint must fail before operators are notified"
         ),
         Option(
             "master_key",
             "POLLER_MASTER_KEY",
             nil,
             secrecy: .hidden,
-            "seals secrets in Redis: openssl rand -hex 32; by comma: the first seals, all open"
+            "encrypts secrets in Redis: openssl rand -hex 32; of several, separated by commas, "
+                + "the first encrypts and all decrypt"
         ),
         Option(
             "ca_file",
             "POLLER_CA_FILE",
             nil,
             common: "SSL_CERT_FILE",
-            "PEM file of authorities to trust besides this machine's: receivers, upstreams, relay, Redis; or SSL_CERT_FILE"
+            "PEM file of additional trusted authorities for endpoints, upstreams, relay and "
+                + "Redis; or SSL_CERT_FILE"
         ),
         Option(
             "allow_cidrs",
             "POLLER_ALLOW_CIDRS",
             "",
-            "private addresses that webhooks and upstreams may be at, by comma; the same for every process"
+            "private networks that webhooks and upstreams may use, separated by commas; set "
+                + "the same in every process"
         ),
         Option(
             "nat64_prefixes",
             "POLLER_NAT64_PREFIXES",
             "",
-            "translators of this network besides 64:ff9b::/96, by comma: 2001:db8:64::/96"
+            "NAT64 prefixes of this network besides 64:ff9b::/96, separated by commas: "
+                + "2001:db8:64::/96"
         ),
         Option(
             "worker_concurrency",
             "POLLER_WORKER_CONCURRENCY",
             "256",
-            "polls in flight at once in this process"
+            "concurrent polls of this process"
         ),
         Option(
             "lease",
             "POLLER_LEASE",
             "12s",
-            "how long a poll may hold a source; a dead worker's sources wait this long"
+            "lease of a poll; after a worker dies, its sources wait this long"
         ),
         Option(
             "wait_replicas",
             "POLLER_WAIT_REPLICAS",
             "0",
-            "replicas that must have a watch before it is accepted and an event before it is told"
+            "replicas that must confirm a watch before it is accepted, and an event before it "
+                + "is delivered"
         ),
         Option(
             "wait_timeout",
             "POLLER_WAIT_TIMEOUT",
             "50ms",
-            "how long to wait for those replicas; then the request is refused with 503"
+            "how long to wait for these replicas before the request fails with 503"
         ),
-        Option("poll_timeout", "POLLER_POLL_TIMEOUT", "8s", "the longest one poll may take"),
+        Option("poll_timeout", "POLLER_POLL_TIMEOUT", "8s", "timeout of one poll"),
         Option(
             "quarantine_after",
             "POLLER_QUARANTINE_AFTER",
             "12h",
-            "how long answers about one source make no sense until it is set aside for a person"
+            "how long a source's responses must stay invalid before the source is quarantined"
         ),
         Option(
             "lane_rate",
             "POLLER_LANE_RATE",
             "20",
             isReloaded: true,
-            "polls a second for each account and upstream endpoint; 0 is unlimited"
+            "polls per second for each account and upstream endpoint; 0 is unlimited"
         ),
         Option(
             "lane_burst",
             "POLLER_LANE_BURST",
             "5",
             isReloaded: true,
-            "polls that may follow each other at once; keep rate + burst within the upstream's limit"
+            "burst of polls; keep rate + burst within the upstream's limit"
         ),
         Option(
             "lane_concurrency",
             "POLLER_LANE_CONCURRENCY",
             "20",
             isReloaded: true,
-            "polls in flight for each account and upstream endpoint"
+            "concurrent polls for each account and upstream endpoint"
         ),
         Option(
             "delivery_concurrency",
             "POLLER_DELIVERY_CONCURRENCY",
             "256",
-            "deliveries in flight at once in this process, and as many again that a receiver lets wait"
+            "concurrent deliveries of this process, plus as many to slow receivers"
         ),
         Option(
             "endpoint_concurrency",
             "POLLER_ENDPOINT_CONCURRENCY",
             "16",
-            "deliveries in flight to one endpoint"
+            "concurrent deliveries to one endpoint"
         ),
         Option(
             "delivery_lease",
             "POLLER_DELIVERY_LEASE",
             "45s",
-            "how long an attempt may hold a delivery"
+            "lease of a delivery attempt"
         ),
         Option(
             "drain_timeout",
             "POLLER_DRAIN_TIMEOUT",
             "25s",
-            "how long running work may go on after SIGTERM"
+            "how long running work may take to finish after SIGTERM"
         ),
     ]
 }

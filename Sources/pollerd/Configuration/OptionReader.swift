@@ -156,7 +156,10 @@ struct OptionReader {
         // Zero needs no unit.
         let written = text(key) == "0" ? "0s" : text(key) ?? ""
         guard let span = Duration(text: written), span >= least, span <= most else {
-            throw wrong(key, "must be a span from \(least.text) to \(most.text), such as 90s or 5m")
+            throw wrong(
+                key,
+                "must be a duration from \(least.text) to \(most.text), such as 90s or 5m"
+            )
         }
         return span
     }

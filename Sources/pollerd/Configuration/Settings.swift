@@ -126,9 +126,9 @@ struct Settings: Sendable {
         guard adminBind.isLoopback || isAdminPublic || tls["admin"]?.clientCA != nil else {
             throw read.wrong(
                 "admin_bind",
-                "is public, and nothing there asks for a key: bind a loopback address, or set "
-                    + "POLLER_ADMIN_PUBLIC=true where only your monitoring can reach it, or "
-                    + "POLLER_ADMIN_CLIENT_CA to let in whoever has a certificate"
+                "is public, but the admin listener requires no key: bind a loopback address, set "
+                    + "POLLER_ADMIN_PUBLIC=true if only your monitoring can connect to it, or set "
+                    + "POLLER_ADMIN_CLIENT_CA to require a client certificate"
             )
         }
         apiKeysFile = read.text("api_keys_file")
@@ -333,7 +333,8 @@ struct Settings: Sendable {
         let wrong = stripeKeys.filter { !$0.value.maySend(to: stripeAPIBase) }
         guard let account = wrong.keys.map(\.description).min() else { return }
         throw ConfigurationError(
-            "the live key of account \(account) would go to \(stripeAPIBase), where others can read "
+            "the live key of account \(account) would go to \(stripeAPIBase), where others "
+                + "could read "
                 + "it: set POLLER_STRIPE_API_BASE to an https:// address, or give the account a "
                 + "test key"
         )

@@ -146,7 +146,7 @@ extension YAMLNode {
 
     private func span() throws(ConfigurationError) -> Duration {
         guard let span = Duration(text: try text()) else {
-            throw wrong("must be a span such as 90s or 5m")
+            throw wrong("must be a duration such as 90s or 5m")
         }
         return span
     }

@@ -62,7 +62,7 @@ struct YAMLNode {
         guard let scalar = node.scalar, !scalar.string.isEmpty else { throw wrong("has no value") }
         // An unquoted null (YAML 1.2 §10.3.2). The literal word needs quotes.
         if scalar.style == .plain, ["~", "null", "Null", "NULL"].contains(scalar.string) {
-            throw wrong("has no value; if the word is meant, write \"\(scalar.string)\"")
+            throw wrong("has no value; for the text, write \"\(scalar.string)\"")
         }
         return scalar.string
     }

@@ -49,8 +49,8 @@ struct Cluster: Sendable {
                 // Logged once. The connection logs the reason repeatedly.
                 logger.log(
                     level: hasSaidSo ? .debug : .warning,
-                    "waiting for Redis, and starting when it answers",
-                    metadata: ["hint": "is POLLER_REDIS_URL right?"]
+                    "Redis is not reachable; waiting for it before starting",
+                    metadata: ["hint": "check POLLER_REDIS_URL"]
                 )
                 hasSaidSo = true
             }
@@ -76,10 +76,10 @@ struct Cluster: Sendable {
                 )
                 if let partitions, partitions != layout.partitions {
                     logger.warning(
-                        "the store was made with another number of partitions, and keeps it",
+                        "the store was made with another number of partitions; option ignored",
                         metadata: [
                             "partitions": "\(layout.partitions)", "asked": "\(partitions)",
-                            "hint": "take it away; pollerd repartition gives a store more",
+                            "hint": "remove the option; pollerd repartition increases the number",
                         ]
                     )
                 }

@@ -21,39 +21,40 @@ extension ClusterChecks {
         case .missing:
             return HealthResult(
                 .failed,
-                "the store has no layout: it was emptied, or an empty one took its place, under "
-                    + "running processes",
-                action: "look again in ten seconds, when they have written it back; is "
-                    + "POLLER_REDIS_URL right?"
+                "the store has no layout: it was emptied or replaced by an empty one while "
+                    + "processes were running",
+                action: "check again in ten seconds, after the processes have restored it; "
+                    + "check that POLLER_REDIS_URL is correct"
             )
         case .other(let stored):
             return HealthResult(
                 .failed,
-                "the store has \(stored.text), and this process works by \(layout.text): an older "
-                    + "copy took its place",
-                action: "stop every process of Poller, then start them again"
+                "the store has \(stored.text), but this process uses \(layout.text): an older "
+                    + "copy may have replaced the store",
+                action: "stop all processes of Poller, then start them again"
             )
         }
         let count = standing.partitions
         guard let former = standing.former else { return HealthResult(.ok, "\(count)") }
         let progress = "\(standing.split) of \(2 * former) partitions are split"
         if standing.isHeld {
-            return HealthResult(.ok, "\(progress), pollerd repartition is at work")
+            return HealthResult(.ok, "\(progress), pollerd repartition is running")
         }
         guard !standing.still.isEmpty else {
             return HealthResult(
                 .warning,
-                "\(progress), nobody goes on with it, and nothing stands still for it",
+                "\(progress), no process continues the repartitioning, and no partition is frozen",
                 action: "pollerd repartition \(count)"
             )
         }
         let goesBack = standing.mayGoOn == standing.still.count
         return HealthResult(
             .failed,
-            "nothing is polled, told or accepted in \(standing.still.joined(separator: ", ")): "
-                + "whoever split it has stopped",
-            action: "pollerd repartition \(count) goes on"
-                + (goesBack ? "; pollerd repartition --stop lets it go on as it was" : "")
+            "polling, delivery and enqueueing are stopped in "
+                + "\(standing.still.joined(separator: ", ")): "
+                + "the process that was splitting it has ended",
+            action: "run pollerd repartition \(count) to continue"
+                + (goesBack ? ", or pollerd repartition --stop to reopen it undivided" : "")
         )
     }
 }

@@ -13,9 +13,10 @@ extension ClusterChecks {
         guard let first = masterKeys.ids.first else {
             return HealthResult(
                 .warning,
-                "no master key: who has a copy of Redis reads the secrets of receivers and payers in it",
+                "no master key is set, so the secrets of endpoints and payers are stored in "
+                    + "Redis unencrypted",
                 action:
-                    "set POLLER_MASTER_KEY_FILE (openssl rand -hex 32) on every process, then run "
+                    "set POLLER_MASTER_KEY_FILE (openssl rand -hex 32) for every process, then run "
                     + "pollerd rekey"
             )
         }
@@ -23,18 +24,19 @@ extension ClusterChecks {
         if standing.isPlain {
             return HealthResult(
                 .warning,
-                "some may still be in the clear, from before there was a master key",
-                action: "pollerd rekey, once every process has the master key"
+                "secrets stored before the master key was set may still be in the clear",
+                action: "run pollerd rekey once every process has the master key"
             )
         }
         if !standing.otherKeys.isEmpty {
             return HealthResult(
                 .warning,
-                "some may still be sealed by \(standing.otherKeys.joined(separator: ", ")) and not by the "
+                "some secrets may still be encrypted with "
+                    + "\(standing.otherKeys.joined(separator: ", ")) instead of the "
                     + "first key, \(first)",
-                action: "pollerd rekey, once every process has the keys in this order"
+                action: "run pollerd rekey once every process has the keys in this order"
             )
         }
-        return HealthResult(.ok, "sealed by the master key \(first)")
+        return HealthResult(.ok, "encrypted with the master key \(first)")
     }
 }

@@ -15,8 +15,9 @@ extension ClusterChecks {
         guard !named.isEmpty else {
             return HealthResult(
                 .warning,
-                "this process has no key for the default account; the workers may have it alone",
-                action: "where none has: set STRIPE_API_KEY; a restricted read-only key is enough"
+                "this process has no key for the default account; only workers need one",
+                action: "if no worker has one, set STRIPE_API_KEY; a restricted read-only key "
+                    + "is enough"
             )
         }
         // In parallel for any number of accounts, because a check ends after 10 s.
@@ -34,7 +35,7 @@ extension ClusterChecks {
         guard ordered.count > 1 else { return ordered[0].1 }
         let bad = ordered.filter { $0.1.status != .ok }
         guard let worst = bad.first(where: { $0.1.status == .failed }) ?? bad.first else {
-            return HealthResult(.ok, "\(ordered.count) accounts, each with a key that may read")
+            return HealthResult(.ok, "\(ordered.count) accounts, each with a key that can read")
         }
         // Each action names its own setting.
         var actions: [String] = []
@@ -66,7 +67,7 @@ extension ClusterChecks {
             .ok,
             settings.expectsStripeWebhooks
                 ? "none was refused"
-                : "no signing secret here; polls and the event sweep find changes"
+                : "no signing secret in this process; polls and the event sweep find changes"
         )
     }
 
@@ -78,8 +79,9 @@ extension ClusterChecks {
         return HealthResult(
             // Beyond 300 s webhooks are rejected, and the event sweep may miss events that become visible late.
             ahead.magnitude > 300 ? .failed : .warning,
-            "the clock here is \(ahead.magnitude) s \(ahead > 0 ? "ahead of" : "behind") Stripe's",
-            action: "set the clocks of all machines by NTP"
+            "the clock of this machine is \(ahead.magnitude) s "
+                + "\(ahead > 0 ? "ahead of" : "behind") Stripe's",
+            action: "synchronize the clocks of all machines with NTP"
         )
     }
 
@@ -89,7 +91,7 @@ extension ClusterChecks {
     /// The result for an organisation's key, which cannot be tried without one of its accounts.
     private static let ofOrganisation = HealthResult(
         .ok,
-        "the key of an organisation, which reads the accounts acct_… that watches name"
+        "the key of an organisation, which reads the accounts (acct_…) that watches name"
     )
 
     /// The setting that holds the key of an account.
@@ -106,7 +108,7 @@ extension ClusterChecks {
             return HealthResult(
                 .warning,
                 "a publishable key: every watch needs its client_secret",
-                action: "set \(setting(of: account)) to a restricted key that may read sources"
+                action: "set \(setting(of: account)) to a restricted key that can read sources"
             )
         }
         let client = StripeClient(configuration: configuration)
@@ -126,19 +128,19 @@ extension ClusterChecks {
                 return HealthResult(
                     .failed,
                     "\(response.failure)",
-                    action: "set \(setting(of: account)) to a key that is valid and may read "
+                    action: "set \(setting(of: account)) to a valid key that can read "
                         + "sources or payment intents"
                 )
             case 500...: return HealthResult(.failed, "\(response.failure)", action: "try again")
             default:
-                let limit = isForIntents ? ", which may read payment intents and no sources" : ""
+                let limit = isForIntents ? ", which can read payment intents but not sources" : ""
                 return clock(response) ?? HealthResult(.ok, "\(configuration.key)\(limit)")
             }
         } catch {
             return HealthResult(
                 .failed,
                 "\(error)",
-                action: "can this machine reach POLLER_STRIPE_API_BASE?"
+                action: "check that this machine can connect to POLLER_STRIPE_API_BASE"
             )
         }
     }

@@ -25,7 +25,7 @@ extension ClusterChecks {
         guard !accounts.isEmpty else {
             return HealthResult(
                 .ok,
-                "not read: POLLER_STRIPE_SWEEP is off, or no key may list events"
+                "not read: POLLER_STRIPE_SWEEP is off, or no key can list events"
             )
         }
         var swept: [SweptList] = []
@@ -73,10 +73,11 @@ extension ClusterChecks {
             let since = first.standing?.caughtUpAt.map { "last at \($0)" } ?? "never yet"
             return HealthResult(
                 .warning,
-                "the events of \(names(of: late)) are not read in time (\(since)); webhooks and polls go on",
+                "the events of \(names(of: late)) are not read in time (\(since)); webhooks "
+                    + "and polls continue",
                 action:
-                    "see the log of a worker for 'events cannot be read': may the key list events, and is a "
-                    + "worker alive?"
+                    "check that a worker is running and that the key can list events; its log says "
+                    + "'events cannot be read' if not"
             )
         }
         let slow = lists.filter { list in
@@ -87,10 +88,12 @@ extension ClusterChecks {
         if let first = slow.max(by: { $0.pause < $1.pause }), !expectsWebhooks {
             return HealthResult(
                 .warning,
-                "a refund or dispute of \(names(of: slow)) may be known \(text(first.pause)) late: "
-                    + "\(first.usedPercent) % of its read allowance are used",
+                "a refund or dispute of \(names(of: slow)) may be detected "
+                    + "\(text(first.pause)) late: "
+                    + "\(first.usedPercent) % of its read allowance is used",
                 action:
-                    "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set POLLER_STRIPE_SWEEP to a span"
+                    "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set "
+                    + "POLLER_STRIPE_SWEEP to a duration"
             )
         }
         guard !pauses.isEmpty else { return HealthResult(.ok, "not read yet") }

@@ -79,8 +79,8 @@ enum ClusterChecks {
                 return HealthResult(
                     .failed,
                     "\(reach.unreachable.count) of \(reach.masters) masters away: \(names)"
-                        + (reach.isServing ? "" : "; the Cluster serves nothing"),
-                    action: "start them, or their replicas; what lies there waits"
+                        + (reach.isServing ? "" : "; the Redis Cluster serves no requests"),
+                    action: "start them or their replicas; items stored on them wait until then"
                 )
             }
             return HealthResult(.ok, "answers at \(url)")
@@ -88,8 +88,8 @@ enum ClusterChecks {
             return HealthResult(
                 .failed,
                 "\(url) cannot be reached: \(client.failure ?? "\(error)")",
-                action: "start Redis, or correct POLLER_REDIS_URL; what is accepted is polled and "
-                    + "told as soon as it is back"
+                action: "start Redis, or correct POLLER_REDIS_URL; polling and delivery resume as "
+                    + "soon as it is available"
             )
         }
     }
@@ -113,7 +113,7 @@ enum ClusterChecks {
         guard let first = disabled.first else { return HealthResult(.ok, "\(count) registered") }
         return HealthResult(
             .warning,
-            "\(disabled.count) of \(count) are disabled, such as \(first)",
+            "\(disabled.count) of \(count) are disabled, for example \(first)",
             action: Remedy.disabledEndpoints
         )
     }
@@ -141,7 +141,7 @@ enum ClusterChecks {
         let count = entries.count == 1 ? "1 entry has" : "\(entries.count) entries have"
         return HealthResult(
             .warning,
-            "\(count) ended several processes, such as \(first.id)",
+            "\(count) ended several processes, for example \(first.id)",
             action: Remedy.setAside
         )
     }
@@ -163,7 +163,7 @@ enum ClusterChecks {
         case .known(let policy):
             HealthResult(
                 .failed,
-                "\(policy): Redis may drop watches",
+                "\(policy): Redis may evict watches",
                 action: "CONFIG SET maxmemory-policy noeviction, and write it to redis.conf"
             )
         case .hidden(let why):
@@ -179,7 +179,8 @@ enum ClusterChecks {
         case .known:
             return HealthResult(
                 .warning,
-                "no append-only file: a restart loses what was accepted since the last snapshot",
+                "no append-only file: a restart of Redis loses all watches accepted since the "
+                    + "last snapshot",
                 action: "CONFIG SET appendonly yes, and write it to redis.conf"
             )
         case .hidden(let why):
@@ -191,7 +192,7 @@ enum ClusterChecks {
             return HealthResult(
                 .failed,
                 "the last append failed",
-                action: "look at the disk of Redis: full or read-only?"
+                action: "check whether the disk of Redis is full or read-only"
             )
         }
     }
@@ -206,18 +207,19 @@ enum ClusterChecks {
         guard time.count == 2 else {
             return HealthResult(
                 .failed,
-                "TIME was not answered with a time",
-                action: "does POLLER_REDIS_URL name a Redis server, or something between?"
+                "the response to TIME is not a time",
+                action: "check that POLLER_REDIS_URL names a Redis server and not a proxy"
             )
         }
         let skew = Date().timeIntervalSince1970 - Double(time[0]) - Double(time[1]) / 1e6
-        let text = "\(Int(saturating: (skew * 1000).rounded())) ms away from this machine's"
+        let text = "\(Int(saturating: (skew * 1000).rounded())) ms off this machine's clock"
         return skew.magnitude < 1
             ? HealthResult(.ok, text)
             : HealthResult(
                 .warning,
                 text,
-                action: "run NTP on both: due times follow Redis, signatures this machine"
+                action: "run NTP on both: due times use the clock of Redis, signatures that of "
+                    + "this machine"
             )
     }
 
@@ -230,17 +232,18 @@ enum ClusterChecks {
                 guard loaded.string == script.sha1 else {
                     return HealthResult(
                         .failed,
-                        "another digest of a script came back",
-                        action: "does POLLER_REDIS_URL name a Redis server, or something between?"
+                        "Redis returned an unexpected script digest",
+                        action: "check that POLLER_REDIS_URL names a Redis server and not a proxy"
                     )
                 }
             }
             if let refusal = try await client.load(Scripts.live.library) {
                 return HealthResult(
                     .warning,
-                    "\(Scripts.live.all.count) loaded, but as functions they are refused, which costs "
+                    "\(Scripts.live.all.count) loaded, but Redis refuses them as functions, "
+                        + "which costs "
                         + "Redis more: \(refusal)",
-                    action: "allow FCALL and FUNCTION LOAD and DELETE to this Redis user"
+                    action: "grant this Redis user FCALL, FUNCTION LOAD and FUNCTION DELETE"
                 )
             }
             return HealthResult(.ok, "\(Scripts.live.all.count) loaded")
@@ -248,7 +251,7 @@ enum ClusterChecks {
             return HealthResult(
                 .failed,
                 "\(error)",
-                action: "allow EVALSHA, SCRIPT LOAD, FCALL and FUNCTION to this Redis user"
+                action: "grant this Redis user EVALSHA, SCRIPT LOAD, FCALL and FUNCTION"
             )
         } catch {
             throw StoreError(error)
@@ -268,8 +271,8 @@ enum ClusterChecks {
             guard settings.publicURL != nil else {
                 return HealthResult(
                     .warning,
-                    "\(mail.relay); mails do not say how to stop them",
-                    action: "set POLLER_PUBLIC_URL to where customers reach this API"
+                    "\(mail.relay); mails contain no unsubscribe link",
+                    action: "set POLLER_PUBLIC_URL to the public https:// URL of this API"
                 )
             }
             return HealthResult(.ok, "\(mail.relay)")
@@ -277,7 +280,7 @@ enum ClusterChecks {
             return HealthResult(
                 .failed,
                 "\(mail.relay): \(error)",
-                action: "is POLLER_SMTP_URL right, and may this machine reach the relay?"
+                action: "check POLLER_SMTP_URL and that this machine can connect to the relay"
             )
         }
     }
@@ -305,7 +308,11 @@ private struct Check: HealthCheck {
         do throws(StoreError) {
             return try await body()
         } catch {
-            return HealthResult(.failed, "\(error)", action: "is Redis up, and its URL right?")
+            return HealthResult(
+                .failed,
+                "\(error)",
+                action: "check that Redis is running and POLLER_REDIS_URL is correct"
+            )
         }
     }
 }

@@ -133,7 +133,7 @@ struct ConfigurationReload: Service {
         for await cause in causes {
             switch cause {
             case .hangup:
-                logger.notice("SIGHUP: configuration is read again")
+                logger.notice("SIGHUP received; reloading the configuration")
                 reload(&state)
             case .tick: look(&state)
             }
@@ -158,7 +158,7 @@ struct ConfigurationReload: Service {
             return
         }
         logger.notice(
-            "files of the configuration have changed: it is read again",
+            "configuration files changed; reloading",
             metadata: ["files": "\(marks.changes(since: state.read).joined(separator: ", "))"]
         )
         reload(&state)
@@ -219,7 +219,7 @@ struct ConfigurationReload: Service {
         ReloadMetrics.count(difference.changes.isEmpty ? "same" : "changed")
         ReloadMetrics.holds(waiting: waiting.count)
         logger.notice(
-            "configuration read again",
+            "configuration reloaded",
             metadata: ["changes": "\(difference.atOnce.map(\.line).joined(separator: "; "))"]
         )
         for option in waiting {
@@ -229,7 +229,7 @@ struct ConfigurationReload: Service {
             logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
         }
         for warning in configuration.warnings {
-            logger.warning("others can see a secret", metadata: ["reason": "\(warning)"])
+            logger.warning("a secret is visible to others", metadata: ["reason": "\(warning)"])
         }
     }
 
@@ -238,7 +238,7 @@ struct ConfigurationReload: Service {
             var metadata: Logger.Metadata = ["error": "\(mistake)"]
             metadata["file"] = feed.source.file.map { "\($0)" }
             metadata["line"] = mistake.line.map { "\($0)" }
-            logger.error("configuration not usable; the one before goes on", metadata: metadata)
+            logger.error("configuration not usable; keeping the previous one", metadata: metadata)
         }
     }
 
@@ -259,7 +259,7 @@ struct ConfigurationReload: Service {
             let told = "\(error)"
             logger.log(
                 level: told == state.refusal ? .debug : .error,
-                "the store does not follow the configuration; it is tried again",
+                "configuration not yet applied to the store; retrying",
                 metadata: ["error": "\(told)"]
             )
             state.refusal = told

@@ -43,13 +43,13 @@ struct LayoutSync: Service {
                 if try await layout.restore(on: client) {
                     isToBeOpened = true
                     logger.warning(
-                        "the store was emptied under running processes: its layout is written back",
+                        "the store was emptied while processes were running; restoring its layout",
                         metadata: ["partitions": "\(layout.partitions)"]
                     )
                 }
             case .other(let stored) where standing != last:
                 logger.error(
-                    "the store has another layout: start this process again",
+                    "the store has a different layout; restart this process",
                     metadata: ["stored": "\(stored.text)", "known": "\(layout.text)"]
                 )
             case .fits, .other: break

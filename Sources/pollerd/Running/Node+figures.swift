@@ -20,7 +20,7 @@ extension Node {
                 guard unbound.isEmpty else {
                     return unbound.map { "starting: \($0) does not accept connections yet" }
                 }
-                if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
+                if loops.areDraining { return ["draining: send no new requests"] }
                 let reach = client.reachability
                 guard reach.isUsable else { return [reach.refusal] }
                 return gate.refusal.map { ["secrets: \($0)"] } ?? []
@@ -93,7 +93,7 @@ extension RedisReachability {
     /// The reason why the store is unusable.
     fileprivate var refusal: String {
         unreachable.count < masters
-            ? "redis: its cluster serves nothing now" : "redis: not connected"
+            ? "redis: the cluster serves no requests" : "redis: not connected"
     }
 
     /// The unavailable masters of a Redis Cluster, in one line.

@@ -39,7 +39,7 @@ extension Node {
             )
         }
         if !binds.isEmpty {
-            logger.notice("no API keys: serving this machine only, to everybody on it")
+            logger.notice("no API keys: serving all users of this machine without authentication")
         }
     }
 }

@@ -90,7 +90,7 @@ extension Node {
         )
         if settings.mail == nil, settings.operators.contains(where: { $0.scheme == "mailto" }) {
             log("endpoints").warning(
-                "operators are to be told by mail, and this notifier has no relay",
+                "operators are notified by mail, but this notifier has no mail relay",
                 metadata: ["remedy": "set POLLER_SMTP_URL and POLLER_MAIL_FROM"]
             )
         }
@@ -194,10 +194,10 @@ extension Node {
             try await file.apply { change in
                 guard !change.isLeftOut else {
                     log("endpoints").error(
-                        "an endpoint of the configuration file is told nothing: there are too many",
+                        "limit of endpoints reached; an endpoint of the file is not registered",
                         metadata: [
                             "endpoint": "\(change.id)", "endpoint.name": "\(change.name ?? "")",
-                            "hint": "remove those nobody needs; it is made once there is room",
+                            "hint": "remove unused endpoints; it is then registered",
                         ]
                     )
                     return
@@ -213,7 +213,7 @@ extension Node {
         } catch StoreError.full {
             // Registered endpoints are served. The sync adds the others.
             log("endpoints").error(
-                "the store is full: changes of the file's endpoints wait for the next start",
+                "the store is full; changes to the file's endpoints are applied at the next start",
                 metadata: ["hint": "give Redis more memory (maxmemory)"]
             )
         }

@@ -43,7 +43,7 @@ extension OptionReader {
         guard !authority.contains("@") else {
             throw wrong(
                 "otlp_endpoint",
-                "must name no user: give the collector its key by otlp_headers"
+                "must not contain a user: set the collector's key in otlp_headers"
             )
         }
         do throws(InvalidInput) {

@@ -66,7 +66,7 @@ struct NodeProcess {
             logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
         }
         for warning in configuration.warnings {
-            logger.warning("others can see a secret", metadata: ["reason": "\(warning)"])
+            logger.warning("a secret is visible to others", metadata: ["reason": "\(warning)"])
         }
 
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -98,7 +98,7 @@ struct NodeProcess {
             try adapt(&settings)
             if roles.contains(.worker), settings.stripeKeys.isEmpty {
                 logger.warning(
-                    "no Stripe key: Stripe's objects are accepted and not polled",
+                    "no Stripe key: Stripe objects are accepted but not polled",
                     metadata: ["remedy": "set STRIPE_API_KEY, or accounts in the configuration"]
                 )
             }
@@ -231,7 +231,7 @@ struct NodeProcess {
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: .milliseconds(500))
             if !Task.isCancelled, let name = embedded.dead {
-                logger.critical("the embedded \(name) has ended; start pollerd again")
+                logger.critical("the embedded \(name) has ended; restart pollerd")
                 embedded.stop()
                 LogOutput.standardError.flush()
                 _exit(70)  // EX_SOFTWARE of sysexits.h
@@ -268,7 +268,7 @@ struct NodeProcess {
             report: { count in
                 handler.line(
                     .error,
-                    "log lines dropped; the reader of the log stalled or its disk was full",
+                    "log lines dropped because the log's reader stalled or its disk was full",
                     ["count": "\(count)"]
                 )
             }

@@ -28,12 +28,12 @@ struct SecretsSync: Service {
             ring.replace(with: try await secrets.look())
         } catch let error as SealError {
             logger.error(
-                "roots not read: no secret is kept here until they are",
+                "root secrets not read; this process stores no secrets until they are",
                 metadata: ["error": "\(error)"]
             )
         } catch {
             // An unavailable store is reported by the connection.
-            logger.debug("roots not read", metadata: ["error": "\(error)"])
+            logger.debug("root secrets not read", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -34,7 +34,7 @@ final class Shutdown: Sendable {
         var isDraining = false
         for await signal in signals {
             guard !isDraining, let (group, loops) = services.withLock({ $0 }) else {
-                logger.warning("ends at once", metadata: ["signal": "\(signal)"])
+                logger.warning("terminating immediately", metadata: ["signal": "\(signal)"])
                 embedded?.stop()
                 // Leases expire on their own, and the operator has asked not to wait.
                 LogOutput.standardError.flush()

@@ -21,7 +21,7 @@ class Splitting:
         self._output = ""
         self._errors: list[BaseException] = []
         begun = self._run("--wait", "0s")
-        assert begun.returncode == 78 and "to be started again" in begun.stdout, begun
+        assert begun.returncode == 78 and "to be restarted" in begun.stdout, begun
         for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
             assert role.terminate() == 0, role.tail()
             role.start().wait_ready(timeout_s=60)

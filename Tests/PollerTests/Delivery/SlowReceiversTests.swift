@@ -183,7 +183,7 @@ extension DeliveryHandlerTests {
         #expect(put.change.state == DeliveryState() && put.change.attempt == nil)
         guard case .next(let wait) = put.verdict else { return #expect(Bool(false), "\(put)") }
         #expect(wait == .seconds(3))
-        #expect(put.change.lastError?.contains("slow to answer") == true)
+        #expect(put.change.lastError?.contains("respond slowly") == true)
         slow.cancel()
         #expect(await slow.value == nil)
         let again = Task { await handler.handle(later) }

@@ -11,7 +11,7 @@ import Testing
     @Test(
         "an invalid query is rejected with advice",
         arguments: [
-            ("order=", "nothing behind order=; write what it is to be"),
+            ("order=", "nothing behind order=; add a value"),
             ("oder=A77", "oder, which is not a field. Did you mean `order=A77`?"),
             ("basket=B42", "Did you mean `metadata.basket=B42`?"),
             ("basket!=\"B 42\",C", "Did you mean `metadata.basket!=\"B 42\",C`?"),
@@ -26,9 +26,9 @@ import Testing
             ("created>1d,2d", "compares created with several values"),
             ("amount>much", "write 4990 in the smallest unit, or 49.90, or €49.90"),
             ("amount>1,2,3", "compares amount with several values"),
-            ("order>A77", "cannot ask whether order is more or less"),
+            ("order>A77", "cannot compare order with < or >"),
             ("customer=\"Jane", "a quotation mark that is not closed"),
-            ("\"\"", "looks for an empty word"),
+            ("\"\"", "has an empty word"),
         ]
     )
     func refused(_ text: String, _ advice: String) throws {
