@@ -11,13 +11,14 @@ import Foundation
 extension WatchRequest {
     /// Creates a request to watch a source.
     ///
-    /// - `policy`: `interactive`, `standard` or `patient`. `nil` means the server's default.
+    /// - `policy`: `auto`, `interactive`, `standard` or `patient`. `nil` means the server's default.
     /// - `until`: the goal, `left_pending`, `settled` or `final`. `nil` means `settled`.
     /// - `timeout`: the span to the deadline, 1 s to 90 days. `nil` means the usual lifetime of its kind.
     /// - `notify`: URLs of recipients, `https://…`, `mailto:…`, `redis+stream:NAME`, at most 16.
     /// - `clientSecret`: the source's client secret, if the server polls with a publishable key.
     /// - `metadata`: your names and values, returned with the watch, at most 4,096 bytes as JSON.
-    /// - `charge`: the charge to make, exactly once, when the source becomes chargeable. `nil` means no charge.
+    /// - `charge`: the charge to make, exactly once, when the source becomes chargeable. `nil` applies the
+    ///   account's standing order, if it has one. `.nothing` never charges.
     /// - `order`: your id of the order that this source pays: 1–255 printable characters, no space at either end.
     public init(
         _ name: WatchName,

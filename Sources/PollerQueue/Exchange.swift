@@ -75,10 +75,10 @@ where Instant.Duration == Duration {
         results = Array(repeating: [], count: partitions)
     }
 
-    /// Returns how long a result may wait for others while another item waits for its slot in this process or in its
-    /// lane.
+    /// Returns how long a result that keeps its slot may wait for others to be sent with it.
     ///
-    /// The wait is shorter while more than half of the slots are taken.
+    /// The slot may be one of this process or of the item's lane. The wait is shorter while more than half of the slots
+    /// are taken.
     func gatherSpan(isBusy: Bool) -> Duration { .milliseconds(isBusy ? 3 : 15) }
 
     /// Adds a result; returns true when the exchange should start at once.

@@ -6,12 +6,13 @@ import ServiceLifecycle
 package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     /// The interval of announcements.
     ///
-    /// The partitions of a dead process are delayed for no longer than ``span``, and then only by the wait before other
-    /// processes help.
+    /// The partitions of a dead process are reassigned when its announcement has expired (``span``) and the others read
+    /// the list again. Until then helpers claim from them, a moment later than the owner would.
     static var beat: Duration { .seconds(2) }
-    /// The validity of one announcement, so that two may be lost.
+    /// The validity of one announcement.
     ///
-    /// With many processes, others notice a missing one with their next list.
+    /// Two lost beats use it up, so only one may be lost safely. Above ``listed`` processes the list is read less
+    /// often, so a dead process is noticed later.
     static var span: Duration { .seconds(6) }
     /// The number of processes up to which each beat reads the list of all.
     ///

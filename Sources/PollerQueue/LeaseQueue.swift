@@ -164,7 +164,8 @@ package struct Claim<Item: Sendable>: Sendable {
     package let now: Timestamp
     /// The time at which the partition next has work for a claim, as known now.
     ///
-    /// The earliest due time that a lane allows, or the earliest end of a lease; `nil` when the partition is empty.
+    /// The earliest due time that a lane allows, or the earliest end of a lease; `nil` if there is neither, or while
+    /// the partition is being split.
     package let nextReady: Timestamp?
     /// The number of expired leases of other processes that were put back first.
     package let recovered: Int

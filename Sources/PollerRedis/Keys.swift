@@ -56,10 +56,10 @@ package struct Keys: Hashable, Sendable {
 
     /// Returns the keys that every script of a partition declares: its meta key, and one that never exists.
     ///
-    /// While a Cluster moves a slot, Redis rejects (`TRYAGAIN`) a script with a missing declared key before the script
-    /// runs. Otherwise the script would fail in the middle, at a key that has already moved, after its first writes.
-    /// The second key also states the caller's lane layout, by which a partition that was split since rejects the call
-    /// (``PartitionMap``).
+    /// While a Cluster moves a slot, Redis rejects (`TRYAGAIN`) a script that declares a key which does not exist. The
+    /// second key is there for this. Without it a script could start and fail halfway, after its first writes, at a key
+    /// that has moved. The second key also states the caller's lane layout, by which a partition that was split since
+    /// rejects the call (``PartitionMap``).
     package func declared(_ partition: Int) -> [String] {
         [meta(partition), "\(namespace)never{\(partition)}\(map.mark(of: partition))"]
     }

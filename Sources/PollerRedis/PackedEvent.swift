@@ -4,9 +4,8 @@ import PollerIdentity
 
 /// A recorded event in the log of its watch, packed to an eighth of its size.
 ///
-/// *Problem.* A payment that has finished left five events of a kilobyte for a month: 6.5 KB on the first day. Nearly
-/// all of it are names of members that every event has, and an object of the upstream that is not needed after the
-/// deliveries.
+/// *Problem.* A finished payment left five events of about a kilobyte for a month: 6.5 KB on the first day. Nearly all
+/// of that is member names and the upstream's object, which is not needed after the deliveries.
 ///
 /// *Approach.* A worker records the event's JSON, to be published, and these bytes, to be stored in the log. They hold
 /// the JSON as a raw deflate stream (RFC 1951) with a dictionary of common parts of events. Some days after a watch has

@@ -90,9 +90,9 @@ extension RedisQueue {
         return AuditPage(checked: checked, faults: faults, next: next)
     }
 
-    /// Returns items whose lane is in another partition.
+    /// Returns a message for each item whose lane belongs to another partition.
     ///
-    /// This can occur briefly while partitions are split.
+    /// Nothing is checked while partitions are being split.
     private func misplaced(
         _ ids: [RedisArgument],
         in partition: Int

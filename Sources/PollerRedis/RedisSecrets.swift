@@ -62,10 +62,11 @@ package struct RedisSecrets: Sendable {
         try await note(fields)
     }
 
-    /// Records this process's key if it is missing, and reads the roots; called repeatedly.
+    /// Records the ID of this process's master key, or that it has none (`plain`), and reads the roots.
     ///
-    /// The key is recorded first: if this process cannot decrypt the roots, others must know that its key is still in
-    /// use. From then on it encrypts nothing until the roots can be decrypted (``SealingGate``).
+    /// It is called repeatedly. The ID is recorded first: if this process cannot decrypt the roots, others must know
+    /// that its key is still in use. If the roots cannot be decrypted, this process encrypts nothing until they can be
+    /// (``SealingGate``).
     ///
     /// - Throws: ``SealError`` if the roots cannot be decrypted.
     package func look() async throws -> Roots {

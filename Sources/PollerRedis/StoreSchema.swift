@@ -60,10 +60,11 @@ enum KeyKind: String, CaseIterable {
     case quarantine = "x"
     /// Zset: orders, item → when it became known, ms.
     case orders = "d"
-    /// Zset, all score 0: the leaves of the index by creation of open items, by the lowest entry each may hold.
+    /// Zset, all score 0: the names of the leaves of the index of open items by creation.
     ///
-    /// With the name of a leaf: zset, all score 0: its entries, at most 100, `<13 digits of ms><2 characters of a
-    /// digest><item's id>` (created.lua). Orders and incidents have no entry.
+    /// A leaf is named by the lowest entry that it may hold. With the name of a leaf: zset, all score 0: its entries,
+    /// at most 100, `<13 digits of ms><2 characters of a digest><item's id>` (created.lua). Orders and incidents have
+    /// no entry.
     case openCreated = "T"
     /// The same index of closed items.
     case closedCreated = "V"
@@ -191,9 +192,9 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case order = "o"
     /// Its entries in the search index, joined (`SearchTerm`).
     case terms = "t"
-    /// Its words in the index of words, separated by spaces (`IndexedWord`).
+    /// Its words in the index of words, separated by spaces (`IndexedWord`), at most 64 bytes.
     ///
-    /// The next field has those that do not fit the first: each has 64 bytes at most.
+    /// The next field has the words that do not fit, also at most 64 bytes. A word that fits in neither is not indexed.
     case words = "W"
     case moreWords = "X"
     /// The seq of the last event that was removed while the item was kept.
@@ -297,7 +298,7 @@ enum MetaField: String, CaseIterable {
     case keysVersion = "keys"
     /// The closing time up to which items have been reduced, ms.
     ///
-    /// Watches then have no bodies of events, and deliveries no attempts.
+    /// Up to it watches have no bodies of events, and deliveries keep only skipped attempts and those of dead letters.
     case faded
     /// The number of partitions that its lanes are spread over; missing if it was never split.
     case split

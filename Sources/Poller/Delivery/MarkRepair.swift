@@ -273,11 +273,11 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     }
 }
 
-/// Stores whether a store of deliveries may have lost acknowledged marks.
+/// Stores, for each partition of deliveries, the time before which every event is marked, and the server history that
+/// it belongs to.
 ///
-/// The server of a partition writes one history. Another one begins when a replica takes over and when the server
-/// restarts, and may lack the last acknowledged writes. The watermark is written next to the marks, so it is lost no
-/// later than they are.
+/// A new history begins when the server restarts and when a replica takes over. It may lack the last acknowledged
+/// writes. The watermark is in the same partition as the marks, so a loss of marks also shows in the watermark.
 package protocol MarkLedger: Sendable {
     /// Returns the partition of a lane of deliveries.
     func partition(of lane: LaneID) -> Int

@@ -16,8 +16,9 @@ import Synchronization
 package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     /// The longest time until a change is noticed without events.
     static var pace: Duration { .seconds(1) }
-    /// The rounds until all lanes are compared, every ten minutes, because a failover of Redis may have undone a
-    /// change.
+    /// The number of rounds between two comparisons of all lanes: ten minutes at one round a second.
+    ///
+    /// A failover of Redis may have undone a change.
     static var roundsToReload: Int { 600 }
 
     /// The number of deliveries of a removed endpoint that are read at a time.

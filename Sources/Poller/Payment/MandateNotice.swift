@@ -2,10 +2,11 @@ import JSONText
 package import PollerIdentity
 package import PollerWire
 
-/// The announcement of a debit, which the payer must receive beforehand.
+/// An upstream's notice to pass on to the payer: a coming debit, or a confirmed mandate.
 ///
-/// *Problem*: the holder of a mandate may have configured the upstream to leave the announcement to it (`manual`). The
-/// upstream sends an event when one is due, but no status or field of the source shows it, so polls cannot find it.
+/// *Problem*: the payer must know of a debit beforehand. The creditor may have told the upstream (`manual`) that it
+/// announces debits itself. The upstream sends an event when a notice is due, but no status or field of the source
+/// shows it, so polls cannot find it.
 /// *Approach*: the upstream's event is recorded once per ID as an event of the source's watch, even if the watch has
 /// closed. The channels deliver it like any other. It is accepted only from a signed event, or from the upstream's
 /// event list. *Source*: <https://docs.stripe.com/sources/sepa-debit>, notifying customers;

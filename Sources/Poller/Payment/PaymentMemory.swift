@@ -28,8 +28,8 @@ import SafeNumbers
 /// again. The last five values are the payment as last reported (``RememberedPayment``): an event without a new answer
 /// repeats it.
 package struct PaymentMemory: Hashable, Sendable {
-    /// The largest size: three fingerprints, four sums of eleven digits, an instant of nine, a day of three, four
-    /// letters and ten separators.
+    /// The largest size: three fingerprints, four sums of eleven digits, an instant of nine, a day of three, seven
+    /// letters (dispute, refund and five marks) and ten separators.
     static let bytesMax = 91
 
     /// The fingerprint of the object when it was last read.

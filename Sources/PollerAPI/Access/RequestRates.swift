@@ -6,8 +6,9 @@ import Synchronization
 
 /// The request rates per key and per address, and the maximum number of waiting requests per key, at one process.
 ///
-/// The defaults do not affect ordinary services. A process handles some thousands of requests per second, so one key
-/// may use a part of them, and half of the slots for long polls. A batch of 10,000 watches counts as one request.
+/// The defaults do not affect ordinary services. By default one key may send 1,000 requests a second and hold half of
+/// the long-poll slots. A process handles some thousands of requests per second. A batch of 10,000 watches counts as
+/// one request.
 package struct RequestLimits: Hashable, Sendable {
     /// The default limits.
     package static let standard = RequestLimits(perKey: 1000, perAddress: nil, waitsPerKey: 2048)

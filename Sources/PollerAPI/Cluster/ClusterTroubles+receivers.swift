@@ -149,10 +149,11 @@ extension ClusterTroubles {
         )
     }
 
-    /// Removes payers' email addresses from failing lanes; `false` if some lanes could not be classified.
+    /// Removes the lanes that deliver to payers' email addresses, and those not classified yet; returns `false` if
+    /// there were any of the latter.
     ///
-    /// A lane does not contain its URL, but its deliveries do. One of them is read once per lane. The result does not
-    /// change, because the ID of an inline endpoint is derived from its URL.
+    /// A lane does not contain its URL, but its deliveries do. One of them is read once per lane. The result is
+    /// remembered, because the ID of an inline endpoint is derived from its URL.
     private func leaveOutPayers(
         of failing: inout [(lane: LaneReport, since: Timestamp)]
     ) async throws(StoreError) -> Bool {

@@ -21,9 +21,9 @@ enum Schemas {
     /// The problem codes, on which clients decide.
     private static var codes: SchemaNode { .words(ProblemCode.allCases.map(\.rawValue)) }
 
-    /// The problem schema with the codes of this server.
+    /// The problem schema, with `code` limited to this server's codes.
     ///
-    /// The shape leaves them open for clients.
+    /// The shape shared with clients allows any code.
     private static var problem: Schema {
         var problem = ProblemReport.shape.schema
         guard case .members(var members) = problem["properties"],

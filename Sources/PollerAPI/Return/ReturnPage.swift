@@ -202,8 +202,9 @@ struct ReturnPage {
         }
     }
 
-    /// Returns the footer: the link to the shop unless the page has a button for it, and the support address.
+    /// Returns the footer: a link to the shop, and the support address.
     ///
+    /// It has only the shop's name if the page has a button for the link (`hasWay` is false) or there is no link.
     /// `returnLink` is the return link of this payment.
     private func footer(
         _ words: PayerWords,

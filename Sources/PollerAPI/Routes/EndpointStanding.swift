@@ -33,9 +33,10 @@ extension EndpointStore {
     /// A page of deliveries has few endpoints.
     private static var namedMax: Int { 100 }
 
-    /// Returns the names of some endpoints by ID, without those that have no name.
+    /// Returns the names of these endpoints by ID, of the first 100 in the order of their IDs.
     ///
-    /// An endpoint that cannot be read is left out, because a list that only shows names must not fail for it.
+    /// An endpoint without a name is left out. So is one that cannot be read, because a list that only shows names must
+    /// not fail for it.
     func names(of endpoints: Set<EndpointID>) async -> [EndpointID: String] {
         let some = endpoints.sorted { "\($0)" < "\($1)" }.prefix(Self.namedMax)
         return await withTaskGroup(of: (EndpointID, String?).self) { group in

@@ -7,16 +7,19 @@ import PollerWire
 /// Routes of a single watch: create or join, list, read, wait, explain, poll now, cancel.
 ///
 /// *Identity.* A watch is identified by account, source and kind, which the client knows in advance. A client that lost
-/// the response repeats the request and joins the watch. Only if that watch has closed meanwhile would the repeat
-/// restart it, and its events would be published again. So the `Idempotency-Key` of an enqueue is stored.
+/// the response repeats the request and joins the watch. If the watch has closed meanwhile, a repeat would restart it
+/// and publish its events again. The stored `Idempotency-Key` prevents that.
 ///
 /// *Waiting.* `after_seq` asks for later events. A watch with later events returns at once, and without `wait` no
 /// change is a 304. A `seq` is used instead of an `ETag`, because it also shows how many events were missed.
 ///
-/// *Enqueuing* is one script call, which checks, writes and reads the watch for the response. Three operations are
-/// separate. The open watches of an account with a limit are counted separately (``OpenWatchLimit``), because its lanes
-/// are in several partitions. That happens at most once per second while there is room. The order is in its own
-/// partition. The deliveries of an endpoint that joins a watch with events are in the second queue.
+/// *Enqueuing* is one script call, which checks, writes and reads the watch for the response. Three things are not part
+/// of that call:
+///
+/// - the count of open watches of an account with a limit (``OpenWatchLimit``), because the account's lanes are in
+///   several partitions. It is repeated at most once a second while there is room.
+/// - the order, which is in its own partition.
+/// - the deliveries of an endpoint that joins a watch with events, which are in the second queue.
 ///
 /// *After any other change* a second call reads the watch for the response, which may show a later change of another
 /// request. A closed watch is distinguished from one that never existed: the 409 says to enqueue it again.

@@ -26,14 +26,17 @@ enum MailOccasion: String, CaseIterable, Sendable {
     /// The watch was cancelled.
     case stopped
     case unknown
-    /// A final status without its own text.
+    /// A close with any other status.
     case update
 
     /// Selects the message for an event, or returns `nil` if the customer gets no mail.
     ///
-    /// No mail is sent for `pending`, `requires_action`, `requires_confirmation`, `processing` and statuses without a
-    /// text. None is sent for a created charge either, only for its result. A change without a new status is mailed
-    /// only if it is a declined attempt.
+    /// It is used for events without a payment. It returns `nil` for `payment.*`, `refund.*`, `next_step.changed`,
+    /// orders and incidents.
+    ///
+    /// While the watch is open, no mail is sent for `pending`, `requires_action`, `requires_confirmation`, `processing`
+    /// and other statuses without a text. None is sent for a created charge either, only for its result. A change
+    /// without a new status is mailed only if it is a declined attempt.
     init?(_ event: Event) {
         // An event about the payment or the next step accompanies a status event, which is mailed.
         if event.type.hasPrefix("payment.") || event.type.hasPrefix("refund.")

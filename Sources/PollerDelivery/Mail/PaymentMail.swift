@@ -74,7 +74,8 @@ struct PaymentMail: Hashable, Sendable {
 
     /// Whether the payer gets a mail about a refund that has not succeeded.
     ///
-    /// If an account is requested, the mail with the request explains the refund's state.
+    /// Only while the payment counts as paid, and not if the payer is asked for a bank account: that mail also explains
+    /// the refund's state.
     private static func isTold(
         _ refund: RefundProgress,
         of payment: Payment,

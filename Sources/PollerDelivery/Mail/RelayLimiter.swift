@@ -89,9 +89,10 @@ final class RelayLimiter: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Takes a free thread, or returns `false` if there is none and waiting is pointless.
+    /// Takes a free thread, or lets the attempt wait for one.
     ///
-    /// Returns `nil` if the attempt now waits for a thread.
+    /// - Returns: `true` if a thread was taken. `false` if none is free and waiting is pointless, or the task was
+    ///   cancelled. `nil` if the attempt waits.
     private func take(_ number: Int, _ continuation: CheckedContinuation<Bool, Never>) -> Bool? {
         let isTaken: Bool? = state.withLock { state in
             // An attempt that was cancelled before this point must not wait forever.

@@ -154,8 +154,10 @@ enum MailboxVerdict: Hashable, Sendable {
 
     /// Bad mailbox, moved without a new address (RFC 3463 §3.2), and a domain without mail (RFC 7505 §4.2).
     private static let missingCodes: Set<String> = ["5.1.1", "5.1.6", "5.1.10"]
-    /// A bad host or syntax of the address, a mailbox that is disabled, full or too small, and a failing mailing
-    /// list.
+    /// Enhanced status codes for a fault of the recipient (RFC 3463 §3.2, §3.3).
+    ///
+    /// They mean a bad host, a bad syntax or an ambiguous address; a mailbox that is disabled, full or refuses the
+    /// length; or a failing mailing list.
     private static let recipientCodes: Set<String> = [
         "5.1.2", "5.1.3", "5.1.4", "5.2.1", "5.2.2", "5.2.3", "5.2.4",
     ]

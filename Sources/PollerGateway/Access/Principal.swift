@@ -146,9 +146,9 @@ enum PublicView {
 }
 
 extension Poller.Event {
-    /// The object inside the event's JSON.
+    /// The event's top-level member `object`, as JSON, or `null`.
     ///
-    /// It is the top-level member, regardless of names in the merchant's metadata.
+    /// A name in the metadata cannot replace it.
     var object: String {
         RawJSON(unchecked: json).member("object")?.description ?? "null"
     }

@@ -31,7 +31,7 @@ final class GatewayWork: Sendable {
 
 /// Counts open connections and lets a caller wait until the last one is closed.
 ///
-/// It is a class because connections count and the service waits.
+/// It is a class because the connections and the service share it.
 final class OpenConnections: Sendable {
     /// The state behind the lock.
     private struct State: Sendable {

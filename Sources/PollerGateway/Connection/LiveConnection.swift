@@ -11,7 +11,7 @@ import PollerIdentity
 /// values: ``OutboundQueue``, ``Following`` and the transport's session. This class carries them out. All output goes
 /// through one queue, so the close frame follows everything sent before it.
 ///
-/// *A client that does not read*: events wait in the outbox until the queue has room, and are then read on. If the
+/// *A client that does not read*: events wait in the outbox until the queue has room; then reading continues. If the
 /// client takes nothing for ``GatewayLimits/stallTimeout`` while something waits, the transport is notified
 /// (``LiveTransport/overloaded()``).
 ///

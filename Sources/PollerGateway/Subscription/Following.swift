@@ -89,7 +89,8 @@ struct Following: Sendable {
 
     /// Records an event and returns the messages about it.
     ///
-    /// There are none if it was sent before or is not requested.
+    /// There are none if it was sent before. An event that is not requested has only the message that its source is
+    /// settled, if it closes a subscribed source.
     mutating func tell(_ live: LiveEvent) -> [Telling] {
         own?[live.partition] = live.position
         let (isTold, isSettled) = told.take(live.event, subscription)

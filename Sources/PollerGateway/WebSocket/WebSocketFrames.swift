@@ -149,10 +149,11 @@ final class FrameShare {
     }
 }
 
-/// Rejects unmasked frames, reserved bits and opcodes (RFC 6455 §5.1, §5.2), and frames beyond the limit.
+/// Ends the connection at an invalid frame, and at a frame over the client's rate limit.
 ///
-/// Only an extension, or a peer that is no WebSocket client, would send such frames. After a rejection nothing more is
-/// read, and further data stays in the socket.
+/// Invalid are an unmasked frame, a reserved bit and an unknown opcode (RFC 6455 §5.1, §5.2). Only an extension, or a
+/// peer that is no WebSocket client, would send them. After the end nothing more is read, and further data stays in the
+/// socket.
 private final class FrameRules: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

@@ -12,7 +12,7 @@
 -- its lease expires, and the next claim puts the item back into its schedule. A lost reply has the same effect, so a
 -- claim is never repeated to get its reply.
 --
--- The decisions: 0003-schedule, 0002-leases, 0002-leases.
+-- The decisions: 0002-leases, 0003-schedule, 0005-rate-limits-and-circuits.
 
 -- How old `seen` may be, ms. A clock that is set back can cost this much. A shorter interval would make an idle store
 -- write more often.

@@ -22,8 +22,8 @@ package struct HTTPSource: Sendable {
     let timeout: Duration
     /// Removes the credentials of requests from responses.
     ///
-    /// Viewers can read the recorded object, too. Values shorter than eight bytes stay, because they are more likely
-    /// ordinary words that the object may contain than credentials.
+    /// Viewers can read the recorded object, so it must not repeat a credential. Values shorter than eight bytes stay,
+    /// because they are more likely ordinary words that the object may contain than credentials.
     let confidences: Redaction
     private static let confidenceBytesMin = 8
 

@@ -89,10 +89,10 @@ struct ChargeSearch {
 final class ChargeSearchMarks: Sendable {
     /// The maximum number of stored positions, about 200 kB.
     private static let countMax = 1000
-    /// The lifetime of a position.
+    /// How long a position is used, from its first page.
     ///
-    /// A search continues at every poll, at most a minute apart. One hour is far less than the day for which Stripe
-    /// keeps idempotency keys.
+    /// A search continues at every poll, at most a minute apart. A charge made meanwhile is not searched for: it has
+    /// the same idempotency key, which Stripe keeps for a day.
     private static let span = Duration.seconds(3600)
 
     /// The position at which a search stopped, and the time at which it started.

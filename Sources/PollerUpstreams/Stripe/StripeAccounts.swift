@@ -45,7 +45,8 @@ package final class StripeAccounts: Sendable {
         own.keys.sorted { $0.description < $1.description }
     }
 
-    /// Returns the key and address of an account, or `nil` if none is configured.
+    /// Returns the key and address of an account: its own, or for an `acct_…` without one its platform's, acting for
+    /// it; `nil` if there is neither.
     ///
     /// Also returns `nil` if the key is an organisation's and the name is not a Stripe account ID.
     package func configuration(for account: AccountID) -> StripeClientConfiguration? {

@@ -57,14 +57,14 @@ extension StripeEvent {
         type == "payment_intent.canceled" && data.object["latest_charge"]?.string != nil
     }
 
-    /// The debit that the event announces.
+    /// The notice of the event: a coming debit or a confirmed mandate.
     ///
     /// *Source*: Stripe's specification of `source_mandate_notification`.
     private var mandate: MandateNotice? {
         type == "source.mandate_notification" ? Self.notice(data.object) : nil
     }
 
-    /// Returns the debit that a `source_mandate_notification` announces.
+    /// Returns the notice in a `source_mandate_notification`; `nil` if it has no ID.
     static func notice(_ object: JSONValue) -> MandateNotice? {
         guard let id = object["id"]?.string else { return nil }
         let details = (object["type"]?.string).flatMap { object[$0] }

@@ -6,7 +6,9 @@ package import PollerIdentity
 package import PollerNet
 import StripeAPI
 
-/// Polls Stripe sources, intents and charges: one GET per poll, without retries of its own.
+/// Polls Stripe sources, intents and charges, without retries of its own.
+///
+/// A poll is one GET for the object, and more within the same timeout if facts are missing (`StripeUpstream+beside`).
 ///
 /// | response | result |
 /// |---|---|
@@ -19,7 +21,7 @@ import StripeAPI
 /// | 429 with code `lock_timeout` | `lockTimeout` |
 /// | 429 with the reason `resource-specific` | `objectLimited`, with `Retry-After` if present |
 /// | any other 429 | `rateLimited`, with `Retry-After` if present |
-/// | no request: within a second after a 429 with the reason `global-…`, for any object of the account | `rateLimited` |
+/// | no request: until `Retry-After`, at least 1 s, after a 429 with the reason `global-…`, for any object of the account | `rateLimited` |
 /// | 408, 409, 425, 5xx, no response in time, connection lost | `unavailable` |
 /// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, more than 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {

@@ -132,10 +132,10 @@ package struct StripeWebhooks: WebhookIntake {
         return outcome
     }
 
-    /// Handles a correctly signed event under the poison guard, because the sender repeats an event that crashed a
-    /// process.
+    /// Handles a webhook.
     ///
-    /// A body with an invalid signature is not counted. Otherwise an attacker could fill the store.
+    /// A correctly signed one passes the poison guard, because the sender repeats an event that crashed a process. One
+    /// with an invalid signature skips it, so that an attacker cannot fill the store with counts.
     private func guarded(
         _ body: [UInt8],
         _ signature: String?,

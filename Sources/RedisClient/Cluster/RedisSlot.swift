@@ -128,7 +128,8 @@ struct RedisSlotMap: Hashable, Sendable {
     /// Parses the reply of `node` to `CLUSTER SLOTS`; `nil` if it is invalid.
     ///
     /// *Shape*: `[[first, last, [host, port, id, …], replica…]…]`. A host that is null or empty is
-    /// that of the replying node; `?` is a node that does not know its own name yet.
+    /// that of the replying node. A node named `?`, which does not know its own name yet, is left out;
+    /// slots of such a master get no owner.
     init?(_ reply: RedisValue, from node: RedisEndpoint) {
         self.init()
         guard let ranges = reply.array else { return nil }

@@ -100,8 +100,7 @@ package struct RedisTLSFiles: Sendable, Hashable {
     /// The private key of ``certificate``.
     package var key: String?
 
-    /// Makes a set of files; without any, the system's authorities and no client certificate are
-    /// used.
+    /// Names the PEM files; without any, the system's authorities and no client certificate are used.
     package init(authorities: String? = nil, certificate: String? = nil, key: String? = nil) {
         self.authorities = authorities
         self.certificate = certificate

@@ -79,8 +79,8 @@ struct ConfigurationDifference: Sendable {
     /// Whether the change would turn TLS on or off, or remove the API keys or the client CA of a listener.
     ///
     /// A running process does not follow such a change. A listener that uses plain HTTP stays so, and one with TLS too.
-    /// Without the key file or the client CA, a listener might become open to all clients. A start rejects that where
-    /// it must.
+    /// Without the key file or the client CA, a listener might become open to all clients. The change applies at the
+    /// next start, which rejects it if the listener must not be open.
     private static func isClosing(_ option: Option, _ was: String?, _ becomes: String?) -> Bool {
         if ["api_keys_file", "admin_client_ca"].contains(option.key) { return becomes == nil }
         return option.key.contains("_tls_") && (was == nil) != (becomes == nil)

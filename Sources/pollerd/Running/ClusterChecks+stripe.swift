@@ -7,9 +7,9 @@ import StripeAPI
 
 /// The checks of Stripe keys and webhooks.
 extension ClusterChecks {
-    /// Checks every account's key.
+    /// Checks every configured account's key and reports the worst result.
     ///
-    /// A revoked key stops the payments of its account only.
+    /// A revoked key stops only its own account.
     static func stripeKeys(_ accounts: StripeAccounts) async -> HealthResult {
         let named = accounts.named
         guard !named.isEmpty else {

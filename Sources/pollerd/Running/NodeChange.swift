@@ -14,9 +14,9 @@ struct FollowingParts: Sendable {
 }
 
 extension Node {
-    /// Builds the parts that follow these settings.
+    /// Builds the parts that follow these settings at run time.
     ///
-    /// Options that need a restart are not among them.
+    /// Options that need a restart do not affect them.
     func configured(by settings: Settings, _ parts: FollowingParts) -> Configured {
         let accounts = Self.accounts(settings)
         let endpoints = roles.contains(.notifier) ? settings.sections.endpoints : nil

@@ -26,10 +26,10 @@ final class PauseSwitch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until the next poll is due: after `delay`, immediately after a resume, or at `deadline`.
+    /// Waits for `delay`.
     ///
-    /// While paused, only a resume or the deadline (a time of the timer) ends the wait. Cancelling the task also ends
-    /// it.
+    /// While paused, it waits for a resume, then returns at once, or for `deadline` (a time of the timer). Cancelling
+    /// the task also ends the wait.
     func wait(_ delay: Duration, until deadline: Duration, _ timer: PollTimer) async {
         var delay = delay
         while !Task.isCancelled {

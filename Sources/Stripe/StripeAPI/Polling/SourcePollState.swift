@@ -8,9 +8,9 @@
 /// |---|---|
 /// | pending | next poll after 1.5 s; all counters and the interval are reset |
 /// | any other status | end |
-/// | 5xx, 3xx | the interval doubles, up to 24 s; the fifth in a row ends the run: 3 + 6 + 12 + 24 s |
+/// | 5xx, 3xx | the interval doubles, up to 24 s; the fifth since a pending answer ends the run: 3 + 6 + 12 + 24 s |
 /// | no connection, connection lost | the interval stays; counted together with the row above |
-/// | 429 | after 1, 4 and 9 s plus up to 0.5 s; the fourth in a row ends the run |
+/// | 429 | after 1, 4 and 9 s plus up to 0.5 s; the fourth since a pending answer ends the run |
 /// | other 4xx | end, including 401 and 404 |
 /// | timeout, not JSON, not HTTP | end |
 ///
@@ -29,7 +29,7 @@ struct SourcePollState: Hashable, Sendable {
     static let intervalMax = Duration.seconds(24)
     /// The longest timeout; to wait longer, use webhooks.
     static let timeoutMax = Duration.seconds(300)
-    /// The number of consecutive failures that ends a run.
+    /// The number of failures since the last pending answer that ends a run.
     static let failuresMax = 5
     /// The delays after a 429, as in the SDK's transport.
     static let rateLimitDelays: [Duration] = [.seconds(1), .seconds(4), .seconds(9)]

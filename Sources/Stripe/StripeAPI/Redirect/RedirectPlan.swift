@@ -37,8 +37,8 @@ struct RedirectPlan: Hashable, Sendable {
         returnURLs = [weChatURL, sourceURL].compactMap(\.self)
     }
 
-    /// Creates the plan of a PaymentIntent with status `requires_action`, next action `redirect_to_url` and both
-    /// URLs.
+    /// Creates the plan of a PaymentIntent; `nil` unless it has the status `requires_action` and the next action
+    /// `redirect_to_url`, and `url` and `return_url` are valid.
     init?(_ intent: PaymentIntent) {
         guard intent.status == .requiresAction else { return nil }
         self.init(intent.id, intent.clientSecret, intent.nextAction)
