@@ -15,8 +15,9 @@ package struct Pollerctl: AsyncParsableCommand {
             Exit status: 0 success, 1 the request failed, 64 wrong usage, 69 server unreachable, \
             77 not allowed. wait: 2 closed otherwise, 3 timed out.
 
-            For shell completion, load the output of pollerctl \
-            --generate-completion-script bash (or zsh, fish).
+            For shell completion in bash (or zsh, fish), load the output of:
+
+              pollerctl --generate-completion-script bash
 
             Example:
 

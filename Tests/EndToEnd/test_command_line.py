@@ -359,4 +359,4 @@ def test_a_secret_in_the_file_may_be_named_instead(tmp_path: Path):
     assert "stripe_api_key" in absent.stderr and "MY_KEY, which is not set" in absent.stderr
     config.write_text("lane_rate: {env: RATE}\n")
     open_option = run("pollerd", "check-config", env=env)
-    assert open_option.returncode == 78 and "lane_rate has no plain value" in open_option.stderr
+    assert open_option.returncode == 78 and "lane_rate has no scalar value" in open_option.stderr

@@ -81,7 +81,7 @@ def notices(cluster: Cluster, source: str) -> list[dict]:
 
 def mails(cluster: Cluster, source: str) -> list[str]:
     return [mail.get_body(("plain",)).get_content() for mail in cluster.mail.messages
-            if source in mail["To"] and "debits" in mail["Subject"]]
+            if source in mail["To"] and "debit" in mail["Subject"]]
 
 
 def forged(source: str, number: int, **more) -> bytes:

@@ -173,7 +173,7 @@ def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
     seen = check("--stripe-api-key", "sk_test_1")
     assert seen.returncode == 0 and "--stripe-api-key is visible in the process list" in seen.stderr
     assert "--stripe-api-key-file" in seen.stderr and "STRIPE_API_KEY_FILE" in seen.stderr
-    assert "list of processes" in check("--redis-url", "redis://u:p@127.0.0.1/0").stderr
+    assert "process list" in check("--redis-url", "redis://u:p@127.0.0.1/0").stderr
     for silent in (check("--redis-url", "redis://127.0.0.1/0"), check(STRIPE_API_KEY="sk_test_1"), check("--lease", "20s")):
         assert "warning" not in silent.stderr
     open_file = kept(tmp_path, "sk_test_1", mode=0o644)
