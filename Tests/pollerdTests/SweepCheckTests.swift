@@ -59,7 +59,7 @@ struct SweepCheckTests {
         #expect(seen.status == .warning)
         #expect(
             seen.message
-                == "a refund or dispute of shop may be known 108 min late: 62 % of its read allowance is used"
+                == "a refund or dispute of shop may be detected 108 min late: 62 % of its read allowance is used"
         )
         #expect(seen.action?.contains("STRIPE_WEBHOOK_SECRET") == true)
         #expect(result(lists, expectsWebhooks: true).status == .ok)

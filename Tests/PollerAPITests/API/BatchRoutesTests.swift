@@ -56,7 +56,7 @@ struct BatchRoutesTests {
             }
             let alone = try await api.post("/v1/watches", body("src_1", 64..<65))
             #expect(alone.status == 422 && alone.code == "invalid_value")
-            #expect(alone.text.contains("has 64 notify URLs already"), "\(alone.text)")
+            #expect(alone.text.contains("would have more than 64 notify URLs"), "\(alone.text)")
             let batch = try await api.post(
                 "/v1/watches/batch",
                 "[\(body("src_1", 60..<66)),\(body("src_2", 0..<1))]"

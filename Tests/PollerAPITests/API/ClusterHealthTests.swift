@@ -231,7 +231,7 @@ struct ClusterHealthTests {
     func trouble() throws {
         let both = Self.status([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
         let result = try Self.health("deliveries", both)
-        for part in ["2 gave up", "3 endpoints take no events"] {
+        for part in ["2 have dead letters", "3 endpoints take no events"] {
             #expect(result.message.contains(part), "\(result)")
         }
         for part in ["--state dead", "--state failing"] {
@@ -239,7 +239,7 @@ struct ClusterHealthTests {
         }
         let listed = ClusterHealth(status: both, failures: DeliveryFailures(failing: 4, dead: 5))
         let exact = try #require(listed.results.first { $0.name == "deliveries" }).result
-        #expect(exact.message.contains("4 are failing") && exact.message.contains("5 gave up"))
+        #expect(exact.message.contains("4 are failing") && exact.message.contains("5 have dead letters"))
     }
 
     @Test("dead letters or unavailable endpoints are a warning")

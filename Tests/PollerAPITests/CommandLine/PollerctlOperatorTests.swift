@@ -71,7 +71,7 @@ struct PollerctlOperatorTests {
             try await api.see("src_1", "pending")
             let none = try await CommandRun.pollerctl("lane", "get", "x/sources", url: api.url)
             #expect(none.status == 1)
-            #expect(none.errors.contains("holds nothing"))
+            #expect(none.errors.contains("is empty and has no settings"))
             let wrong = try await CommandRun.pollerctl("lane", "pause", "sources", url: api.url)
             #expect(wrong.status == 64)
             #expect(wrong.errors.contains("default/sources"))

@@ -74,10 +74,12 @@ extension QueueConformance {
             for new in [other, elsewhere] {
                 try bench.expect(try await bench.watches.snapshot(of: new) == nil, "it is unknown")
             }
-            // The same order joins, and its result has the watch, from which the order takes the payment.
+            // The same order joins, and its result has the payment, which the order takes over.
             let joined = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
             try bench.equal(joined.first?.outcome, .joined, "outcome of the same order")
-            try bench.equal(joined.first?.snapshot?.watch.order, first, "the order that is read")
+            let read = try await bench.snapshot(key)
+            try bench.equal(read.watch.order, first, "the order that is read")
+            try bench.equal(joined.first?.payment, read.payment, "the payment")
             // A closed watch starts again for any order.
             _ = try await bench.watches.cancel(key)
             let again = try await bench.watches.enqueue([try NewWatch(key: key, order: second)])
