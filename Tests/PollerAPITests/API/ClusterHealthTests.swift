@@ -239,7 +239,9 @@ struct ClusterHealthTests {
         }
         let listed = ClusterHealth(status: both, failures: DeliveryFailures(failing: 4, dead: 5))
         let exact = try #require(listed.results.first { $0.name == "deliveries" }).result
-        #expect(exact.message.contains("4 are failing") && exact.message.contains("5 have dead letters"))
+        #expect(
+            exact.message.contains("4 are failing") && exact.message.contains("5 have dead letters")
+        )
     }
 
     @Test("dead letters or unavailable endpoints are a warning")
