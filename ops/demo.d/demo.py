@@ -187,7 +187,7 @@ class Demo:
         ])
         # fmt: on
         self._await(source["id"], 1)
-        why = "no mail yet: customers are written to only about what they can act on"
+        why = "no email yet: customers get email only when they can act on it"
         self.screen.line(self.screen.paint("    " + why, "dim"))
 
         self.screen.act("The customer authorises the payment on the bank's page")
@@ -235,7 +235,7 @@ class Demo:
             ]
 
         try:
-            wait_until(lambda: not lacking(), self.patience_s, "told everywhere")
+            wait_until(lambda: not lacking(), self.patience_s, "received everywhere")
         except AssertionError:
             names = ", ".join(lacking())
             raise AssertionError(f"missing after {self.patience_s:g} s: {names}") from None
@@ -304,8 +304,8 @@ def main() -> int:
             for fault in faults:
                 demo.screen.line(demo.screen.paint(f"✗ {fault}", "red"))
             if not faults:
-                told = "webhook, email, WebSocket and Redis were each told once and in order"
-                done = f"✓ settled; {told}, under the same event ids"
+                received = "webhook, email, WebSocket and Redis received each event once and in order"
+                done = f"✓ settled; {received}, with the same event IDs"
                 demo.screen.line(demo.screen.paint(done, "green"))
             if not arguments.once:
                 demo.stay()
