@@ -73,7 +73,7 @@ enum ScriptNames {
 
     /// The values of a lane that scripts set while they run, and never store.
     private static let laneMemory = [
-        "name", "changed", "hasRest", "isFailing", "isSilent", "isDenied",
+        "name", "changed", "hasNormal", "isFailing", "isSilent", "isDenied",
     ]
 
     private static func luaList(_ options: [WatchOption]) -> String {

@@ -233,7 +233,7 @@ struct ScriptTexts {
         if name.prefaces.isEmpty { return "" }
         let isReading = flags == "no-writes" || name.confirms
         let enter = isReading ? "enter(KEYS, true)" : "enter(KEYS)"
-        let placed = name.asksPlace ? "\(enter) placed()" : enter
+        let placed = name.asksPlace ? "\(enter) read_and_check_layout()" : enter
         return name.confirms
             ? "\(placed) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : placed
     }

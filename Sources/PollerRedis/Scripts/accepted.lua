@@ -12,13 +12,13 @@ local oldest = int(older_than(number(ARGV[1])))
 local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', 'LIMIT', 0, number(ARGV[2]),
   'WITHSCORES')
 if #found == 0 then return 0 end
-local last, most = found[#found], number(ARGV[3])
+local last, length_max = found[#found], number(ARGV[3])
 local ids = call('ZRANGE', key(KEY.closed), '(' .. since, last, 'BYSCORE')
 
 -- Returns the kept entries (AcceptedLine.swift) as {{seq, s}, …}.
 --
 -- Returns the newest entries that fit, in the stored form.
-local function read(line)
+local function parse_entries(line)
   local entries, s = {}, 0
   for seq, mark, hex in string.gmatch(line, '(%d+)([.+])(%x+)') do
     s = mark == '+' and s + number(hex, 16) or number(hex, 16)
@@ -26,18 +26,18 @@ local function read(line)
   end
   return entries
 end
-local function written(entries)
+local function format_entries(entries)
   for first = 1, #entries do
-    local line, before = '', 0
+    local line, previous = '', 0
     for at = first, #entries do
       local seq, s = entries[at][1], entries[at][2]
       -- If a clock was set back, the entry holds the time itself instead of the difference.
-      local isLater = at > first and s >= before
+      local isLater = at > first and s >= previous
       line = line .. (at > first and ',' or '') .. seq .. (isLater and '+' or '.')
-        .. format('%x', isLater and s - before or s)
-      before = s
+        .. format('%x', isLater and s - previous or s)
+      previous = s
     end
-    if #line <= most then return line end
+    if #line <= length_max then return line end
   end
 end
 
@@ -46,19 +46,19 @@ for _, id in ipairs(ids) do
   local lines = call('LRANGE', attempts, 0, -1)
   -- A dead letter keeps all of its attempts for as long as an operator can send it again.
   if #lines > 0 and call('HGET', item, ITEM.closed) ~= CLOSED.dead then
-    local entries, skipped = read(call('HGET', item, ITEM.accepted) or ''), {}
+    local entries, skipped = parse_entries(call('HGET', item, ITEM.accepted) or ''), {}
     for _, line in ipairs(lines) do
       -- Skipped attempts are kept because operators ask much later why a recipient received nothing.
       if match(line, '^%d+|%d+|%d+|' .. ATTEMPT.skipped .. '|') then skipped[#skipped + 1] = line end
       local ms, seq = match(line, '^(%d+)|(%d+)|%d+|' .. ATTEMPT.delivered)
       if ms then entries[#entries + 1] = { seq, floor(number(ms) / 1000) } end
     end
-    local kept = written(entries)
+    local kept = format_entries(entries)
     if kept then call('HSET', item, ITEM.accepted, kept) end
-    local left = call('PTTL', attempts)
+    local ttl = call('PTTL', attempts)
     call('DEL', attempts)
     for _, line in ipairs(skipped) do call('RPUSH', attempts, line) end
-    if #skipped > 0 and left > 0 then call('PEXPIRE', attempts, left) end
+    if #skipped > 0 and ttl > 0 then call('PEXPIRE', attempts, ttl) end
   end
 end
 call('HSET', KEYS[1], META.faded, last)

@@ -31,8 +31,8 @@ if lease then
   call('HSET', item, ITEM.token, int(number(token) + 1))
   call('ZREM', key(KEY.leaseEnds), id)
   call('HDEL', key(KEY.leases), id)
-  add_to_wheel(w[3], URGENT, { int(now), id })
-  give_back(w[3], 1)
+  add_to_schedule(w[3], URGENT, { int(now), id })
+  release_slots(w[3], 1)
 end
 save_lanes(now)
 call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+'))

@@ -24,10 +24,10 @@ local function check_item(id)
   local lane, closed = w[2], w[3]
   local lease, ends = call('HGET', key(KEY.leases), id), call('ZSCORE', key(KEY.leaseEnds), id)
   local urgent = call('ZSCORE', key(URGENT, lane), id)
-  local rest = call('ZSCORE', key(REST, lane), id)
-  local listed, dead = call('ZSCORE', key(KEY.closed), id), call('ZSCORE', key(KEY.quarantine), id)
-  local isHeld = lease and ends
-  local places = (isHeld and 1 or 0) + (urgent and 1 or 0) + (rest and 1 or 0)
+  local normal = call('ZSCORE', key(NORMAL, lane), id)
+  local listed, quarantined = call('ZSCORE', key(KEY.closed), id), call('ZSCORE', key(KEY.quarantine), id)
+  local isLeased = lease and ends
+  local locations = (isLeased and 1 or 0) + (urgent and 1 or 0) + (normal and 1 or 0)
   local faults = #reply
 
   if (lease and true or false) ~= (ends and true or false) then
@@ -38,14 +38,14 @@ local function check_item(id)
     end
   end
   if closed then
-    if places > 0 then fault('item ' .. id .. ' is closed and still in a wheel or leased') end
+    if locations > 0 then fault('item ' .. id .. ' is closed and still in a wheel or leased') end
     if not listed then fault('item ' .. id .. ' is closed and in no list') end
-    if (closed == CLOSED.dead) ~= (dead and true or false) then
-      fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (dead and '' or 'not ') .. 'in quarantine')
+    if (closed == CLOSED.dead) ~= (quarantined and true or false) then
+      fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (quarantined and '' or 'not ') .. 'in quarantine')
     end
     if isRepairing and #reply > faults then
       call('ZREM', key(URGENT, lane), id)
-      call('ZREM', key(REST, lane), id)
+      call('ZREM', key(NORMAL, lane), id)
       call('ZREM', key(KEY.leaseEnds), id)
       call('HDEL', key(KEY.leases), id)
       call('ZADD', key(KEY.closed), 'NX', int(wall), id)
@@ -57,27 +57,27 @@ local function check_item(id)
       rescore(lane_of(lane))
     end
   else
-    if places ~= 1 then fault('item ' .. id .. ' is open and in ' .. places .. ' places') end
-    if listed or dead then fault('item ' .. id .. ' is open and listed as closed') end
+    if locations ~= 1 then fault('item ' .. id .. ' is open and in ' .. locations .. ' places') end
+    if listed or quarantined then fault('item ' .. id .. ' is open and listed as closed') end
     if isRepairing and #reply > faults then
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
-      if isHeld or urgent then call('ZREM', key(REST, lane), id) end
-      if isHeld then
+      if isLeased or urgent then call('ZREM', key(NORMAL, lane), id) end
+      if isLeased then
         call('ZREM', key(URGENT, lane), id)
-      elseif not urgent and not rest then
-        add_to_wheel(lane, URGENT, { int(now), id })
+      elseif not urgent and not normal then
+        add_to_schedule(lane, URGENT, { int(now), id })
       end
       rescore(lane_of(lane))
     end
   end
-  for wheel, score in pairs({ [KEY.urgent] = urgent, [KEY.rest] = rest }) do
-    if score and not call('ZSCORE', key(READY[wheel]), lane) then
+  for schedule, score in pairs({ [KEY.urgent] = urgent, [KEY.rest] = normal }) do
+    if score and not call('ZSCORE', key(READY[schedule]), lane) then
       fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
       if isRepairing then rescore(lane_of(lane)) end
     end
   end
-  if is_listed(id) and is_misfiled(id, lane, w[6], closed) then
+  if is_listed(id) and is_missing_in_leaf(id, lane, w[6], closed) then
     fault('item ' .. id .. ' is missing in the index by creation')
     if isRepairing then move_created(id, lane, w[6], closed and true or false) end
   end
@@ -102,21 +102,21 @@ local function check_lane(name, leases)
       rescore(lane)
     end
   end
-  local isBare = leases == 0
-  for wheel, ready in pairs(READY) do
-    local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+  local hasNoItems = leases == 0
+  for schedule, ready in pairs(READY) do
+    local head = tonumber(call('ZRANGE', key(schedule, name), 0, 0, 'WITHSCORES')[2] or '')
     if head then
-      isBare = false
+      hasNoItems = false
       local score = tonumber(call('ZSCORE', key(ready), name) or '')
-      local turn = (lane[TURN[wheel]] or 0) / 1000
-      local truth = math.max(head, lane.notBefore or 0, lane.heldUntil or 0, now, turn)
+      local turn = (lane[TURN[schedule]] or 0) / 1000
+      local ready_at = math.max(head, lane.notBefore or 0, lane.heldUntil or 0, now, turn)
       local isParked = lane.paused or (lane.parked and leases > 0)
       if not score then
         fault('lane ' .. name .. ' holds items and is not listed')
-      elseif score > (truth + 1) * 1000 and not isParked then
-        fault('lane ' .. name .. ' is ready at ' .. int(truth) .. ' and listed for ' .. int(score / 1000))
+      elseif score > (ready_at + 1) * 1000 and not isParked then
+        fault('lane ' .. name .. ' is ready at ' .. int(ready_at) .. ' and listed for ' .. int(score / 1000))
       end
-      if isRepairing and (not score or (score > (truth + 1) * 1000 and not isParked)) then
+      if isRepairing and (not score or (score > (ready_at + 1) * 1000 and not isParked)) then
         set(lane, LANE.parked, nil)
         rescore(lane)
       end
@@ -129,7 +129,7 @@ local function check_lane(name, leases)
       end
     end
   end
-  if isBare and call('ZSCORE', key(KEY.occupiedLanes), name) then
+  if hasNoItems and call('ZSCORE', key(KEY.occupiedLanes), name) then
     fault('lane ' .. name .. ' is listed and holds nothing')
     if isRepairing then
       call('ZREM', key(KEY.occupiedLanes), name)
@@ -150,9 +150,9 @@ end
 
 local function check_counts()
   local counts, faults = count_endpoints(), #reply
-  local kept = call('HGETALL', key(KEY.endpointCounts))
-  for at = 1, #kept, 2 do
-    local account, count = kept[at], tonumber(kept[at + 1])
+  local stored = call('HGETALL', key(KEY.endpointCounts))
+  for at = 1, #stored, 2 do
+    local account, count = stored[at], tonumber(stored[at + 1])
     if count ~= (counts[account] or 0) then
       fault('account ' .. account .. ' counts ' .. count .. ' endpoints and has ' .. (counts[account] or 0))
     end
@@ -167,7 +167,7 @@ local function check_counts()
       call('HSET', key(KEY.endpointCounts), account, count)
     end
   end
-  return #kept / 2
+  return #stored / 2
 end
 
 if ARGV[2] == 'counts' then
@@ -195,7 +195,7 @@ else
   -- Ranks continue from one list to the next. A lane in two lists is checked with the first. A lane in no list that has
   -- leases is checked in the first step.
   local lists, names, total = { KEY.occupiedLanes, KEY.readyUrgent, KEY.readyRest }, {}, 0
-  local function is_in_one(name, last)
+  local function is_in_earlier_list(name, last)
     for at = 1, last do
       if call('ZSCORE', key(lists[at]), name) then return true end
     end
@@ -205,14 +205,14 @@ else
     local from, to = max(first - total, 0), min(first + count - total, size) - 1
     if from <= to then
       for _, name in ipairs(call('ZRANGE', key(list), int(from), int(to))) do
-        if not is_in_one(name, at - 1) then names[#names + 1] = name end
+        if not is_in_earlier_list(name, at - 1) then names[#names + 1] = name end
       end
     end
     total = total + size
   end
   if first == 0 then
     for name in pairs(counts) do
-      if not is_in_one(name, #lists) then names[#names + 1] = name end
+      if not is_in_earlier_list(name, #lists) then names[#names + 1] = name end
     end
   end
   for _, name in ipairs(names) do check_lane(name, counts[name] or 0) end

@@ -24,10 +24,10 @@ move_created(id, w[3], w[6], true)
 if lease then
   call('ZREM', key(KEY.leaseEnds), id)
   call('HDEL', key(KEY.leases), id)
-  give_back(w[3], 1)
+  release_slots(w[3], 1)
 else
   call('ZREM', key(URGENT, w[3]), id)
-  call('ZREM', key(REST, w[3]), id)
+  call('ZREM', key(NORMAL, w[3]), id)
   rescore(lane_of(w[3]))
 end
 save_lanes(now)

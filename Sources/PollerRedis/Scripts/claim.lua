@@ -10,7 +10,7 @@
 -- USES     claiming
 -- COST     one HGETALL per item and four variadic writes per lane. Lanes at their limit are not read: their score in
 --          the ready set is in the future
-local now, wall, back, gap = watched_clocks()
+local now, wall, back, gap = clocks_and_gap()
 local reply = { int(wall), '-1', 0, {} }
 local earliest
 reply[3], earliest = recover(now, number(ARGV[3]))

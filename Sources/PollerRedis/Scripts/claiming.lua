@@ -16,18 +16,18 @@
 
 -- How old `seen` may be, ms. A clock that is set back can cost this much. A shorter interval would make an idle store
 -- write more often.
-local SEEN_PACE = 2000
+local SEEN_INTERVAL = 2000
 -- A gap that begins within this time after another one extends it, ms.
-local SOON = 600000
+local GAP_MERGE_SPAN = 600000
 
 -- Returns the clocks, corrected for changes since the last claim, and the gap. The gap is the last span without a
 -- claim: {ms, wall clock time of its end}.
 --
 -- Deadlines that passed in the gap have not been checked by a poll: see commit.lua, purge.lua, trim.lua.
-local function watched_clocks()
+local function clocks_and_gap()
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.gap, META.gapEnd, META.gapsSum, META.split, META.splitting)
-  check_place(m[6])
+  check_layout(m[6])
   stage = m[7]
   local back, seen = number(m[1] or 0), number(m[2])
   local now, gap = wall + back, { number(m[3] or 0), number(m[4] or 0) }
@@ -38,21 +38,21 @@ local function watched_clocks()
     call('HSET', M, META.back, int(back))
     if gap[2] > wall then
       -- The part of the gap that is now in the future has not passed.
-      local undone = min(gap[1], gap[2] - wall)
-      gap = { gap[1] - undone, wall }
-      gaps = max(gaps - undone, 0)
+      local future_part = min(gap[1], gap[2] - wall)
+      gap = { gap[1] - future_part, wall }
+      gaps = max(gaps - future_part, 0)
       call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
     end
-  elseif seen and now - seen > UNSEEN then
+  elseif seen and now - seen > GAP_MIN then
     -- Older gaps fade, so that nights without processes do not add up without limit.
-    gaps = now - seen + gaps * max(0, 1 - (wall - gap[2]) / GAPS_MEMORY)
+    gaps = now - seen + gaps * max(0, 1 - (wall - gap[2]) / GAPS_RETENTION)
     -- A pause soon after a gap extends it: not every item was polled in between.
     local first = wall - (now - seen)
-    if first - gap[2] < SOON then first = min(first, gap[2] - gap[1]) end
+    if first - gap[2] < GAP_MERGE_SPAN then first = min(first, gap[2] - gap[1]) end
     gap = { wall - first, wall }
     call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
       META.gapsSum, int(gaps))
-  elseif not seen or now - seen >= SEEN_PACE then
+  elseif not seen or now - seen >= SEEN_INTERVAL then
     call('HSET', M, META.seen, int(now))
   end
   gap.sum = gaps
@@ -60,10 +60,10 @@ local function watched_clocks()
 end
 
 -- Workers close a poison item after five crashes. With more crashes, no worker could close it.
-local GIVEN_UP = 6
+local CRASHES_MAX = 6
 
 -- Returns the end of the lease that expires first, or nil.
-local function first_end()
+local function first_lease_end()
   return number(call('ZRANGE', key(KEY.leaseEnds), '0', '0', 'WITHSCORES')[2] or '')
 end
 
@@ -73,15 +73,15 @@ end
 -- Returns the number of leases, and a time before which no lease expires, including the leases that this claim grants
 -- for a span of ms; nil when there was none.
 local function recover(now, span)
-  local first = first_end()
+  local first = first_lease_end()
   local earliest = first and min(first, now + span)
   if not first or first > now then return 0, earliest end
   local expired = call('ZRANGE', key(KEY.leaseEnds), '-inf', text(now), 'BYSCORE', 'LIMIT', '0', '128')
   local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
-    local token, _, marks, wheel, due, lane = unpack_lease(leases[at] or '')
+    local token, _, marks, schedule, due, lane = unpack_lease(leases[at] or '')
     if lane then
-      give_back(lane, 1)
+      release_slots(lane, 1)
       -- A lease can outlive its item. Then only the slot is released.
       if call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
         due = bounded(due, now)
@@ -91,8 +91,8 @@ local function recover(now, span)
         if isHinted then due = min(now, due) end
         -- No worker could close the item, possibly because it is a record of another release. It must not block the
         -- other items forever.
-        if crashes > GIVEN_UP then due = now + 60000 end
-        add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
+        if crashes > CRASHES_MAX then due = now + 60000 end
+        add_to_schedule(lane, isHinted and URGENT or schedule, { due, id })
       end
     end
   end
@@ -115,27 +115,27 @@ local function claim(request, now, back, gap, reply)
   local latest = text(horizon)
   local items = key(KEY.item)
   -- By schedule, the turn of each ready lane once it has been served.
-  local floors = {}
+  local turns = {}
 
   -- Claims up to `quota` items of one schedule of a lane; returns their number.
-  local function serve(name, wheel, quota)
+  local function serve(name, schedule, quota)
     local lane = lane_of(name)
-    rescored[wheel][name] = true
+    rescored[schedule][name] = true
     if lane.paused then return 0 end
     local factor = factor_of(lane, now)
-    local full = (lane.intervalUs or number(request[4])) / 1000
-    local interval, tolerance = full / factor, ((lane.burst or number(request[5])) - 1) * full
-    local most = max(1, floor((lane.inFlightMax or number(request[6])) * factor))
-    if (lane.failures or 0) >= FAILURES_MAX then most = 1 end
+    local base_interval = (lane.intervalUs or number(request[4])) / 1000
+    local interval, tolerance = base_interval / factor, ((lane.burst or number(request[5])) - 1) * base_interval
+    local in_flight_max = max(1, floor((lane.inFlightMax or number(request[6])) * factor))
+    if (lane.failures or 0) >= FAILURES_MAX then in_flight_max = 1 end
     -- GCRA: `arrival` is the theoretical arrival time of the next start. It may be ahead of the start by burst - 1
     -- intervals.
     local ids, arrival, isBlocked = {}, lane.arrival or 0, false
-    local room = min(quota, most - (lane.inFlight or 0))
+    local capacity = min(quota, in_flight_max - (lane.inFlight or 0))
     if interval > 0 then
-      room = min(room, floor((horizon + tolerance - max(arrival, now)) / interval) + 1)
+      capacity = min(capacity, floor((horizon + tolerance - max(arrival, now)) / interval) + 1)
     end
-    if room > 0 then
-      local due = call('ZRANGE', key(wheel, name), '-inf', latest, 'BYSCORE', 'LIMIT', '0', room, 'WITHSCORES')
+    if capacity > 0 then
+      local due = call('ZRANGE', key(schedule, name), '-inf', latest, 'BYSCORE', 'LIMIT', '0', capacity, 'WITHSCORES')
       for at = 1, #due, 2 do
         local id = due[at]
         local due_at = number(due[at + 1])
@@ -159,7 +159,7 @@ local function claim(request, now, back, gap, reply)
         end
         if #w == 0 then
           -- The item is gone; only its entry in the schedule is left.
-          call('ZREM', key(wheel, name), id)
+          call('ZREM', key(schedule, name), id)
           rescore(lane)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
           -- Suspects are claimed in small batches, then alone, to find the one that kills its worker. This one waits
@@ -169,17 +169,17 @@ local function claim(request, now, back, gap, reply)
         else
           leases[#leases + 1] = id
           leases[#leases + 1] = pack_lease(token, owner,
-            '-' .. marks .. (crashes > 0 and MARK.crashed or '-'), wheel, due[at + 1], name)
+            '-' .. marks .. (crashes > 0 and MARK.crashed or '-'), schedule, due[at + 1], name)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
           -- For a lane without failures, the last two elements are missing. Time without claims does not count against
           -- an endpoint. The time of an upstream's first failure is not stored, so for its lanes the reply reports only
           -- that the circuit is open.
-          local trouble = lane.failingSince
-          if trouble and trouble < gap[2] then trouble = min(trouble + gap.sum, gap[2]) end
-          if not trouble and (lane.failures or 0) >= FAILURES_MAX then trouble = 0 end
+          local failing_since = lane.failingSince
+          if failing_since and failing_since < gap[2] then failing_since = min(failing_since + gap.sum, gap[2]) end
+          if not failing_since and (lane.failures or 0) >= FAILURES_MAX then failing_since = 0 end
           reply[#reply + 1] = { id, token, text(due_at - back), start - back, name, private, w,
-            trouble, lane.failures or 0 }
+            failing_since, lane.failures or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = max(arrival, start) + interval end
@@ -190,58 +190,58 @@ local function claim(request, now, back, gap, reply)
       end
     end
     if #ids > 0 then
-      call('ZREM', key(wheel, name), unpack(ids))
-      if not isBlocked then set(lane, TURN[wheel], floors[wheel][name]) end
-      if wheel == REST then lane.hasRest = true end
+      call('ZREM', key(schedule, name), unpack(ids))
+      if not isBlocked then set(lane, TURN[schedule], turns[schedule][name]) end
+      if schedule == NORMAL then lane.hasNormal = true end
       -- A lane whose items are all in flight stays listed in the normal schedule.
-      if not lane.inFlight or lane.inFlight == 0 then rescored[REST][name] = true end
+      if not lane.inFlight or lane.inFlight == 0 then rescored[NORMAL][name] = true end
       set(lane, LANE.inFlight, (lane.inFlight or 0) + #ids)
       if interval > 0 then
         set(lane, LANE.arrival, arrival)
         set(lane, LANE.notBefore, arrival - tolerance)
       end
     end
-    if (lane.inFlight or 0) >= most and not lane.parked then
+    if (lane.inFlight or 0) >= in_flight_max and not lane.parked then
       set(lane, LANE.parked, 1)
       rescore(lane)
-      local full = reply[4]
-      full[#full + 1] = name
+      local full_lanes = reply[4]
+      full_lanes[#full_lanes + 1] = name
     end
     return #ids
   end
 
-  local isRestFirst = false
+  local isNormalFirst = false
 
-  -- Serves the ready lanes of one schedule in turn, first a fair share each and then more, until `places` items are
+  -- Serves the ready lanes of one schedule in turn, first a fair share each and then more, until `count_max` items are
   -- claimed; returns their number.
-  local function serve_all(ready, wheel, places)
-    local got = 0
+  local function serve_all(ready, schedule, count_max)
+    local claimed = 0
     local waiting = {}
     for at, name in ipairs(ready) do waiting[at] = name end
-    while #waiting > 0 and got < places and not isFull do
-      local share = max(1, ceil((places - got) / #waiting))
-      local more = {}
+    while #waiting > 0 and claimed < count_max and not isFull do
+      local fair_share = max(1, ceil((count_max - claimed) / #waiting))
+      local next_round = {}
       for _, name in ipairs(waiting) do
-        local quota = min(share, places - got)
+        local quota = min(fair_share, count_max - claimed)
         if quota == 0 or isFull then break end
         -- A lane's limit is shared by its two schedules. Without this, its urgent items would use all of it.
-        if isRestFirst and wheel == URGENT and not lane_of(name).hasRest then
-          got = got + serve(name, REST, 1)
-          quota = min(quota, places - got)
+        if isNormalFirst and schedule == URGENT and not lane_of(name).hasNormal then
+          claimed = claimed + serve(name, NORMAL, 1)
+          quota = min(quota, count_max - claimed)
         end
-        local count = quota > 0 and serve(name, wheel, quota) or 0
-        got = got + count
-        if count == quota then more[#more + 1] = name end
+        local count = quota > 0 and serve(name, schedule, quota) or 0
+        claimed = claimed + count
+        if count == quota then next_round[#next_round + 1] = name end
       end
-      waiting = more
+      waiting = next_round
     end
-    return got
+    return claimed
   end
 
   -- Returns the lanes to claim from, the longest waiting first.
-  local function ready(wheel)
+  local function ready(schedule)
     -- A score within the last millisecond is ready: its fraction only keeps the order of the lanes.
-    local stored = call('ZRANGE', key(READY[wheel]), '-inf', '(' .. text((horizon + 1) * 1000),
+    local stored = call('ZRANGE', key(READY[schedule]), '-inf', '(' .. text((horizon + 1) * 1000),
       'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
     local scores, found = {}, {}
     for at = 1, #stored, 2 do
@@ -249,19 +249,19 @@ local function claim(request, now, back, gap, reply)
     end
     -- Lanes that this script has changed are not stored yet, or are stored with an outdated score.
     local isChanged = false
-    for name in pairs(rescored[wheel]) do
+    for name in pairs(rescored[schedule]) do
       isChanged = true
       local lane = lanes[name]
-      local head = not lane.paused and not lane.parked and head_of(name, wheel)
-      local score = head and score_of(lane, wheel, head) or math.huge
+      local head = not lane.paused and not lane.parked and head_of(name, schedule)
+      local score = head and score_of(lane, schedule, head) or math.huge
       if not scores[name] then found[#found + 1] = name end
       scores[name] = score
     end
     -- For lanes that have only gained items, the stored score is valid unless one of the new items is earlier.
-    for name, due in pairs(gained[wheel]) do
+    for name, due in pairs(gained[schedule]) do
       local lane = lanes[name]
-      if not rescored[wheel][name] and due < math.huge and not lane.paused and not lane.parked then
-        local score = score_of(lane, wheel, due)
+      if not rescored[schedule][name] and due < math.huge and not lane.paused and not lane.parked then
+        local score = score_of(lane, schedule, due)
         if score < (scores[name] or (horizon + 1) * 1000) then
           isChanged = true
           if not scores[name] then found[#found + 1] = name end
@@ -277,34 +277,34 @@ local function claim(request, now, back, gap, reply)
     end
     -- A lane that was served moves behind every lane that already waits, but not into the future: an item that becomes
     -- due in that lane is still due.
-    local first, turns = now * 1000, {}
+    local first, next_turns = now * 1000, {}
     for at, name in ipairs(found) do
       local score = scores[name]
-      local isOfNow = score >= first and score < first + 1000
-      turns[name] = (isOfNow and score or first) + at
+      local isCurrent = score >= first and score < first + 1000
+      next_turns[name] = (isCurrent and score or first) + at
     end
-    floors[wheel] = turns
+    turns[schedule] = next_turns
     return found
   end
-  local urgent, rest = ready(URGENT), ready(REST)
+  local urgent, normal = ready(URGENT), ready(NORMAL)
   if #urgent == 0 then
-    serve_all(rest, REST, limit)
-  elseif #rest == 0 then
+    serve_all(normal, NORMAL, limit)
+  elseif #normal == 0 then
     serve_all(urgent, URGENT, limit)
   else
     -- Four to one: normal items get a fifth of each claim, and every fifth claim begins with them. So neither small
     -- claims nor a lane's own limit can starve them.
-    local owed = floor(limit / 5)
+    local normal_quota = floor(limit / 5)
     local turn = call('HINCRBY', M, META.turn, 1)
     if turn % 5 == 0 then
-      isRestFirst = true
-      serve_all(rest, REST, owed > 0 and owed or limit)
+      isNormalFirst = true
+      serve_all(normal, NORMAL, normal_quota > 0 and normal_quota or limit)
     else
-      serve_all(urgent, URGENT, limit - owed)
-      serve_all(rest, REST, limit - taken)
+      serve_all(urgent, URGENT, limit - normal_quota)
+      serve_all(normal, NORMAL, limit - taken)
     end
     if taken < limit then serve_all(urgent, URGENT, limit - taken) end
-    if taken < limit then serve_all(rest, REST, limit - taken) end
+    if taken < limit then serve_all(normal, NORMAL, limit - taken) end
   end
   if #leases > 0 then
     call('HSET', key(KEY.leases), unpack(leases))
@@ -318,7 +318,7 @@ local function next_ready(back, earliest)
   if stage then return '-1' end
   local ready = head_of_partition()
   if not ready or not earliest or earliest < ready then
-    local lease = first_end()
+    local lease = first_lease_end()
     if lease and (not ready or lease < ready) then ready = lease end
   end
   return ready and int(ready - back) or '-1'

@@ -26,7 +26,7 @@
 -- is due now, regardless of the result. An item closed by a poll that may have missed the change of a hint is reopened
 -- for it at once, as in hint.lua.
 local owner, items = ARGV[1], key(KEY.item)
-local now, wall, back, gap = watched_clocks()
+local now, wall, back, gap = clocks_and_gap()
 local isClaiming = ARGV[2] ~= '0'
 local before = not isClaiming and head_of_partition() or nil
 
@@ -40,9 +40,9 @@ while at <= last do
   at = at + (isLong[count] and 16 + 2 * number(ARGV[at + 9]) or 6)
 end
 
-local results, held, marks, lane_names = {}, {}, {}, {}
+local results, valid, marks, lane_names = {}, {}, {}, {}
 local leases = count > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
-local seen, proof_end = {}, ' ' .. owner .. ' '
+local seen, owner_suffix = {}, ' ' .. owner .. ' '
 for index = 1, count do
   local id, lease, at = ids[index], leases[index], starts[index]
   results[index] = 0
@@ -50,9 +50,9 @@ for index = 1, count do
     -- The item has no lease. If it has our token, an earlier attempt of this commit succeeded.
     if call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
   else
-    local proof = ARGV[at + 1] .. proof_end
-    local length = #proof
-    if sub(lease, 1, length) == proof then
+    local lease_prefix = ARGV[at + 1] .. owner_suffix
+    local length = #lease_prefix
+    if sub(lease, 1, length) == lease_prefix then
       results[index] = 1
       -- The same commit twice in one batch counts once.
       if not seen[id] then
@@ -63,7 +63,7 @@ for index = 1, count do
             return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. seq .. ' events')
           end
         end
-        held[#held + 1] = index
+        valid[#valid + 1] = index
         marks[index] = sub(lease, length + 1, length + 3)
         lane_names[index] = sub(lease, find(lease, ' ', length + 5, true) + 1)
       end
@@ -85,7 +85,7 @@ local FAILURES = {
 local REPEATED = { [SIGNAL.stillFailing] = true, [SIGNAL.stillGarbled] = true }
 
 -- Applies the signal of an attempt to its whole lane (`LaneSignal`).
-local function hear(lane, signal, span)
+local function apply_signal(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
   -- Measured until an attempt succeeds. A hold of zero changes nothing.
@@ -115,7 +115,7 @@ end
 -- Opens the circuit of a lane whose attempts got no response, longer each time. It stays as long as last time if the
 -- only items that failed had failed before. An upstream that denies requests or responds with nonsense is not silent:
 -- its holds grow separately.
-local function judge(lane)
+local function update_circuit(lane)
   if not lane.isFailing or (lane.failures or 0) < FAILURES_MAX or now < (lane.heldUntil or 0) then return end
   local first, longest = unpack(lane.isFailing)
   local doublings
@@ -134,50 +134,50 @@ end
 
 -- Returns whether an item's deadline was in a gap, a span without claims. The item then gets the time it had left
 -- before the gap, or its whole span if it began within the gap.
-local function outlives_gap(id)
+local function extend_deadline_over_gap(id)
   local w = call('HMGET', items .. id, ITEM.deadline, ITEM.began)
   local deadline, first = number(w[1] or 0), gap[2] - gap[1]
   if deadline > gap[2] or deadline <= first then return false end
-  local left = deadline - max(first, number(w[2] or 0))
-  call('HSET', items .. id, ITEM.deadline, int(gap[2] + left))
+  local remaining = deadline - max(first, number(w[2] or 0))
+  call('HSET', items .. id, ITEM.deadline, int(gap[2] + remaining))
   return true
 end
 
-local told, done, slots, closed, dead = false, {}, {}, {}, {}
-local places = { [KEY.urgent] = {}, [KEY.rest] = {} }
-for _, index in ipairs(held) do
+local has_events, finished, released_slots, closed, dead = false, {}, {}, {}, {}
+local due_items = { [KEY.urgent] = {}, [KEY.rest] = {} }
+for _, index in ipairs(valid) do
   local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
-  local token, verdict, wait, wheel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+  local token, verdict, wait, schedule = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local lane = lane_of(name)
-  local isMarked = byte(mark) == MARKBYTE.hinted
+  local isHinted = byte(mark) == MARKBYTE.hinted
   local signal, error = '', ''
   if isLong[index] then
     verdict = string.lower(verdict)
     error, signal = ARGV[at + 6], ARGV[at + 7]
   end
   -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
-  local isProlonged = verdict == VERDICT.close and wait == CLOSED.expired
-    and (isMarked and number(call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
+  local isExtended = verdict == VERDICT.close and wait == CLOSED.expired
+    and (isHinted and number(call('HGET', items .. id, ITEM.deadline) or 0) > wall or extend_deadline_over_gap(id))
   -- A request with a further goal than the one reached joined during the lease. The next poll reports the observed
   -- status.
-  local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
+  local hasLaterGoal = verdict == VERDICT.close and wait == CLOSED.reached and isHinted
     and call('HGET', items .. id, OPTION.goal) ~= GOAL.leftPending
-  if isProlonged or isOutrun then
+  if isExtended or hasLaterGoal then
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
       record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + 2 * ARGV[at + 9])
-      told = true
+      has_events = true
     elseif ARGV[at + 10] ~= '' then
-      note(id, ARGV[at + 10], ARGV[at + 11])
+      log_attempt(id, ARGV[at + 10], ARGV[at + 11])
     end
     if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
     if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
     if ARGV[at + 15] ~= '' then add_to_index(id, ARGV[at + 15]) end
-    if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then forget_seen_news(items .. id, token) end
+    if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then remove_covered_hint(items .. id, token) end
   end
   if signal ~= '' then
-    hear(lane, signal, number(ARGV[at + 8]))
+    apply_signal(lane, signal, number(ARGV[at + 8]))
   elseif lane.failures or lane.failingSince or lane.lastFailure then
     for _, field in ipairs({ LANE.failures, LANE.lastFailure, LANE.openings, LANE.failingSince,
       LANE.denials }) do set(lane, field, nil) end
@@ -187,23 +187,23 @@ for _, index in ipairs(held) do
   local due
   local reason = wait ~= '' and wait or CLOSED.settled
   local isReopened = verdict == VERDICT.close
-    and has_missed_news(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '', ARGV[at + 5])
-  if isReopened or (isMarked and verdict ~= VERDICT.close) then
-    due, wheel = now, URGENT
+    and has_uncovered_hint(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '', ARGV[at + 5])
+  if isReopened or (isHinted and verdict ~= VERDICT.close) then
+    due, schedule = now, URGENT
   elseif verdict == VERDICT.next then
     due = now + wait
   end
   if due then
-    if isOutrun then
+    if hasLaterGoal then
       call('HSET', items .. id, ITEM.token, token)
     else
       call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
     end
     if isReopened then reopen(id, reason, wall) end
-    local list = places[wheel][name]
+    local list = due_items[schedule][name]
     if not list then
       list = { earliest = due }
-      places[wheel][name] = list
+      due_items[schedule][name] = list
     end
     list.earliest = min(list.earliest, due)
     list[#list + 1] = text(due)
@@ -228,27 +228,27 @@ for _, index in ipairs(held) do
     call('HDEL', items .. id, ITEM.hasError)
   end
   if byte(mark, 3) == MARKBYTE.crashed then call('HDEL', items .. id, ITEM.crashes) end
-  slots[name] = (slots[name] or 0) + 1
-  done[#done + 1] = id
+  released_slots[name] = (released_slots[name] or 0) + 1
+  finished[#finished + 1] = id
 end
 
-if #done > 0 then
-  call('ZREM', key(KEY.leaseEnds), unpack(done))
-  call('HDEL', key(KEY.leases), unpack(done))
+if #finished > 0 then
+  call('ZREM', key(KEY.leaseEnds), unpack(finished))
+  call('HDEL', key(KEY.leases), unpack(finished))
 end
 if #closed > 0 then
   call('ZADD', key(KEY.closed), unpack(closed))
-  for at = 2, #closed, 2 do note_closed(closed[at], true) end
+  for at = 2, #closed, 2 do move_created_item(closed[at], true) end
 end
 if #dead > 0 then call('ZADD', key(KEY.quarantine), unpack(dead)) end
-for wheel, by_lane in pairs(places) do
-  for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list, list.earliest) end
+for schedule, by_lane in pairs(due_items) do
+  for name, list in pairs(by_lane) do add_to_schedule(name, schedule, list, list.earliest) end
 end
-for name, taken in pairs(slots) do
-  judge(lane_of(name))
-  give_back(name, taken)
+for name, count in pairs(released_slots) do
+  update_circuit(lane_of(name))
+  release_slots(name, count)
 end
-if told then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
+if has_events then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
 
 -- The claimer learns of due items from the reply. Lanes are stored once for commit and claim.
 local reply, earliest = {}, nil

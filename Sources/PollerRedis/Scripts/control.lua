@@ -13,12 +13,12 @@ local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)
 if ARGV[6] then
   -- The rate in the form of reports (RedisLaneControl.swift).
-  local us, own = lane.intervalUs, ''
-  if us then
-    local rate = us > 0 and math.floor(1e9 / us + 0.5) or 0
-    own = string.format('%.0f %.0f %.0f', rate, lane.burst or 0, lane.inFlightMax or 0)
+  local interval, current = lane.intervalUs, ''
+  if interval then
+    local rate = interval > 0 and math.floor(1e9 / interval + 0.5) or 0
+    current = string.format('%.0f %.0f %.0f', rate, lane.burst or 0, lane.inFlightMax or 0)
   end
-  if own ~= ARGV[6] then return { 0 } end
+  if current ~= ARGV[6] then return { 0 } end
 end
 local reply = { 1, int(wall), lane.paused and 1 or 0, int((lane.heldUntil or back) - back), int(lane.failures or 0) }
 if verb == 'pause' then

@@ -11,12 +11,12 @@
 local LEAF_MAX, FIRST_LEAF = 100, '0'
 
 -- Returns the digest of a list filter.
-local function created_mark(name) return sub(redis.sha1hex(name), 1, 2) end
+local function filter_digest(name) return sub(redis.sha1hex(name), 1, 2) end
 
 -- Returns the entry of an item of a lane that was created at a time, ms.
 local function created_entry(id, lane, began)
   lane = lane or ''
-  return format('%013.0f', bounded(began, 0)) .. created_mark(match(lane, '^(.*)/') or lane) .. id
+  return format('%013.0f', bounded(began, 0)) .. filter_digest(match(lane, '^(.*)/') or lane) .. id
 end
 
 -- Returns the leaf that may hold an entry; nil before the first leaf.
@@ -32,9 +32,9 @@ local function split_leaf(kind, leaf, entry, count)
   local at = text(isAppended and count - 1 or floor(count / 2))
   local moved = call('ZRANGE', name, at, '-1')
   call('ZREMRANGEBYRANK', name, at, '-1')
-  local places = {}
-  for n, member in ipairs(moved) do places[2 * n - 1], places[2 * n] = '0', member end
-  call('ZADD', key(kind, moved[1]), unpack(places))
+  local entries = {}
+  for n, member in ipairs(moved) do entries[2 * n - 1], entries[2 * n] = '0', member end
+  call('ZADD', key(kind, moved[1]), unpack(entries))
   call('ZADD', key(kind), '0', moved[1])
 end
 
@@ -49,7 +49,7 @@ local function add_created(kind, entry)
   if count > LEAF_MAX then split_leaf(kind, leaf, entry, count) end
 end
 
-local function drop_created(kind, entry)
+local function remove_created(kind, entry)
   local leaf = leaf_of(kind, entry)
   if not leaf or call('ZREM', key(kind, leaf), entry) == 0 then return end
   if call('EXISTS', key(kind, leaf)) == 0 then call('ZREM', key(kind), leaf) end
@@ -58,27 +58,27 @@ end
 -- Moves an item that was closed, or reopened with its original creation time.
 local function move_created(id, lane, began, isClosed)
   local entry = created_entry(id, lane, began)
-  drop_created(isClosed and KEY.openCreated or KEY.closedCreated, entry)
+  remove_created(isClosed and KEY.openCreated or KEY.closedCreated, entry)
   add_created(isClosed and KEY.closedCreated or KEY.openCreated, entry)
 end
 
 -- Does the same for an item whose lane and creation time have not been read yet.
-local function note_closed(id, isClosed)
+local function move_created_item(id, isClosed)
   local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
   if w[1] then move_created(id, w[1], w[2], isClosed) end
 end
 
 -- Removes an item from the index, open or closed.
-local function forget_created(id, lane, began)
+local function remove_created_entries(id, lane, began)
   local entry = created_entry(id, lane, began)
-  drop_created(KEY.openCreated, entry)
-  drop_created(KEY.closedCreated, entry)
+  remove_created(KEY.openCreated, entry)
+  remove_created(KEY.closedCreated, entry)
 end
 
 -- Does the same for an item that may not exist.
-local function note_forgotten(id)
+local function remove_created_item(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
-  if w[1] then forget_created(id, w[1], w[2]) end
+  if w[1] then remove_created_entries(id, w[1], w[2]) end
 end
 
 -- Returns whether lists show an item. Orders and incidents have lists of their own.
@@ -87,14 +87,14 @@ local function is_listed(id)
 end
 
 -- Returns whether an item is missing from its leaf.
-local function is_misfiled(id, lane, began, closed)
+local function is_missing_in_leaf(id, lane, began, closed)
   local kind, entry = closed and KEY.closedCreated or KEY.openCreated, created_entry(id, lane, began)
   local leaf = leaf_of(kind, entry)
   return not leaf or not call('ZSCORE', key(kind, leaf), entry)
 end
 
 -- Restarts a closed item at a time.
-local function begin_again(id, lane, began, now)
-  drop_created(KEY.closedCreated, created_entry(id, lane, began))
+local function restart_created(id, lane, began, now)
+  remove_created(KEY.closedCreated, created_entry(id, lane, began))
   add_created(KEY.openCreated, created_entry(id, lane, now))
 end

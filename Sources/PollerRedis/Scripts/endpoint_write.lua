@@ -20,15 +20,15 @@ local value = call('HGET', key(KEY.endpoints), id)
 -- Higher than every version before and, because it is a time, higher than those lost in a failover.
 local known = call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
--- Adds `more` to the number of endpoints of `account`.
-local function note_change(account, more)
+-- Adds `delta` to the number of endpoints of `account`.
+local function record_change(account, delta)
   -- The registry is new. A reader that knows another one starts over.
   if not known then
     call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1))
     call('DEL', key(KEY.endpointCounts))
   end
   call('HSET', key(KEY.registry), REGISTRY.version, int(version))
-  if more ~= 0 and call('HINCRBY', key(KEY.endpointCounts), account, more) <= 0 then
+  if delta ~= 0 and call('HINCRBY', key(KEY.endpointCounts), account, delta) <= 0 then
     call('HDEL', key(KEY.endpointCounts), account)
   end
 end
@@ -41,12 +41,12 @@ local function name_of(json)
 end
 
 -- Returns the other endpoint of the account with this name; nil when the name is free.
-local function holder_of(account, name)
-  local holder = name ~= '' and call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
-  return holder and holder ~= id and holder or nil
+local function name_owner(account, name)
+  local owner = name ~= '' and call('HGET', key(KEY.endpointNames), account .. ' ' .. name)
+  return owner and owner ~= id and owner or nil
 end
 
-local function note_name(account, old, new)
+local function update_name(account, old, new)
   local names = key(KEY.endpointNames)
   if old ~= '' and old ~= new and call('HGET', names, account .. ' ' .. old) == id then
     call('HDEL', names, account .. ' ' .. old)
@@ -58,27 +58,27 @@ if op == 'create' then
   if ARGV[6] ~= '' then
     local request = call('GET', key(KEY.endpointRequest, ARGV[6]))
     if request then
-      local print, made, at = string.match(request, '^(%S+) (%S+) (%d+)$')
-      local found = call('HGET', key(KEY.endpoints), made)
-      if print ~= ARGV[7] or not found then return { 'conflict' } end
-      local changed = tonumber(call('ZSCORE', key(KEY.endpointVersions), made))
-      return { 'repeated', made, found, changed == tonumber(at) and 1 or 0 }
+      local fingerprint, created_id, at = string.match(request, '^(%S+) (%S+) (%d+)$')
+      local found = call('HGET', key(KEY.endpoints), created_id)
+      if fingerprint ~= ARGV[7] or not found then return { 'conflict' } end
+      local changed = tonumber(call('ZSCORE', key(KEY.endpointVersions), created_id))
+      return { 'repeated', created_id, found, changed == tonumber(at) and 1 or 0 }
     end
   end
   if value then return { 'exists' } end
-  local holder = holder_of(ARGV[3], ARGV[10])
-  if holder then return { 'named', holder } end
+  local owner = name_owner(ARGV[3], ARGV[10])
+  if owner then return { 'named', owner } end
   if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
   if ARGV[9] ~= '0' then
-    local has = call('HGET', key(KEY.endpointCounts), ARGV[3]) or 0
-    if tonumber(has) >= tonumber(ARGV[9]) then return { 'crowded' } end
+    local count = call('HGET', key(KEY.endpointCounts), ARGV[3]) or 0
+    if tonumber(count) >= tonumber(ARGV[9]) then return { 'crowded' } end
   end
-  note_change(ARGV[3], 1)
+  record_change(ARGV[3], 1)
   call('HSET', key(KEY.endpoints), id, int(now) .. ' ' .. int(now) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
   call('ZADD', key(KEY.endpointOrder), 0, string.format('%015.0f ', now) .. id)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
   call('ZREM', key(KEY.endpointsRemoved), id)
-  note_name(ARGV[3], '', ARGV[10])
+  update_name(ARGV[3], '', ARGV[10])
   if ARGV[6] ~= '' then
     local request = ARGV[7] .. ' ' .. id .. ' ' .. int(version)
     call('SET', key(KEY.endpointRequest, ARGV[6]), request, 'PX', ARGV[8])
@@ -93,10 +93,10 @@ if op == 'replace' then
     return { 'changed' }
   end
   local name = ARGV[5] or ''
-  local holder = holder_of(account, name)
-  if holder then return { 'named', holder } end
-  note_change(account, 0)
-  note_name(account, name_of(json), name)
+  local owner = name_owner(account, name)
+  if owner then return { 'named', owner } end
+  record_change(account, 0)
+  update_name(account, name_of(json), name)
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
   call('HSET', key(KEY.endpoints), id, new)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
@@ -106,8 +106,8 @@ end
 if ARGV[4] ~= '' and tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
   return { 'changed' }
 end
-note_change(account, -1)
-note_name(account, name_of(json), '')
+record_change(account, -1)
+update_name(account, name_of(json), '')
 call('HDEL', key(KEY.endpoints), id)
 call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)
 call('ZREM', key(KEY.endpointVersions), id)

@@ -16,10 +16,10 @@
 --          entry in the index, and the reads of read_item for a watch that is read
 local now, wall, back = clocks()
 local step = ARGV[1]
-local requests, found, is_refused = {}, {}, false
+local requests, found, is_rejected = {}, {}, false
 
 -- Returns the fields that decide the outcome: {source, closed, run, seq, deadline, lane, goal, reopenedSeq, order}.
-local function known_of(id)
+local function read_watch(id)
   return call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq, ITEM.deadline,
     ITEM.lane, OPTION.goal, ITEM.reopenedSeq, ITEM.order)
 end
@@ -29,24 +29,24 @@ local function other_order(w, new)
   return w[1] and not w[2] and new.order and w[9] and w[9] ~= new.order and w[9]
 end
 
-local function answer(outcome, w) return { outcome, number(w[3] or w[1] and 1 or 0), number(w[4] or 0), w[9] or '' } end
+local function result(outcome, w) return { outcome, number(w[3] or w[1] and 1 or 0), number(w[4] or 0), w[9] or '' } end
 
 local at = 2
 while ARGV[at] do
   local new, last = {}, at + 2 * number(ARGV[at])
   for name = at + 1, last, 2 do new[ARGV[name]] = ARGV[name + 1] end
-  local w = known_of(new.id)
+  local w = read_watch(new.id)
   if w[1] and w[1] ~= new.source then
     return redis.error_reply(ERROR.idClash .. ' ' .. new.id .. ' is the id of another source')
   end
-  is_refused = is_refused or other_order(w, new)
+  is_rejected = is_rejected or other_order(w, new)
   requests[#requests + 1], found[#found + 1] = new, w
   at = last + 1
 end
-if is_refused or step == STEP.check then
+if is_rejected or step == STEP.check then
   local replies = {}
   for n, new in ipairs(requests) do
-    replies[n] = answer(other_order(found[n], new) and OUTCOME.otherOrder or OUTCOME.notTried, found[n])
+    replies[n] = result(other_order(found[n], new) and OUTCOME.otherOrder or OUTCOME.notTried, found[n])
   end
   return replies
 end
@@ -67,29 +67,29 @@ end
 -- here is not abbreviated, but may be short enough as it is.
 local function join_notify(id, notify)
   local known = notify_of(id, call('HGET', key(KEY.item, id), ITEM.notify))
-  local both = merged(known, is_short(notify) and unabridged(sub(notify, 2)) or notify)
-  if not both then return false end
-  if both == known then return true end
-  local mark = is_short(notify) and #both <= SHORT.max and SHORT.markText or ''
-  replace(id, known and mark .. both or notify, ITEM.notify, LONG.notify)
+  local combined = merged(known, is_short(notify) and expand(sub(notify, 2)) or notify)
+  if not combined then return false end
+  if combined == known then return true end
+  local mark = is_short(notify) and #combined <= SHORT.max and SHORT.markText or ''
+  replace_text(id, known and mark .. combined or notify, ITEM.notify, LONG.notify)
   return true
 end
 
 -- The order of goals. A watch without one is followed until it is settled.
-local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
+local GOAL_RANK = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 
 -- Merges the options of a request into those of an open watch (WatchOption); `goal` is that of the watch.
 local function join_options(item, goal, new)
   for _, option in ipairs(OPTIONS.keptFromFirst) do
     if new[option] then call('HSETNX', item, option, new[option]) end
   end
-  local asked = new[OPTION.goal]
-  if (REACH[asked] or 2) <= (REACH[goal] or 2) then return end
-  if asked then call('HSET', item, OPTION.goal, asked) else call('HDEL', item, OPTION.goal) end
+  local requested = new[OPTION.goal]
+  if (GOAL_RANK[requested] or 2) <= (GOAL_RANK[goal] or 2) then return end
+  if requested then call('HSET', item, OPTION.goal, requested) else call('HDEL', item, OPTION.goal) end
 end
 
 local before = head_of_partition()
-local replies, done, places, is_marked = {}, {}, {}, false
+local replies, written, due_by_lane, is_marked = {}, {}, {}, false
 for n, new in ipairs(requests) do
   local id, lane, order, entries = new.id, new.lane, new.order, new.entries
   local notify, secret, metadata, charge = new.notify or '', new.secret or '', new.metadata or '', new.charge or ''
@@ -97,7 +97,7 @@ for n, new in ipairs(requests) do
   local item = key(KEY.item, id)
   local w = found[n]
   -- The same source twice in one call: the second joins the first.
-  if done[id] then w = known_of(id) end
+  if written[id] then w = read_watch(id) end
   local outcome = OUTCOME.joined
   if not w[1] or w[2] then
     outcome = w[1] and OUTCOME.restarted or OUTCOME.created
@@ -109,9 +109,9 @@ for n, new in ipairs(requests) do
       if new[option] then add(values, option, new[option]) end
     end
     if order then add(values, ITEM.order, order) end
-    place(notify, values, ITEM.notify, long, LONG.notify)
-    place(metadata, values, ITEM.metadata, long, LONG.metadata)
-    place(secret, values, ITEM.secret, long, LONG.private)
+    set_text(notify, values, ITEM.notify, long, LONG.notify)
+    set_text(metadata, values, ITEM.metadata, long, LONG.metadata)
+    set_text(secret, values, ITEM.secret, long, LONG.private)
     if charge ~= '' then add(long, LONG.charge, charge) end
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and 2 or 1) end
     if w[1] then
@@ -121,14 +121,14 @@ for n, new in ipairs(requests) do
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
-      begin_again(id, w[6], call('HGET', item, ITEM.began), wall)
+      restart_created(id, w[6], call('HGET', item, ITEM.began), wall)
     else
       add_created(KEY.openCreated, created_entry(id, lane, wall))
     end
     call('HSET', item, unpack(values))
     if #long > 0 then call('HSET', key(KEY.long, id), unpack(long)) end
-    places[lane] = places[lane] or {}
-    local list = places[lane]
+    due_by_lane[lane] = due_by_lane[lane] or {}
+    local list = due_by_lane[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
     w[3], w[9] = run, order
@@ -143,8 +143,8 @@ for n, new in ipairs(requests) do
     -- A request now needs the watch, no longer only the hint that reopened it.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
     join_options(item, w[7], new)
-    if metadata ~= '' then replace(id, metadata, ITEM.metadata, LONG.metadata) end
-    if secret ~= '' then replace(id, secret, ITEM.secret, LONG.private) end
+    if metadata ~= '' then replace_text(id, metadata, ITEM.metadata, LONG.metadata) end
+    if secret ~= '' then replace_text(id, secret, ITEM.secret, LONG.private) end
     -- A request that joins does not change the order of the watch.
     if order and not w[9] then
       call('HSET', item, ITEM.order, order)
@@ -162,23 +162,23 @@ for n, new in ipairs(requests) do
     local lease = call('HGET', key(KEY.leases), id)
     if lease then
       is_marked = mark_lease(id, lease) or is_marked
-    elseif number(call('ZSCORE', key(REST, lane), id)
+    elseif number(call('ZSCORE', key(NORMAL, lane), id)
       or call('ZSCORE', key(URGENT, lane), id) or now) > now then
       make_due(id, lane, now)
     end
   end
   if entries then add_to_index(id, entries) end
-  done[id] = true
-  replies[n] = answer(outcome, w)
+  written[id] = true
+  replies[n] = result(outcome, w)
 end
 -- A join may have written nothing. This write lets the caller wait for replicas.
-if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
-for lane, list in pairs(places) do
+if not next(due_by_lane) then call('HSET', KEYS[1], META.joined, int(now)) end
+for lane, list in pairs(due_by_lane) do
   call('ZADD', key(KEY.knownLanes), '0', lane)
-  add_to_wheel(lane, URGENT, list)
+  add_to_schedule(lane, URGENT, list)
 end
 save_lanes(now)
-if is_marked then tell_holders() end
+if is_marked then notify_lease_owners() end
 wake_if_earlier(before)
 for n, new in ipairs(requests) do
   if step == STEP.read or new.order and replies[n][1] == OUTCOME.joined then

@@ -18,11 +18,11 @@ if lease then
   local ends = tonumber(call('ZSCORE', key(KEY.leaseEnds), id) or back)
   return { lane, crashes, 'leased', owner, int(ends - back) }
 end
-local due, wheel = call('ZSCORE', key(URGENT, lane), id), URGENT
-if not due then due, wheel = call('ZSCORE', key(REST, lane), id), REST end
+local due, schedule = call('ZSCORE', key(URGENT, lane), id), URGENT
+if not due then due, schedule = call('ZSCORE', key(NORMAL, lane), id), NORMAL end
 if not due then return { lane, crashes, 'nowhere' } end
-local ahead = call('ZRANK', key(wheel, lane), id)
-if wheel == REST then
+local ahead = call('ZRANK', key(schedule, lane), id)
+if schedule == NORMAL then
   ahead = ahead + call('ZCOUNT', key(URGENT, lane), '-inf', int(now))
 end
-return { lane, crashes, 'waiting', int(due - back), wheel, ahead }
+return { lane, crashes, 'waiting', int(due - back), schedule, ahead }

@@ -12,10 +12,10 @@
 -- COST     four reads and four writes per item
 local count = 0
 for at = 2, #ARGV, 4 do
-  local id, left = ARGV[at], ARGV[at + 3]
-  if left ~= '' and #whole_log(id) == number(ARGV[at + 2])
+  local id, folded = ARGV[at], ARGV[at + 3]
+  if folded ~= '' and #whole_log(id) == number(ARGV[at + 2])
     and (call('HGET', key(KEY.item, id), ITEM.seq) or '0') == ARGV[at + 1] then
-    keep_folded(id, left)
+    store_folded(id, folded)
     count = count + 1
   end
 end

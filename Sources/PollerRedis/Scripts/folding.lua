@@ -19,14 +19,14 @@ local function whole_log(id)
 end
 
 -- Replaces an item's log with its reduced events.
-local function keep_folded(id, left)
+local function store_folded(id, stored)
   local item = key(KEY.item, id)
   call('DEL', key(KEY.log, id))
   call('HDEL', item, ITEM.folded, ITEM.foldedMore)
-  if #left > 2 * FIELD_MAX then
-    call('RPUSH', key(KEY.log, id), left)
+  if #stored > 2 * FIELD_MAX then
+    call('RPUSH', key(KEY.log, id), stored)
   else
-    call('HSET', item, ITEM.folded, sub(left, 1, FIELD_MAX))
-    if #left > FIELD_MAX then call('HSET', item, ITEM.foldedMore, sub(left, FIELD_MAX + 1)) end
+    call('HSET', item, ITEM.folded, sub(stored, 1, FIELD_MAX))
+    if #stored > FIELD_MAX then call('HSET', item, ITEM.foldedMore, sub(stored, FIELD_MAX + 1)) end
   end
 end

@@ -10,7 +10,7 @@
 local lanes_end, open, reply = 1 + number(ARGV[1]), 0, {}
 for at = 2, lanes_end do
   local name = ARGV[at]
-  reply[#reply + 1] = call('ZCARD', key(URGENT, name)) + call('ZCARD', key(REST, name))
+  reply[#reply + 1] = call('ZCARD', key(URGENT, name)) + call('ZCARD', key(NORMAL, name))
     + number(call('HGET', key(KEY.lane, name), LANE.inFlight) or 0)
 end
 for at = lanes_end + 1, #ARGV do

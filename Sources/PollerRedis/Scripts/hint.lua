@@ -10,13 +10,13 @@
 -- COST     four reads, five writes; about twenty to reopen an item
 local now, wall = clocks()
 local before = head_of_partition()
-local id, news = ARGV[1], ARGV[2]
+local id, topic = ARGV[1], ARGV[2]
 local item = key(KEY.item, id)
 local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.payment, ITEM.state)
 if not w[1] then return 0 end
 local closed = w[2]
 if closed then
-  if not is_opened_by(news, closed, w[4], w[5]) then return 0 end
+  if not is_reopened_by(topic, closed, w[4], w[5]) then return 0 end
   reopen(id, closed, wall)
   call('ZREM', key(KEY.closed), id)
   if closed == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
@@ -26,10 +26,10 @@ end
 local lease = call('HGET', key(KEY.leases), id)
 -- An item that closed with an answer is reopened for exactly this poll.
 if closed ~= CLOSED.settled and closed ~= CLOSED.reached then
-  keep_news(item, news, lease and unpack_lease(lease))
+  store_hint(item, topic, lease and unpack_lease(lease))
 end
 if lease then
-  if mark_lease(id, lease) then tell_holders() end
+  if mark_lease(id, lease) then notify_lease_owners() end
 else
   make_due(id, w[3], now)
 end

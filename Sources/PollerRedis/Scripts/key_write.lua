@@ -14,23 +14,23 @@ local op, id, now = ARGV[1], ARGV[2], clock()
 call('HINCRBY', KEYS[1], META.confirmed, 1)
 
 -- Higher than every version before and, because it is a time, higher than those lost in a failover.
-local function note_change()
+local function record_change()
   local known = tonumber(call('HGET', KEYS[1], META.keysVersion) or 0)
   call('HSET', KEYS[1], META.keysVersion, int(math.max(known + 1, now * 1000)))
 end
 
 -- Returns a record; nil for one that cannot be read.
-local function record(text)
-  local known, read = pcall(cjson.decode, string.match(text or '', '^%d+ (.*)$'))
-  return known and type(read) == 'table' and read or nil
+local function decode_record(text)
+  local known, entry = pcall(cjson.decode, string.match(text or '', '^%d+ (.*)$'))
+  return known and type(entry) == 'table' and entry or nil
 end
 
 -- Removes expired keys, to make room for a new one.
-local function forget_ended()
+local function remove_expired()
   local all = call('HGETALL', key(KEY.accessKeys))
   for at = 1, #all, 2 do
-    local read = record(all[at + 1])
-    if read and tonumber(read.expiresMs) and tonumber(read.expiresMs) <= now then
+    local entry = decode_record(all[at + 1])
+    if entry and tonumber(entry.expiresMs) and tonumber(entry.expiresMs) <= now then
       call('HDEL', key(KEY.accessKeys), all[at])
       call('HDEL', key(KEY.accessKeysUsed), all[at])
     end
@@ -38,15 +38,15 @@ local function forget_ended()
 end
 
 -- Returns the number of keys that are restricted to some of the accounts in ARGV and to no others.
-local function count_of_share()
-  local shared, count = {}, 0
-  for at = 6, #ARGV do shared[ARGV[at]] = true end
+local function count_restricted()
+  local allowed, count = {}, 0
+  for at = 6, #ARGV do allowed[ARGV[at]] = true end
   local all = call('HGETALL', key(KEY.accessKeys))
   for at = 1, #all, 2 do
-    local read = record(all[at + 1])
-    local accounts = read and read.accounts
+    local entry = decode_record(all[at + 1])
+    local accounts = entry and entry.accounts
     local isWithin = type(accounts) == 'table'
-    for _, account in ipairs(isWithin and accounts or {}) do isWithin = isWithin and shared[account] end
+    for _, account in ipairs(isWithin and accounts or {}) do isWithin = isWithin and allowed[account] end
     if isWithin then count = count + 1 end
   end
   return count
@@ -55,34 +55,34 @@ end
 if op == 'create' then
   -- A key with this id was made by the same request, whose response was lost.
   if call('HEXISTS', key(KEY.accessKeys), id) == 0 then
-    local most = tonumber(ARGV[4])
-    if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end
-    if call('HLEN', key(KEY.accessKeys)) >= most then return { 'full' } end
-    local share = tonumber(ARGV[5])
-    if share and count_of_share() >= share then forget_ended() end
-    local own = share and count_of_share() or 0
-    if share and own >= share then return { 'share', own } end
+    local keys_max = tonumber(ARGV[4])
+    if call('HLEN', key(KEY.accessKeys)) >= keys_max then remove_expired() end
+    if call('HLEN', key(KEY.accessKeys)) >= keys_max then return { 'full' } end
+    local accounts_max = tonumber(ARGV[5])
+    if accounts_max and count_restricted() >= accounts_max then remove_expired() end
+    local restricted = accounts_max and count_restricted() or 0
+    if accounts_max and restricted >= accounts_max then return { 'share', restricted } end
   end
-  note_change()
+  record_change()
   call('HSET', key(KEY.accessKeys), id, int(now) .. ' ' .. ARGV[3])
   return { 'created', int(now) }
 end
 
 local value = call('HGET', key(KEY.accessKeys), id)
 if not value then return { 'unknown' } end
-local function is_lasting(text)
-  local read = record(text)
-  return read and read.digest and read.role == 'admin' and not read.accounts and not read.expiresMs
+local function is_permanent_admin(text)
+  local entry = decode_record(text)
+  return entry and entry.digest and entry.role == 'admin' and not entry.accounts and not entry.expiresMs
 end
-if ARGV[3] ~= '1' and is_lasting(value) then
+if ARGV[3] ~= '1' and is_permanent_admin(value) then
   local others = 0
   local all = call('HGETALL', key(KEY.accessKeys))
   for at = 1, #all, 2 do
-    if all[at] ~= id and is_lasting(all[at + 1]) then others = others + 1 end
+    if all[at] ~= id and is_permanent_admin(all[at + 1]) then others = others + 1 end
   end
   if others == 0 then return { 'last' } end
 end
-note_change()
+record_change()
 local used = call('HGET', key(KEY.accessKeysUsed), id) or ''
 call('HDEL', key(KEY.accessKeys), id)
 call('HDEL', key(KEY.accessKeysUsed), id)

@@ -9,7 +9,7 @@
 --          failures, failing since ms or 0, not before ms or 0, LaneFailure or 0}
 -- COST     at most nine reads per lane of the page, and on the last pages a hundred names
 local now, wall, back = clocks()
-local names, following = ARGV, -1
+local names, next_position = ARGV, -1
 if ARGV[1] == '' and stage == STAGE.filling then
   names = {}
 elseif ARGV[1] == '' then
@@ -21,44 +21,44 @@ elseif ARGV[1] == '' then
   names = {}
   local function add(found, ...)
     for _, name in ipairs(found) do
-      local isTold = false
-      for _, set in ipairs({ ... }) do isTold = isTold or call('ZSCORE', key(set), name) end
-      if not isTold then names[#names + 1] = name end
+      local isListed = false
+      for _, set in ipairs({ ... }) do isListed = isListed or call('ZSCORE', key(set), name) end
+      if not isListed then names[#names + 1] = name end
     end
   end
   if first >= 0 then
-    local urgent, rest = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
-    local last = math.min(first + count, urgent + rest) - 1
+    local urgent, normal = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
+    local last = math.min(first + count, urgent + normal) - 1
     if first < urgent then add(call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
     if last >= urgent then
       add(call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
     end
-    if last + 1 < urgent + rest then
-      following = last + 1
+    if last + 1 < urgent + normal then
+      next_position = last + 1
     elseif call('EXISTS', key(KEY.lanesWithSettings)) == 1 then
-      following = -2
+      next_position = -2
     end
   else
-    local place = -2 - first
-    local cursor, told = floor(place / BATCH), place % BATCH
+    local position = -2 - first
+    local cursor, skipped = floor(position / BATCH), position % BATCH
     local found = call('SSCAN', key(KEY.lanesWithSettings), int(cursor), 'COUNT', '100')
     local batch = found[2]
-    add({ unpack(batch, told + 1, min(told + count, #batch)) }, KEY.readyUrgent, KEY.readyRest)
-    if told + count < #batch then
-      following = first - count
+    add({ unpack(batch, skipped + 1, min(skipped + count, #batch)) }, KEY.readyUrgent, KEY.readyRest)
+    if skipped + count < #batch then
+      next_position = first - count
     elseif found[1] ~= '0' then
-      following = -2 - number(found[1]) * BATCH
+      next_position = -2 - number(found[1]) * BATCH
     end
   end
 end
-local reply = { int(wall), following }
+local reply = { int(wall), next_position }
 for _, name in ipairs(names) do
   local lane = lane_of(name)
   local waiting, overdue, oldest = 0, 0, nil
-  for wheel in pairs(READY) do
-    waiting = waiting + call('ZCARD', key(wheel, name))
-    overdue = overdue + call('ZCOUNT', key(wheel, name), '-inf', int(now))
-    local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+  for schedule in pairs(READY) do
+    waiting = waiting + call('ZCARD', key(schedule, name))
+    overdue = overdue + call('ZCOUNT', key(schedule, name), '-inf', int(now))
+    local head = tonumber(call('ZRANGE', key(schedule, name), 0, 0, 'WITHSCORES')[2] or '')
     if head and (not oldest or head < oldest) then oldest = head end
   end
   reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest - back) or '', int(lane.inFlight or 0),

@@ -8,13 +8,13 @@
 --          of a partition that is being filled
 -- COST     O(log n + names)
 if stage == STAGE.filling then return { '', '' } end
-local known, holding = key(KEY.knownLanes), key(KEY.occupiedLanes)
+local known, occupied = key(KEY.knownLanes), key(KEY.occupiedLanes)
 local function names_of(set)
   local names = call('ZRANGE', set, ARGV[1], '+', 'BYLEX', 'LIMIT', '0', ARGV[2])
   return names, #names == number(ARGV[2]) and names[#names] or ''
 end
 local first, first_end = names_of(known)
-local second, second_end = names_of(holding)
+local second, second_end = names_of(occupied)
 local reply, seen = { first_end, second_end }, {}
 for _, list in ipairs({ first, second }) do
   for _, name in ipairs(list) do

@@ -14,5 +14,5 @@ local history = string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
 if history ~= '' and ARGV[1] == history and not call('HGET', KEYS[1], META.splitting) then
   call('HSET', KEYS[1], META.history, history, META.whole, ARGV[2])
 end
-local noted = call('HMGET', KEYS[1], META.history, META.whole)
-return { history, noted[1] or '', noted[2] or '0' }
+local recorded = call('HMGET', KEYS[1], META.history, META.whole)
+return { history, recorded[1] or '', recorded[2] or '0' }

@@ -17,7 +17,7 @@ local busy, at, marked = 0, 1, 0
 local ready, occupied = {}, {}
 
 -- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
-local function send_also(item, state, seq)
+local function send_regardless(item, state, seq)
   local parts = {}
   for part in string.gmatch(state .. '|', '([^|]*)|') do parts[#parts + 1] = part end
   for at = #parts + 1, PART.again do parts[at] = '' end
@@ -28,9 +28,9 @@ end
 
 -- Moves a lane that has got a normal item to its position in the ready set. The stored score is kept unless the new one
 -- is earlier. So no score is read, and hundreds of lanes are written at once.
-local function get_ready(lane)
+local function make_ready(lane)
   local isStopped = lane.paused or lane.parked
-  ready[#ready + 1] = isStopped and '+inf' or text(score_of(lane, REST, now))
+  ready[#ready + 1] = isStopped and '+inf' or text(score_of(lane, NORMAL, now))
   ready[#ready + 1] = lane.name
   if not lane.listed then
     occupied[#occupied + 1] = '0'
@@ -48,35 +48,35 @@ local function mark(group, id, lane)
     call('HSET', item, ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane,
       ITEM.began, began, ITEM.run, '1')
     add_created(KEY.openCreated, created_entry(id, lane, wall))
-    if group.url ~= '' and group.place ~= '' then
-      call('HSET', item, group.place, group.url)
+    if group.url ~= '' and group.url_field ~= '' then
+      call('HSET', item, group.url_field, group.url)
     elseif group.url ~= '' then
       call('HSET', item, ITEM.hasLong, 1)
       call('HSET', key(KEY.long, id), LONG.private, group.url)
     end
   elseif w[2] then
     call('HDEL', item, ITEM.closed)
-    note_closed(id, false)
-    group.opened[#group.opened + 1] = id
+    move_created_item(id, false)
+    group.reopened[#group.reopened + 1] = id
     if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
   end
-  if group.seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, group.seq) end
+  if group.seq ~= '' then send_regardless(item, w[3] or DELIVERY.fresh, group.seq) end
   if group.isUrgent then
     make_due(id, lane, now)
   -- A lane that is not listed has no items.
   elseif not w[1] and not lane_of(lane).listed or not call('ZSCORE', key(URGENT, lane), id) then
-    call('ZADD', key(REST, lane), 'LT', due, id)
-    get_ready(lane_of(lane))
+    call('ZADD', key(NORMAL, lane), 'LT', due, id)
+    make_ready(lane_of(lane))
   end
 end
 
 while ARGV[at] do
-  local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], place = ARGV[at + 3],
-    seq = ARGV[at + 4], isUrgent = ARGV[at + 5] == '1', opened = {} }
+  local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], url_field = ARGV[at + 3],
+    seq = ARGV[at + 4], isUrgent = ARGV[at + 5] == '1', reopened = {} }
   local first = at + 7
   at = first + 2 * ARGV[at + 6]
   local ids = {}
-  for place = first, at - 1, 2 do ids[#ids + 1] = ARGV[place] end
+  for index = first, at - 1, 2 do ids[#ids + 1] = ARGV[index] end
   local leases = call('HMGET', key(KEY.leases), unpack(ids))
   for n, id in ipairs(ids) do
     local lease = leases[n]
@@ -88,10 +88,10 @@ while ARGV[at] do
       mark_lease(id, lease)
     end
   end
-  if #group.opened > 0 then call('ZREM', key(KEY.closed), unpack(group.opened)) end
+  if #group.reopened > 0 then call('ZREM', key(KEY.closed), unpack(group.reopened)) end
   marked = marked + #ids
 end
-if #ready > 0 then call('ZADD', key(READY[REST]), 'LT', unpack(ready)) end
+if #ready > 0 then call('ZADD', key(READY[NORMAL]), 'LT', unpack(ready)) end
 add_all(key(KEY.occupiedLanes), occupied)
 save_lanes(now)
 call('HINCRBY', KEYS[1], META.confirmed, marked - busy)

@@ -9,6 +9,6 @@
 local found = {}
 for at = 1, #ARGV, 2 do
   local w = call('HMGET', key(KEY.item, ARGV[at]), ITEM.source, ITEM.terms)
-  if w[1] and not (w[2] and place_among(w[2], ARGV[at + 1])) then found[#found + 1] = ARGV[at] end
+  if w[1] and not (w[2] and term_position(w[2], ARGV[at + 1])) then found[#found + 1] = ARGV[at] end
 end
 return found

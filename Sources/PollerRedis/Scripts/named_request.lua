@@ -14,13 +14,13 @@ local now = clocks()
 -- A repeat writes nothing else. This write lets the caller wait for replicas.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
 local value = call('GET', name) or ''
-local print, seed, claims, ends, holder = string.match(value, '^c (%S+) (%S+) (%d+) (%d+) (%S+)$')
+local fingerprint, seed, claims, ends, lease_owner = string.match(value, '^c (%S+) (%S+) (%d+) (%d+) (%S+)$')
 
 if op == 'claim' then
-  local answered = string.match(value, '^k (%S+) ')
-  if print or answered then
-    if (print or answered) ~= ARGV[4] then return { 'reused' } end
-    if answered then return { 'kept', string.sub(value, #answered + 4) } end
+  local answered_fingerprint = string.match(value, '^k (%S+) ')
+  if fingerprint or answered_fingerprint then
+    if (fingerprint or answered_fingerprint) ~= ARGV[4] then return { 'reused' } end
+    if answered_fingerprint then return { 'kept', string.sub(value, #answered_fingerprint + 4) } end
     if tonumber(ends) > now then return { 'inUse', tonumber(ends) - now } end
   end
   seed, claims = seed or owner, tonumber(claims or 0) + 1
@@ -29,14 +29,14 @@ if op == 'claim' then
   return { 'granted', seed }
 end
 
-if holder ~= owner then return { 'lost' } end
+if lease_owner ~= owner then return { 'lost' } end
 if op == 'keep' then
-  call('SET', name, 'k ' .. print .. ' ' .. ARGV[4], 'PX', ARGV[5])
+  call('SET', name, 'k ' .. fingerprint .. ' ' .. ARGV[4], 'PX', ARGV[5])
   return { 'kept' }
 end
 if ARGV[4] == '1' and claims == '1' then
   call('DEL', name)
 else
-  call('SET', name, table.concat({ 'c', print, seed, claims, 0, owner }, ' '), 'KEEPTTL')
+  call('SET', name, table.concat({ 'c', fingerprint, seed, claims, 0, owner }, ' '), 'KEEPTTL')
 end
 return { 'released' }

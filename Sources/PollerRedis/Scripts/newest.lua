@@ -10,36 +10,36 @@
 --          that is being filled
 -- USES     created
 -- COST     O(log n + entries passed); with accounts or a lane, one read per entry with a matching digest
-local most, after, accounts, lane = number(ARGV[2]), ARGV[3], ARGV[5], ARGV[6]
-local isNarrowed, marks, left = lane ~= '' or accounts ~= '', nil, 0
+local limit, after, accounts, lane = number(ARGV[2]), ARGV[3], ARGV[5], ARGV[6]
+local isFiltered, digests, budget = lane ~= '' or accounts ~= '', nil, 0
 if lane ~= '' then
-  marks = { [created_mark(match(lane, '^(.*)/') or lane)] = true }
-elseif isNarrowed and ARGV[7] == '1' then
-  marks = {}
-  for account in string.gmatch(accounts, '%S+') do marks[created_mark(account)] = true end
+  digests = { [filter_digest(match(lane, '^(.*)/') or lane)] = true }
+elseif isFiltered and ARGV[7] == '1' then
+  digests = {}
+  for account in string.gmatch(accounts, '%S+') do digests[filter_digest(account)] = true end
 end
 
 -- Returns whether an item is requested. Items are read only if the digest in their entry matches.
-local function is_wanted(entry)
-  if not isNarrowed then return true end
-  if marks and not marks[sub(entry, 14, 15)] then return false end
-  left = left - 9
+local function matches(entry)
+  if not isFiltered then return true end
+  if digests and not digests[sub(entry, 14, 15)] then return false end
+  budget = budget - 9
   local item = call('HMGET', key(KEY.item, sub(entry, 16)), ITEM.lane, ITEM.facts)
-  return (lane == '' or item[1] == lane) and is_among(accounts, item[1], item[2])
+  return (lane == '' or item[1] == lane) and is_in_accounts(accounts, item[1], item[2])
 end
 
 local function page(kind)
   local reply = { '' }
   if stage == STAGE.filling then return reply end
-  left = number(ARGV[4])
+  budget = number(ARGV[4])
   local leaf = after == '' and call('ZREVRANGE', key(kind), '0', '0')[1] or after ~= '' and leaf_of(kind, after)
   local from = after == '' and '+' or '(' .. after
   while leaf do
-    local chunk = isNarrowed and -1 or int(most + 2 - #reply)
+    local chunk = isFiltered and -1 or int(limit + 2 - #reply)
     for _, entry in ipairs(call('ZREVRANGEBYLEX', key(kind, leaf), from, '-', 'LIMIT', '0', chunk)) do
-      if left <= 0 or #reply > most then return reply end
-      left, reply[1] = left - 1, entry
-      if is_wanted(entry) then reply[#reply + 1] = entry end
+      if budget <= 0 or #reply > limit then return reply end
+      budget, reply[1] = budget - 1, entry
+      if matches(entry) then reply[#reply + 1] = entry end
     end
     leaf, from = call('ZREVRANGEBYLEX', key(kind), '(' .. leaf, '-', 'LIMIT', '0', '1')[1], '+'
   end

@@ -6,13 +6,13 @@
 -- ARGV     id, note (JSON), most notes, time to live ms, ms within which the same note is not added again
 -- RETURNS  1, or 0 when there is no such item or it has the note already
 -- COST     three reads, three writes
-local id, note, pause = ARGV[1], ARGV[2], number(ARGV[5])
+local id, note, repeat_span = ARGV[1], ARGV[2], number(ARGV[5])
 local _, wall = clocks()
 if call('EXISTS', key(KEY.item, id)) == 0 then return 0 end
 local notes = key(KEY.notes, id)
-for _, kept in ipairs(call('LRANGE', notes, -8, -1)) do
-  local at, text = match(kept, '^(%d+) (.*)$')
-  if text == note and wall - number(at) < pause then return 0 end
+for _, line in ipairs(call('LRANGE', notes, -8, -1)) do
+  local at, text = match(line, '^(%d+) (.*)$')
+  if text == note and wall - number(at) < repeat_span then return 0 end
 end
 call('RPUSH', notes, int(wall) .. ' ' .. note)
 call('LTRIM', notes, -number(ARGV[3]), -1)

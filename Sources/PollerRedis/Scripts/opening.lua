@@ -6,43 +6,43 @@
 -- not read the charge, if the change is in the charge. The hint is removed once a poll has covered it.
 
 -- Of several hints, the most important one is kept.
-local GRAVITY = { [HINT.anything] = 1, [HINT.outcome] = 2, [HINT.money] = 3 }
+local IMPORTANCE = { [HINT.anything] = 1, [HINT.outcome] = 2, [HINT.money] = 3 }
 
 -- Returns whether a hint reopens an item that is closed for a reason (ClosedReason, HintNews).
 --
 -- The stored payment has a fourth value once there was money. An item that is in quarantine because its responses were
 -- not understood counts them in the sixth value of its state (WatchRecord). An item that ended its workers has no such
 -- value, and waits for an operator.
-local MISUNDERSTOOD = '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[1-9]'
-local function is_opened_by(news, reason, payment, state)
+local UNREADABLE_RESPONSES = '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[1-9]'
+local function is_reopened_by(topic, reason, payment, state)
   if reason == CLOSED.expired or reason == CLOSED.gone then return true end
-  if reason == CLOSED.dead then return state and find(state, MISUNDERSTOOD) ~= nil end
+  if reason == CLOSED.dead then return state and find(state, UNREADABLE_RESPONSES) ~= nil end
   if reason ~= CLOSED.settled and reason ~= CLOSED.reached then return false end
-  if not payment or news == HINT.anything then return false end
-  return news == HINT.money or not find(payment, '^[^|]*|[^|]*|[^|]*|[^|]')
+  if not payment or topic == HINT.anything then return false end
+  return topic == HINT.money or not find(payment, '^[^|]*|[^|]*|[^|]*|[^|]')
 end
 
 -- Stores the hint of an open item, with the token of its lease, if any.
 --
 -- Without a lease, the next poll sees every change that is not in a charge.
-local function keep_news(item, news, token)
-  if not token and news == HINT.anything then return end
+local function store_hint(item, topic, token)
+  if not token and topic == HINT.anything then return end
   local known = sub(call('HGET', item, ITEM.news) or '', 1, 1)
-  if (GRAVITY[known] or 0) > GRAVITY[news] then news = known end
-  call('HSET', item, ITEM.news, news .. (token or '0'))
+  if (IMPORTANCE[known] or 0) > IMPORTANCE[topic] then topic = known end
+  call('HSET', item, ITEM.news, topic .. (token or '0'))
 end
 
 -- Returns whether the poll of a lease may have missed a hint that reopens the item in the state it closes with. A
--- covered hint is removed. `isOfMoney`: the poll has read the charge.
-local function has_missed_news(item, token, reason, isOfMoney, state)
-  local news = call('HGET', item, ITEM.news)
-  if not news then return false end
-  local kind, isBefore = sub(news, 1, 1), sub(news, 2) ~= token
+-- covered hint is removed. `hasReadCharge`: the poll has read the charge.
+local function has_uncovered_hint(item, token, reason, hasReadCharge, state)
+  local hint = call('HGET', item, ITEM.news)
+  if not hint then return false end
+  local topic, isOlder = sub(hint, 1, 1), sub(hint, 2) ~= token
   local isUnanswered = reason == CLOSED.expired or reason == CLOSED.gone or reason == CLOSED.dead
-  local isSeen = isBefore and (isOfMoney or isUnanswered)
+  local isCovered = isOlder and (hasReadCharge or isUnanswered)
   -- A hint that does not name its topic does not contradict that the source is gone.
-  if reason == CLOSED.gone and kind == HINT.anything then isSeen = true end
-  if not isSeen and is_opened_by(kind, reason, call('HGET', item, ITEM.payment), state) then
+  if reason == CLOSED.gone and topic == HINT.anything then isCovered = true end
+  if not isCovered and is_reopened_by(topic, reason, call('HGET', item, ITEM.payment), state) then
     return true
   end
   call('HDEL', item, ITEM.news)
@@ -50,9 +50,9 @@ local function has_missed_news(item, token, reason, isOfMoney, state)
 end
 
 -- Removes the hint that the poll of a lease has covered. The item stays open.
-local function forget_seen_news(item, token)
-  local news = call('HGET', item, ITEM.news)
-  if news and sub(news, 2) ~= token then call('HDEL', item, ITEM.news) end
+local function remove_covered_hint(item, token)
+  local hint = call('HGET', item, ITEM.news)
+  if hint and sub(hint, 2) ~= token then call('HDEL', item, ITEM.news) end
 end
 
 -- Reopens a closed item as it was, with its original span: a new run, which stores the seq recorded before it. An item
@@ -76,6 +76,6 @@ local function reopen(id, reason, wall)
     call('HDEL', item, ITEM.endedAs)
   end
   call('HDEL', key(KEY.long, id), LONG.error)
-  forget_created(id, w[5], w[1])
+  remove_created_entries(id, w[5], w[1])
   add_created(KEY.openCreated, created_entry(id, w[5], wall))
 end

@@ -9,22 +9,22 @@
 local lane, limit, score, last = ARGV[1], number(ARGV[2]), ARGV[3], ARGV[4]
 local from = score == '' and '+inf' or score
 -- Whether the scan is past the previous page: of equal scores, those after its last id.
-local ids, offset, isBehind = {}, 0, last == ''
+local ids, offset, isAfterLast = {}, 0, last == ''
 while offset < 1000 do
-  local part = call('ZRANGE', key(KEY.orders), from, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, 100,
+  local page = call('ZRANGE', key(KEY.orders), from, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, 100,
     'WITHSCORES')
-  for at = 1, #part, 2 do
-    local id = part[at]
-    if not isBehind and number(part[at + 1]) ~= number(ARGV[3]) then isBehind = true end
-    if isBehind then
+  for at = 1, #page, 2 do
+    local id = page[at]
+    if not isAfterLast and number(page[at + 1]) ~= number(ARGV[3]) then isAfterLast = true end
+    if isAfterLast then
       if #ids >= limit then return { ids, score, last } end
       if call('HGET', key(KEY.item, id), ITEM.lane) == lane then ids[#ids + 1] = id end
-      score, last = part[at + 1], id
+      score, last = page[at + 1], id
     elseif id == ARGV[4] then
-      isBehind = true
+      isAfterLast = true
     end
   end
-  if #part < 200 then return { ids, '', '' } end
+  if #page < 200 then return { ids, '', '' } end
   offset = offset + 100
 end
 return { ids, score, last }

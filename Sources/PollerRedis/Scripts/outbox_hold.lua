@@ -9,23 +9,23 @@
 -- RETURNS  the ids of entries that the notifier no longer has
 -- COST     one read per entry, and two writes
 local stream, positions = key(KEY.outbox), key(KEY.fanOuts)
-local claim, lost, isNoted = { stream, GROUP.notifier, ARGV[1], 0 }, {}, false
+local command, lost, hasPositions = { stream, GROUP.notifier, ARGV[1], 0 }, {}, false
 for at = 2, #ARGV, 2 do
   local id = ARGV[at]
   if #call('XPENDING', stream, GROUP.notifier, id, id, 1, ARGV[1]) == 0 then
     lost[#lost + 1] = id
   else
-    claim[#claim + 1] = id
+    command[#command + 1] = id
     if ARGV[at + 1] ~= '' then
       call('HSET', positions, id, ARGV[at + 1])
-      isNoted = true
+      hasPositions = true
     end
   end
 end
-if #claim > 4 then
-  claim[#claim + 1] = 'JUSTID'
-  call('XCLAIM', unpack(claim))
+if #command > 4 then
+  command[#command + 1] = 'JUSTID'
+  call('XCLAIM', unpack(command))
 end
 -- A crash between acknowledgement and removal leaves a position that expires within a day.
-if isNoted then call('PEXPIRE', positions, 86400000) end
+if hasPositions then call('PEXPIRE', positions, 86400000) end
 return lost

@@ -23,10 +23,10 @@ local M, N, P, keys_by_kind, lanes, rescored, gained
 
 -- The caller's lane layout, as its second key declares it; the value of that key before any split; whether the script
 -- writes nothing; and the stage of the partition's split, once the clocks were read.
-local declared, never, isReading, stage
+local declared_layout, base_layout, isReading, stage
 
 -- The constant part of this state for recently used partitions.
-local known, known_count = {}, 0
+local partition_cache, partition_cache_size = {}, 0
 
 -- Begins a call, even after a previous one has failed half-way.
 local function enter(keys, reads)
@@ -36,35 +36,35 @@ local function enter(keys, reads)
   end
   M, lanes = keys[1], {}
   rescored, gained = { [KEY.urgent] = {}, [KEY.rest] = {} }, { [KEY.urgent] = {}, [KEY.rest] = {} }
-  local partition = known[M]
+  local partition = partition_cache[M]
   if not partition then
     -- With more than a thousand partitions, each is soon cached again.
-    if known_count >= 1024 then known, known_count = {}, 0 end
+    if partition_cache_size >= 1024 then partition_cache, partition_cache_size = {}, 0 end
     partition = { {}, match(M, '^(.*)m({%d+})$') }
     partition[4] = partition[2] .. 'never' .. partition[3]
-    known[M], known_count = partition, known_count + 1
+    partition_cache[M], partition_cache_size = partition, partition_cache_size + 1
   end
-  keys_by_kind, N, P, never = partition[1], partition[2], partition[3], partition[4]
-  declared, isReading, stage = keys[2] or never, reads, nil
+  keys_by_kind, N, P, base_layout = partition[1], partition[2], partition[3], partition[4]
+  declared_layout, isReading, stage = keys[2] or base_layout, reads, nil
 end
 
 -- Rejects a caller whose lane layout differs from the partition's (PartitionMap.swift). While the partition is being
 -- split, nothing is written once its leases are gone, and nothing is read while the moved lanes leave it. A partition
 -- that is being filled can be read, but lists skip it.
-local function check_place(split, reached)
-  if declared ~= (split and never .. split or never) then
+local function check_layout(split, reached_stage)
+  if declared_layout ~= (split and base_layout .. split or base_layout) then
     error({ err = ERROR.split .. ' ' .. (split or '0') })
   end
-  stage = reached
-  if reached and reached ~= STAGE.closing and (reached == STAGE.copied or not isReading) then
+  stage = reached_stage
+  if reached_stage and reached_stage ~= STAGE.closing and (reached_stage == STAGE.copied or not isReading) then
     error({ err = ERROR.splitting .. ' ' .. P })
   end
 end
 
 -- The same check, for scripts that read no clock.
-local function placed()
+local function read_and_check_layout()
   local m = call('HMGET', M, META.split, META.splitting)
-  check_place(m[1], m[2])
+  check_layout(m[1], m[2])
 end
 
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
@@ -73,16 +73,16 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 local function clocks()
   local wall = clock()
   local m = call('HMGET', M, META.back, META.seen, META.split, META.splitting)
-  check_place(m[3], m[4])
+  check_layout(m[3], m[4])
   local back = max(number(m[1] or 0), number(m[2] or 0) - wall)
   return wall + back, wall, back
 end
 
 -- After this long without a claim, ms, the time until the next claim is a gap: every process was down, or the clock was
 -- set forward. Each partition is claimed from every second.
-local UNSEEN = 60000
+local GAP_MIN = 60000
 -- How long a gap takes to fade, ms: longer than any retention.
-local GAPS_MEMORY = 7776000000
+local GAPS_RETENTION = 7776000000
 
 -- Returns the wall clock time before which items are older than `span` ms. Time without claims does not count: a clock
 -- that was set forward by a month must not remove a month of items.
@@ -91,7 +91,7 @@ local function older_than(span)
   local m = call('HMGET', M, META.back, META.seen, META.gapEnd, META.gapsSum)
   local unseen = wall + number(m[1] or 0) - number(m[2] or math.huge)
   local limit = wall - span
-  if unseen > UNSEEN then limit = limit - unseen end
+  if unseen > GAP_MIN then limit = limit - unseen end
   if limit < number(m[3] or 0) then limit = limit - number(m[4] or 0) end
   return max(limit, 0)
 end
@@ -108,15 +108,15 @@ end
 
 -- Returns whether an item belongs to one of some accounts, separated by spaces ('' means all). The account is that of
 -- its lane if the lane has one, else that of its constant facts.
-local function is_among(accounts, lane, facts)
+local function is_in_accounts(accounts, lane, facts)
   if accounts == '' then return true end
   local account = match(lane or '', '^(.*)/') or match(facts or '', '|(.*)$')
   return account and find(accounts, ' ' .. account .. ' ', 1, true) and true or false
 end
-local function is_of(accounts, id)
+local function item_is_in_accounts(accounts, id)
   if accounts == '' then return true end
   local item = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.facts)
-  return is_among(accounts, item[1], item[2])
+  return is_in_accounts(accounts, item[1], item[2])
 end
 
 -- Returns a time in ms as text.
@@ -126,15 +126,15 @@ local function int(x) return format('%.0f', x) end
 -- constants are passed as strings.
 local function text(x) return x % 1 == 0 and format('%d', x) or x end
 
--- Returns a count or a time of a record, or `otherwise` for text, NaN, a negative number, or a number of more than 14
+-- Returns a count or a time of a record, or `default` for text, NaN, a negative number, or a number of more than 14
 -- digits, which Lua writes with an exponent. A damaged record must not stop a script that reads many.
-local function bounded(x, otherwise)
+local function bounded(x, default)
   x = number(x or '')
-  return x and x >= 0 and x < 1e14 and x or otherwise
+  return x and x >= 0 and x < 1e14 and x or default
 end
 
 -- The two schedules of a lane, urgent and normal, and the set of ready lanes of each.
-local URGENT, REST = KEY.urgent, KEY.rest
+local URGENT, NORMAL = KEY.urgent, KEY.rest
 local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.rest] = KEY.readyRest }
 -- The fields of a lane that hold its turn in each list: its score when it was last served. A released slot or a new
 -- item therefore does not move it ahead of waiting lanes.
@@ -142,12 +142,12 @@ local TURN = { [KEY.urgent] = LANE.urgentTurn, [KEY.rest] = LANE.restTurn }
 local FAILURES_MAX = 10
 -- How long an empty lane remembers its failures and its slowdown, ms; and since when an endpoint's attempts fail,
 -- because days may pass between two events.
-local EMPTY_MEMORY, TROUBLE_MEMORY = 3600000, 518400000
+local EMPTY_RETENTION, FAILURE_RETENTION = 3600000, 518400000
 
 -- A stored lease: token, owner, three marks (hinted meanwhile, has an error, has crashed; `-` for each one that is not
 -- set), the schedule it was taken from, due ms, lane. The part before the marks identifies the owner.
-local function pack_lease(token, owner, marks, wheel, due, lane)
-  return token .. ' ' .. owner .. ' ' .. marks .. wheel .. due .. ' ' .. lane
+local function pack_lease(token, owner, marks, schedule, due, lane)
+  return token .. ' ' .. owner .. ' ' .. marks .. schedule .. due .. ' ' .. lane
 end
 local function unpack_lease(text)
   return match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
@@ -187,17 +187,17 @@ local function set(lane, field, value)
 end
 
 local function rescore(lane)
-  rescored[URGENT][lane.name], rescored[REST][lane.name] = true, true
+  rescored[URGENT][lane.name], rescored[NORMAL][lane.name] = true, true
 end
 
 -- Returns when the next item in a schedule of a lane is due, ms; nil when it has none.
-local function head_of(name, wheel)
-  return number(call('ZRANGE', key(wheel, name), '0', '0', 'WITHSCORES')[2] or '')
+local function head_of(name, schedule)
+  return number(call('ZRANGE', key(schedule, name), '0', '0', 'WITHSCORES')[2] or '')
 end
 
 -- Records that a lane got an item, or with math.huge that it may be empty now.
-local function gain(name, wheel, due)
-  local all = gained[wheel]
+local function record_gain(name, schedule, due)
+  local all = gained[schedule]
   if due < (all[name] or math.huge) then
     all[name] = due
   else
@@ -206,32 +206,32 @@ local function gain(name, wheel, due)
 end
 
 -- Adds {score, member, score, member, …} in parts, because Lua's stack holds only a few thousand values.
-local function add_all(set, places)
-  for at = 1, #places, 2000 do
-    call('ZADD', set, unpack(places, at, min(at + 1999, #places)))
+local function add_all(set, entries)
+  for at = 1, #entries, 2000 do
+    call('ZADD', set, unpack(entries, at, min(at + 1999, #entries)))
   end
 end
 
 -- Adds items, as {due, id, due, id, …}, to a schedule; `earliest` is the earliest due in ms, if known.
-local function add_to_wheel(name, wheel, places, earliest)
-  add_all(key(wheel, name), places)
+local function add_to_schedule(name, schedule, entries, earliest)
+  add_all(key(schedule, name), entries)
   if not earliest then
     earliest = math.huge
-    for at = 1, #places, 2 do earliest = min(earliest, number(places[at])) end
+    for at = 1, #entries, 2 do earliest = min(earliest, number(entries[at])) end
   end
   lane_of(name)
-  gain(name, wheel, earliest)
+  record_gain(name, schedule, earliest)
 end
 
 -- Releases slots of a lane. A lane parked because its slots were taken becomes ready again.
-local function give_back(name, count)
+local function release_slots(name, count)
   local lane = lane_of(name)
   set(lane, LANE.inFlight, max((lane.inFlight or 0) - count, 0))
   if lane.parked then
     set(lane, LANE.parked, nil)
     rescore(lane)
   end
-  gain(name, REST, math.huge)
+  record_gain(name, NORMAL, math.huge)
 end
 
 -- Returns the part of a lane's limits that remains after a `slow`. It recovers by 5 % per second.
@@ -241,9 +241,9 @@ local function factor_of(lane, now)
 end
 
 -- Returns when a schedule with an earliest due time is worth a claim, after lanes served longer ago.
-local function score_of(lane, wheel, head)
+local function score_of(lane, schedule, head)
   return max(floor(max(head, lane.notBefore or 0, lane.heldUntil or 0) * 1000),
-    lane[TURN[wheel]] or 0)
+    lane[TURN[schedule]] or 0)
 end
 
 -- Stores when a lane is worth a claim: when its earliest item is due, its limiter allows another start, and it is not
@@ -254,32 +254,32 @@ local function save_lanes(now)
   local ready = { [KEY.urgent] = {}, [KEY.rest] = {} }
   for name, lane in pairs(lanes) do
     local isRescored, isEmpty = false, false
-    for wheel, list in pairs(ready) do
-      if rescored[wheel][name] or gained[wheel][name] then
+    for schedule, list in pairs(ready) do
+      if rescored[schedule][name] or gained[schedule][name] then
         isRescored = true
-        local head = head_of(name, wheel)
-        if not head and wheel == REST then isEmpty = true end
-        if not head and (wheel == URGENT or (lane.inFlight or 0) == 0) then
-          call('ZREM', key(READY[wheel]), name)
+        local head = head_of(name, schedule)
+        if not head and schedule == NORMAL then isEmpty = true end
+        if not head and (schedule == URGENT or (lane.inFlight or 0) == 0) then
+          call('ZREM', key(READY[schedule]), name)
         else
           local isParked = not head or lane.paused or lane.parked
-          list[#list + 1] = isParked and '+inf' or text(score_of(lane, wheel, head))
+          list[#list + 1] = isParked and '+inf' or text(score_of(lane, schedule, head))
           list[#list + 1] = name
         end
       end
     end
-    local isBare = isEmpty and (lane.inFlight or 0) == 0
+    local hasNoItems = isEmpty and (lane.inFlight or 0) == 0
       and call('EXISTS', key(URGENT, name)) == 0
-    local isIdle = isBare and not lane.intervalUs and not lane.paused
-    if isBare and lane.listed then
+    local isIdle = hasNoItems and not lane.intervalUs and not lane.paused
+    if hasNoItems and lane.listed then
       call('ZREM', key(KEY.occupiedLanes), name)
       set(lane, LANE.listed, nil)
-    elseif not isBare and not lane.listed and isRescored then
+    elseif not hasNoItems and not lane.listed and isRescored then
       call('ZADD', key(KEY.occupiedLanes), 0, name)
       set(lane, LANE.listed, 1)
     end
-    local remembers = max(lane.arrival or 0, lane.heldUntil or 0)
-    if isIdle and remembers <= now and (lane.failures or 0) == 0 and not lane.failingSince
+    local remember_until = max(lane.arrival or 0, lane.heldUntil or 0)
+    if isIdle and remember_until <= now and (lane.failures or 0) == 0 and not lane.failingSince
       and factor_of(lane, now) == 1 then
       call('DEL', key(KEY.lane, name))
       lanes[name] = nil
@@ -291,25 +291,25 @@ local function save_lanes(now)
         call('PERSIST', key(KEY.lane, name))
       end
       if lane.changed then
-        local values, gone = {}, {}
+        local values, removed = {}, {}
         for field in pairs(lane.changed) do
           if lane[field] then
             values[#values + 1] = field
             values[#values + 1] = text(lane[field])
           else
-            gone[#gone + 1] = field
+            removed[#removed + 1] = field
           end
         end
         if #values > 0 then call('HSET', key(KEY.lane, name), unpack(values)) end
-        if #gone > 0 then call('HDEL', key(KEY.lane, name), unpack(gone)) end
+        if #removed > 0 then call('HDEL', key(KEY.lane, name), unpack(removed)) end
       end
       if isIdle then
-        local memory = lane.failingSince and TROUBLE_MEMORY or EMPTY_MEMORY
-        call('PEXPIRE', key(KEY.lane, name), int(max(remembers - now, 0) + memory))
+        local retention = lane.failingSince and FAILURE_RETENTION or EMPTY_RETENTION
+        call('PEXPIRE', key(KEY.lane, name), int(max(remember_until - now, 0) + retention))
       end
     end
   end
-  for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
+  for schedule, list in pairs(ready) do add_all(key(READY[schedule]), list) end
 end
 
 -- Wakes the workers if the partition has an earlier item than they know.
@@ -322,25 +322,25 @@ end
 
 -- Makes a leased item due right after its lease, in the urgent schedule; returns false if it was already.
 local function mark_lease(id, lease)
-  local token, owner, marks, wheel, due, lane = unpack_lease(lease)
+  local token, owner, marks, schedule, due, lane = unpack_lease(lease)
   if byte(marks) == MARKBYTE.hinted then return false end
   marks = MARK.hinted .. sub(marks, 2)
-  call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, wheel, due, lane))
+  call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, schedule, due, lane))
   return true
 end
 
 -- Notifies the owners of leases in the partition that one was marked: its commit must not wait for a batch.
-local function tell_holders()
+local function notify_lease_owners()
   call('PUBLISH', N .. CHANNEL.marked, match(P, '%d+'))
 end
 
 -- Makes a waiting item due now at the latest, in the urgent schedule.
 local function make_due(id, name, now)
-  local due = call('ZSCORE', key(REST, name), id)
+  local due = call('ZSCORE', key(NORMAL, name), id)
   if due then
-    call('ZREM', key(REST, name), id)
-    rescored[REST][name] = true
-    add_to_wheel(name, URGENT, { min(now, number(due)), id })
+    call('ZREM', key(NORMAL, name), id)
+    rescored[NORMAL][name] = true
+    add_to_schedule(name, URGENT, { min(now, number(due)), id })
   else
     call('ZADD', key(URGENT, name), 'LT', int(now), id)
     lane_of(name)

@@ -13,7 +13,7 @@
 -- COST     five reads per item, one write for its index entry by creation, one write for each of its search entries,
 --          one variadic UNLINK of four keys per item; four writes for an item that is kept
 local DAY, HOUR = 86400000, 3600000
-local retention, afterlife = number(ARGV[1]), number(ARGV[3])
+local retention, money_retention = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
 local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
 if #ids == 0 then return 0 end
@@ -23,39 +23,39 @@ if #ids == 0 then return 0 end
 -- state (WatchRecord); an order, which is not polled, has its creation time. The minute and second of that poll are
 -- added, so that the items of one day are not all checked in one call.
 local PAYMENT, STATE = '^' .. string.rep('[^|]*|', 9) .. '(%w+)', '^' .. string.rep('[^|]*|', 4) .. '(%d+)'
-local function spared(id)
+local function kept_since(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)
   local day = w[2] and match(w[2], PAYMENT)
   if not day or w[1] == CLOSED.cancelled or w[1] == CLOSED.dead then return end
-  local looked = bounded(w[3] and match(w[3], STATE) or w[4], 0)
-  local since = min((tonumber(day, 36) + 1) * DAY, looked + afterlife) + looked % HOUR - retention
+  local polled_at = bounded(w[3] and match(w[3], STATE) or w[4], 0)
+  local since = min((tonumber(day, 36) + 1) * DAY, polled_at + money_retention) + polled_at % HOUR - retention
   if since > oldest then return since, w[5] end
 end
 
-local keys, forgotten = {}, {}
+local keys, removed = {}, {}
 for _, id in ipairs(ids) do
   local since, seq
-  if afterlife > 0 then since, seq = spared(id) end
+  if money_retention > 0 then since, seq = kept_since(id) end
   keys[#keys + 1] = key(KEY.log, id)
   if since then
     call('ZADD', key(KEY.closed), int(since), id)
     if seq then call('HSET', key(KEY.item, id), ITEM.forgottenSeq, seq) end
     call('HDEL', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
   else
-    forgotten[#forgotten + 1] = id
+    removed[#removed + 1] = id
     local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)
-    take_from_index(id)
-    if w[1] then drop_created(KEY.closedCreated, created_entry(id, w[1], w[2])) end
+    remove_from_index(id)
+    if w[1] then remove_created(KEY.closedCreated, created_entry(id, w[1], w[2])) end
     keys[#keys + 1] = key(KEY.item, id)
     keys[#keys + 1] = key(KEY.long, id)
     keys[#keys + 1] = key(KEY.notes, id)
   end
 end
 call('UNLINK', unpack(keys))
-if #forgotten > 0 then
-  call('ZREM', key(KEY.closed), unpack(forgotten))
-  call('ZREM', key(KEY.quarantine), unpack(forgotten))
-  call('ZREM', key(KEY.orders), unpack(forgotten))
-  call('SREM', key(KEY.incidentItems), unpack(forgotten))
+if #removed > 0 then
+  call('ZREM', key(KEY.closed), unpack(removed))
+  call('ZREM', key(KEY.quarantine), unpack(removed))
+  call('ZREM', key(KEY.orders), unpack(removed))
+  call('SREM', key(KEY.incidentItems), unpack(removed))
 end
 return #ids

@@ -10,6 +10,6 @@ local _, _, back = clocks()
 local reply = {}
 for at = 1, #ARGV - 1 do
   local id = ARGV[at + 1]
-  reply[at] = is_of(ARGV[1], id) and read_item(id, back) or {}
+  reply[at] = item_is_in_accounts(ARGV[1], id) and read_item(id, back) or {}
 end
 return reply

@@ -11,13 +11,13 @@ local function read_item(id, back)
   for at = 1, #w, 2 do
     if w[at] == ITEM.lane then lane = w[at + 1] elseif w[at] == ITEM.closed then closed = w[at + 1] end
   end
-  local aside = closed == CLOSED.dead and call('ZSCORE', key(KEY.quarantine), id)
-  local due = call('ZSCORE', key(URGENT, lane), id) or call('ZSCORE', key(REST, lane), id)
+  local set_aside_at = closed == CLOSED.dead and call('ZSCORE', key(KEY.quarantine), id)
+  local due = call('ZSCORE', key(URGENT, lane), id) or call('ZSCORE', key(NORMAL, lane), id)
   return {
     w,
     call('HGETALL', key(KEY.long, id)),
     call('LINDEX', key(KEY.log, id), -1) or folded_in(id) or '',
     due and int(due - back) or '',
-    aside or '',
+    set_aside_at or '',
   }
 end

@@ -19,9 +19,9 @@ local count = 0
 for _, id in ipairs(ids) do
   local lease = call('HGET', key(KEY.leases), id)
   if lease then
-    local token, holder, marks, wheel, due, lane = unpack_lease(lease)
-    if holder == owner then
-      let_go(id, token, marks, wheel, due, lane, now)
+    local token, lease_owner, marks, schedule, due, lane = unpack_lease(lease)
+    if lease_owner == owner then
+      release_lease(id, token, marks, schedule, due, lane, now)
       count = count + 1
     end
   end

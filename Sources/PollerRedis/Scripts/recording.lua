@@ -22,7 +22,7 @@ local function record(id, seq, channel, events, first, last)
 end
 
 -- Adds a line to the item's log of attempts. The log expires `ms` after its newest line.
-local function note(id, line, ms)
+local function log_attempt(id, line, ms)
   local log = key(KEY.attempts, id)
   if call('RPUSH', log, line) > 20 then call('LPOP', log) end
   call('PEXPIRE', log, ms)

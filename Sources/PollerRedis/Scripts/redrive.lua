@@ -19,8 +19,8 @@ call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasEr
 call('HDEL', key(KEY.long, id), LONG.error)
 call('ZREM', key(KEY.closed), id)
 call('ZREM', key(KEY.quarantine), id)
-begin_again(id, w[2], w[3], wall)
-add_to_wheel(w[2], URGENT, { int(now), id })
+restart_created(id, w[2], w[3], wall)
+add_to_schedule(w[2], URGENT, { int(now), id })
 save_lanes(now)
 wake_if_earlier(before)
 return 1

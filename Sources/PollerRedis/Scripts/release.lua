@@ -13,9 +13,9 @@ for at = 2, #ARGV, 2 do
   local id, result = ARGV[at], 0
   local lease = call('HGET', key(KEY.leases), id)
   if lease then
-    local token, holder, marks, wheel, due, lane = unpack_lease(lease)
-    if token == ARGV[at + 1] and holder == owner then
-      let_go(id, token, marks, wheel, due, lane, now)
+    local token, lease_owner, marks, schedule, due, lane = unpack_lease(lease)
+    if token == ARGV[at + 1] and lease_owner == owner then
+      release_lease(id, token, marks, schedule, due, lane, now)
       result = 1
     end
   elseif call('HGET', key(KEY.item, id), ITEM.token) == ARGV[at + 1] then

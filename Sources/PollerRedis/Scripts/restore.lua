@@ -36,7 +36,7 @@ local function restore(first, options, log)
   if call('EXISTS', item) == 1 then return 0 end
   local entry = log > 0 and ARGV[log_at]
   if log == 1 and byte(entry) == PACKED.folded then
-    keep_folded(id, entry)
+    store_folded(id, entry)
   elseif log > 0 then
     call('RPUSH', key(KEY.log, id), unpack(ARGV, log_at, log_at + log - 1))
   end
@@ -44,8 +44,8 @@ local function restore(first, options, log)
     ITEM.run, run, ITEM.seq, seq, ITEM.closed, closed, ITEM.state, state }
   local long = {}
   for n = first + VALUES, log_at - 1, 2 do add(values, ARGV[n], ARGV[n + 1]) end
-  place(notify, values, ITEM.notify, long, LONG.notify)
-  place(metadata, values, ITEM.metadata, long, LONG.metadata)
+  set_text(notify, values, ITEM.notify, long, LONG.notify)
+  set_text(metadata, values, ITEM.metadata, long, LONG.metadata)
   call('HSET', item, unpack(values))
   if payment ~= '' then call('HSET', item, ITEM.payment, payment) end
   if order ~= '' then call('HSET', item, ITEM.order, order) end

@@ -27,7 +27,7 @@ for at = 2, #ARGV, 3 do
     elseif w[3] then
       call('HDEL', key(KEY.item, id), ITEM.closed)
       call('ZREM', key(KEY.closed), id)
-      note_closed(id, false)
+      move_created_item(id, false)
       call('ZREM', key(KEY.quarantine), id)
     end
     if ARGV[1] ~= '-' then make_due(id, w[1], now) end

@@ -13,14 +13,14 @@
 --          per leaf of a hundred, and for prefixes one read per entry; with accounts, and with entries that others
 --          return, one read per match
 if stage == STAGE.filling then return { '0', '0' } end
-local term, place, most, accounts, others = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4], ARGV[5] or ''
+local term, position, limit, accounts, other_entries = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4], ARGV[5] or ''
 local reply = { '0', '0' }
 
 -- The position after an entry of a word is the entry, in hexadecimal digits: it may have any character.
-local function text_of(digits)
+local function from_hex(digits)
   return (string.gsub(digits, '%x%x', function(pair) return string.char(tonumber(pair, 16)) end))
 end
-local function digits_of(entry)
+local function to_hex(entry)
   return (string.gsub(entry, '.', function(char) return format('%02x', byte(char)) end))
 end
 
@@ -34,40 +34,40 @@ end
 
 -- Returns whether this search returns an item, so that the item is found once. Items under one of the other entries are
 -- left out. If several words of an item have the prefix, it is returned for the first of them.
-local function is_told(id, word, beginning)
-  if not is_of(accounts, id) then return false end
-  if others == '' and not beginning then return true end
+local function is_match(id, word, prefix)
+  if not item_is_in_accounts(accounts, id) then return false end
+  if other_entries == '' and not prefix then return true end
   local w = call('HMGET', key(KEY.item, id), ITEM.terms, ITEM.words, ITEM.moreWords)
   local terms, words = w[1] or '', ' ' .. (w[2] or '') .. ' ' .. (w[3] or '') .. ' '
-  for other in string.gmatch(others, '[^\n]+') do
+  for other in string.gmatch(other_entries, '[^\n]+') do
     if sub(other, 1, 1) == ' ' then
       if find(words, other, 1, true) then return false end
     elseif has_term(terms, other) then
       return false
     end
   end
-  if not beginning then return true end
+  if not prefix then return true end
   for other in string.gmatch(words, '[^ ]+') do
-    if sub(other, 1, #beginning) == beginning then return other == word end
+    if sub(other, 1, #prefix) == prefix then return other == word end
   end
   return true
 end
 
 if sub(term, 1, 1) == ' ' then
-  local beginning = sub(term, 2)
-  local isWhole = sub(beginning, -1) == ' '
-  local left, last = most, place ~= '0' and text_of(place)
-  local from, to = last and '(' .. last or '[' .. beginning, '(' .. beginning .. '\255'
-  local leaf = leaf_of(KEY.words, last or beginning) or call('ZRANGE', key(KEY.words), '0', '0')[1]
+  local prefix = sub(term, 2)
+  local isWhole = sub(prefix, -1) == ' '
+  local remaining, last = limit, position ~= '0' and from_hex(position)
+  local from, to = last and '(' .. last or '[' .. prefix, '(' .. prefix .. '\255'
+  local leaf = leaf_of(KEY.words, last or prefix) or call('ZRANGE', key(KEY.words), '0', '0')[1]
   while leaf do
-    for _, entry in ipairs(call('ZRANGEBYLEX', key(KEY.words, leaf), from, to, 'LIMIT', '0', int(left))) do
-      left, last = left - 1, entry
+    for _, entry in ipairs(call('ZRANGEBYLEX', key(KEY.words, leaf), from, to, 'LIMIT', '0', int(remaining))) do
+      remaining, last = remaining - 1, entry
       local word, id = match(entry, '^([^ ]*) ([^ ]*)$')
-      if is_told(id, word, not isWhole and beginning) then reply[#reply + 1] = id end
+      if is_match(id, word, not isWhole and prefix) then reply[#reply + 1] = id end
     end
-    reply[2] = int(most - left)
-    if left <= 0 then
-      reply[1] = digits_of(last)
+    reply[2] = int(limit - remaining)
+    if remaining <= 0 then
+      reply[1] = to_hex(last)
       return reply
     end
     leaf = call('ZRANGEBYLEX', key(KEY.words), '(' .. leaf, to, 'LIMIT', '0', '1')[1]
@@ -76,12 +76,12 @@ if sub(term, 1, 1) == ' ' then
 end
 
 -- A position among words is not valid in a bucket.
-if not match(place, '^%d+$') then place = '0' end
-local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
+if not match(position, '^%d+$') then position = '0' end
+local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), position,
   'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])
 reply[1], reply[2] = found[1], int(#found[2] / 2)
 for at = 1, #found[2], 2 do
   local id = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
-  if is_told(id) then reply[#reply + 1] = id end
+  if is_match(id) then reply[#reply + 1] = id end
 end
 return reply

@@ -11,7 +11,7 @@
 local TERM, BUCKET, TERMS_MAX, WORDS_BYTES = SEARCH.term, SEARCH.bucket, SEARCH.termsMax, SEARCH.wordsBytes
 
 -- Returns the position of a fingerprint among those of an item; nil if it is not there.
-local function place_among(terms, term)
+local function term_position(terms, term)
   for at = 1, #terms, TERM do
     if sub(terms, at, at + TERM - 1) == term then return at end
   end
@@ -21,14 +21,14 @@ end
 local function word_entry(word, id) return word .. ' ' .. id end
 
 -- Calls a function for each fingerprint and each word of a text.
-local function each_entry(entries, of_term, of_word)
+local function each_entry(entries, on_term, on_word)
   local terms, words = match(entries, '^([^ ]*)(.*)$')
-  for at = 1, #terms, TERM do of_term(sub(terms, at, at + TERM - 1)) end
-  for word in string.gmatch(words, '[^ ]+') do of_word(word) end
+  for at = 1, #terms, TERM do on_term(sub(terms, at, at + TERM - 1)) end
+  for word in string.gmatch(words, '[^ ]+') do on_word(word) end
 end
 
 -- Adds an item under entries, without regard to its record.
-local function file_entries(id, entries)
+local function write_entries(id, entries)
   each_entry(entries, function(term)
     call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id, '')
   end, function(word) add_created(KEY.words, word_entry(word, id)) end)
@@ -40,23 +40,23 @@ local function add_to_index(id, entries)
   local w = call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords)
   local terms, first, more = w[1] or '', w[2] or '', w[3] or ''
   local new, values = { '', '' }, {}
-  local function joined(words, word) return words == '' and word or words .. ' ' .. word end
+  local function append_word(words, word) return words == '' and word or words .. ' ' .. word end
   each_entry(entries, function(term)
-    if place_among(terms, term) or #terms >= TERM * TERMS_MAX then return end
+    if term_position(terms, term) or #terms >= TERM * TERMS_MAX then return end
     terms, new[1] = terms .. term, new[1] .. term
   end, function(word)
     if find(' ' .. first .. ' ' .. more .. ' ', ' ' .. word .. ' ', 1, true) then return end
-    if #joined(first, word) <= WORDS_BYTES then
-      first = joined(first, word)
-    elseif #joined(more, word) <= WORDS_BYTES then
-      more = joined(more, word)
+    if #append_word(first, word) <= WORDS_BYTES then
+      first = append_word(first, word)
+    elseif #append_word(more, word) <= WORDS_BYTES then
+      more = append_word(more, word)
     else
       return
     end
     new[2] = new[2] .. ' ' .. word
   end)
   if new[1] == '' and new[2] == '' then return end
-  file_entries(id, new[1] .. new[2])
+  write_entries(id, new[1] .. new[2])
   for field, value in pairs({ [ITEM.terms] = terms, [ITEM.words] = first, [ITEM.moreWords] = more }) do
     if value ~= '' then
       values[#values + 1] = field
@@ -73,8 +73,8 @@ local function entries_of(id)
 end
 
 -- Removes an item from the index. The entries are those stored with the item.
-local function take_from_index(id)
+local function remove_from_index(id)
   each_entry(entries_of(id), function(term)
     call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
-  end, function(word) drop_created(KEY.words, word_entry(word, id)) end)
+  end, function(word) remove_created(KEY.words, word_entry(word, id)) end)
 end

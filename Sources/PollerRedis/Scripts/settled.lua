@@ -6,23 +6,23 @@
 -- COST     five reads
 local stream, group = key(KEY.outbox), GROUP.notifier
 if call('EXISTS', stream) == 0 then return int(clock()) end
-local function facts_of(flat)
-  local facts = {}
-  for at = 1, #flat, 2 do facts[flat[at]] = flat[at + 1] end
-  return facts
+local function table_of(flat)
+  local fields = {}
+  for at = 1, #flat, 2 do fields[flat[at]] = flat[at + 1] end
+  return fields
 end
 for _, flat in ipairs(call('XINFO', 'GROUPS', stream)) do
-  local facts = facts_of(flat)
-  if facts['name'] == group then
-    local read, needed = facts['last-delivered-id'], nil
-    local recorded = facts_of(call('XINFO', 'STREAM', stream))['last-generated-id']
-    if facts['pending'] > 0 then
-      needed = call('XPENDING', stream, group)[2]
+  local fields = table_of(flat)
+  if fields['name'] == group then
+    local read, oldest_pending = fields['last-delivered-id'], nil
+    local newest = table_of(call('XINFO', 'STREAM', stream))['last-generated-id']
+    if fields['pending'] > 0 then
+      oldest_pending = call('XPENDING', stream, group)[2]
     -- A new part of a split partition begins after numbers that it never had.
-    elseif read ~= recorded and #call('XRANGE', stream, '(' .. read, '+', 'COUNT', '1') > 0 then
-      needed = read
+    elseif read ~= newest and #call('XRANGE', stream, '(' .. read, '+', 'COUNT', '1') > 0 then
+      oldest_pending = read
     end
-    return needed and string.match(needed, '^%d+') or int(clock())
+    return oldest_pending and string.match(oldest_pending, '^%d+') or int(clock())
   end
 end
 -- Without the group, no entry has been read.

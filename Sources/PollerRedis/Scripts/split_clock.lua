@@ -22,9 +22,9 @@ if #ARGV == 0 then
   end
   return { int(wall + back), int(back), m[2] or '', m[3] or '', m[4] or '', m[5] or '', m[6] or '', m[7] or '', last }
 end
-local own = call('HMGET', M, META.back, META.seen)
-call('HSET', M, META.back, int(max(number(ARGV[2]), number(own[1] or 0))),
-  META.seen, int(max(number(ARGV[1]), number(own[2] or 0))))
+local current = call('HMGET', M, META.back, META.seen)
+call('HSET', M, META.back, int(max(number(ARGV[2]), number(current[1] or 0))),
+  META.seen, int(max(number(ARGV[1]), number(current[2] or 0))))
 for at, field in ipairs({ META.gap, META.gapEnd, META.gapsSum, META.faded, META.history, META.whole }) do
   if ARGV[at + 2] ~= '' then call('HSET', M, field, ARGV[at + 2]) end
 end

@@ -13,10 +13,10 @@ local isItems = ARGV[1] == 'items'
 for at = 3, #ARGV, 2 do
   local name, lane = ARGV[at], ARGV[at + 1]
   if isItems then
-    note_forgotten(name)
-    take_from_index(name)
+    remove_created_item(name)
+    remove_from_index(name)
     for _, list in ipairs({ KEY.closed, KEY.quarantine, KEY.orders }) do call('ZREM', key(list), name) end
-    for _, wheel in ipairs({ URGENT, REST }) do call('ZREM', key(wheel, lane), name) end
+    for _, schedule in ipairs({ URGENT, NORMAL }) do call('ZREM', key(schedule, lane), name) end
     call('UNLINK', key(KEY.item, name), key(KEY.long, name), key(KEY.log, name), key(KEY.attempts, name),
       key(KEY.notes, name))
   else

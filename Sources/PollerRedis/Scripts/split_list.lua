@@ -6,10 +6,10 @@
 --          orders, x set aside), or of a lane (z, u and the lane); how many were listed before, most, lane or ''
 -- RETURNS  {name, name, …} of lanes; {item, lane, item, lane, …} of items
 -- COST     O(log n + most); one read per item
-local kind, seen, most = ARGV[1], number(ARGV[2]), number(ARGV[3])
+local kind, offset, limit = ARGV[1], number(ARGV[2]), number(ARGV[3])
 if kind == KEY.lanesWithSettings then return call('SMEMBERS', key(kind)) end
 local set = key(kind, ARGV[4] ~= '' and ARGV[4] or nil)
-local names = call('ZRANGE', set, int(seen), int(seen + most - 1))
+local names = call('ZRANGE', set, int(offset), int(offset + limit - 1))
 if kind == KEY.occupiedLanes or kind == KEY.knownLanes then return names end
 local reply = {}
 for _, id in ipairs(names) do

@@ -12,18 +12,18 @@ local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes
 local lists = isItems and { KEY.closed, KEY.quarantine, KEY.orders }
   or { KEY.readyRest, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }
 for at = 2, #ARGV do
-  local name, keys, places, w, held = ARGV[at], {}, {}, {}, {}
-  local function note_place(kind, score)
+  local name, keys, positions, w, parts = ARGV[at], {}, {}, {}, {}
+  local function add_position(kind, score)
     if score then
-      places[#places + 1] = kind
-      places[#places + 1] = score
-      held[#held + 1] = kind .. score
+      positions[#positions + 1] = kind
+      positions[#positions + 1] = score
+      parts[#parts + 1] = kind .. score
     end
   end
   for _, kind in ipairs(kinds) do
     local value = call('DUMP', key(kind, name))
     if value then
-      held[#held + 1] = kind .. value
+      parts[#parts + 1] = kind .. value
       if not isSums then
         keys[#keys + 1] = kind
         keys[#keys + 1] = max(call('PTTL', key(kind, name)), 0)
@@ -31,17 +31,19 @@ for at = 2, #ARGV do
       end
     end
   end
-  for _, list in ipairs(lists) do note_place(list, call('ZSCORE', key(list), name)) end
+  for _, list in ipairs(lists) do add_position(list, call('ZSCORE', key(list), name)) end
   if isItems then
     w = call('HMGET', key(KEY.item, name), ITEM.lane)
     w[2] = entries_of(name)
     if w[1] then
-      for _, wheel in ipairs({ REST, URGENT }) do note_place(wheel, call('ZSCORE', key(wheel, w[1]), name)) end
+      for _, schedule in ipairs({ NORMAL, URGENT }) do
+        add_position(schedule, call('ZSCORE', key(schedule, w[1]), name))
+      end
     end
   elseif call('SISMEMBER', key(KEY.lanesWithSettings), name) == 1 then
-    note_place(KEY.lanesWithSettings, '')
+    add_position(KEY.lanesWithSettings, '')
   end
-  local sum = isItems and sub(redis.sha1hex(table.concat(held, ' ')), 1, 15) or ''
-  reply[#reply + 1] = isSums and sum or { w[1] or '', w[2] or '', keys, places, sum }
+  local sum = isItems and sub(redis.sha1hex(table.concat(parts, ' ')), 1, 15) or ''
+  reply[#reply + 1] = isSums and sum or { w[1] or '', w[2] or '', keys, positions, sum }
 end
 return reply

@@ -12,26 +12,26 @@
 --          partition with leases is not frozen
 -- COST     three reads and a write
 local ORDER = { [STAGE.closing] = 1, [STAGE.frozen] = 2, [STAGE.copied] = 3, [STAGE.filling] = 4 }
-local wanted, leases = ARGV[1], call('HLEN', key(KEY.leases))
+local target, leases = ARGV[1], call('HLEN', key(KEY.leases))
 local m = call('HMGET', M, META.splitting, META.split, META.splitter)
-local is_begun = wanted == STAGE.before or wanted == STAGE.filling
-if wanted == STAGE.open then
+local is_start = target == STAGE.before or target == STAGE.filling
+if target == STAGE.open then
   call('HSET', M, META.split, ARGV[2])
   call('HDEL', M, META.splitting, META.splitter)
   call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
-elseif is_begun and m[2] ~= ARGV[2] and m[1] ~= STAGE.copied then
+elseif is_start and m[2] ~= ARGV[2] and m[1] ~= STAGE.copied then
   call('HSET', M, META.splitter, ARGV[3])
-  if wanted == STAGE.filling then
-    call('HSET', M, META.splitting, wanted)
+  if target == STAGE.filling then
+    call('HSET', M, META.splitting, target)
   elseif m[1] then
     call('HDEL', M, META.splitting)
     call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
   end
-elseif wanted ~= '' and not is_begun and m[2] ~= ARGV[2] and m[3] == ARGV[3]
-  and (ORDER[m[1]] or 0) < ORDER[wanted] and (wanted == STAGE.closing or leases == 0)
+elseif target ~= '' and not is_start and m[2] ~= ARGV[2] and m[3] == ARGV[3]
+  and (ORDER[m[1]] or 0) < ORDER[target] and (target == STAGE.closing or leases == 0)
   -- A failover may have lost the frozen stage: the copied data have changed since.
-  and (wanted ~= STAGE.copied or m[1] == STAGE.frozen) then
-  call('HSET', M, META.splitting, wanted)
+  and (target ~= STAGE.copied or m[1] == STAGE.frozen) then
+  call('HSET', M, META.splitting, target)
 end
 m = call('HMGET', M, META.splitting, META.split, META.splitter)
 -- This write lets the caller wait for replicas.

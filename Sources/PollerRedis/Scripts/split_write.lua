@@ -17,7 +17,7 @@ while at <= #ARGV do
   local name, lane, terms, keys, lists = ARGV[at], ARGV[at + 1], ARGV[at + 2], number(ARGV[at + 3]), number(ARGV[at + 4])
   at = at + 5
   local isListed = true
-  note_forgotten(name)
+  remove_created_item(name)
   for _ = 1, keys do
     call('RESTORE', key(ARGV[at], name), ARGV[at + 1], ARGV[at + 2], 'REPLACE')
     at = at + 3
@@ -28,15 +28,15 @@ while at <= #ARGV do
     if list == KEY.lanesWithSettings then
       call('SADD', key(list), name)
     else
-      local is_wheel = list == REST or list == URGENT
-      call('ZADD', key(list, is_wheel and lane or nil), ARGV[at + 1], name)
+      local is_schedule = list == NORMAL or list == URGENT
+      call('ZADD', key(list, is_schedule and lane or nil), ARGV[at + 1], name)
       -- So that the item is found even if its lane was never copied.
-      if is_wheel then call('ZADD', key(KEY.occupiedLanes), '0', lane) end
+      if is_schedule then call('ZADD', key(KEY.occupiedLanes), '0', lane) end
     end
     at = at + 2
   end
-  file_entries(name, terms)
-  if keys > 0 and isListed then note_closed(name, call('HEXISTS', key(KEY.item, name), ITEM.closed) == 1) end
+  write_entries(name, terms)
+  if keys > 0 and isListed then move_created_item(name, call('HEXISTS', key(KEY.item, name), ITEM.closed) == 1) end
   count = count + 1
 end
 return count

@@ -18,12 +18,12 @@ local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
 local total = call('ZCARD', key(KEY.occupiedLanes))
 for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), first, first + count - 1)) do
   local lane = lane_of(name)
-  for wheel in pairs(READY) do
-    local size = call('ZCARD', key(wheel, name))
+  for schedule in pairs(READY) do
+    local size = call('ZCARD', key(schedule, name))
     if size > 0 then
       waiting = waiting + size
-      overdue = overdue + call('ZCOUNT', key(wheel, name), '-inf', int(now))
-      local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2])
+      overdue = overdue + call('ZCOUNT', key(schedule, name), '-inf', int(now))
+      local head = tonumber(call('ZRANGE', key(schedule, name), 0, 0, 'WITHSCORES')[2])
       if not oldest or head < oldest then oldest = head end
     end
   end
@@ -32,30 +32,30 @@ for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), first, first + coun
   -- A paused lane is not polled, so it does not fail.
   if not lane.paused and (lane.failures or 0) >= FAILURES_MAX then open = open + 1 end
 end
-local following = first + count < total and first + count or -1
+local next_rank = first + count < total and first + count or -1
 local numbers = { 0, 0, 0, 0, 0 }
 if first == 0 then
-  local entries, behind = call('XLEN', key(KEY.outbox)), 0
+  local entries, unacknowledged = call('XLEN', key(KEY.outbox)), 0
   if entries > 0 then
-    behind = entries
+    unacknowledged = entries
     for _, group in ipairs(call('XINFO', 'GROUPS', key(KEY.outbox))) do
-      local facts = {}
-      for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
-      if facts['name'] == GROUP.notifier then
+      local fields = {}
+      for at = 1, #group, 2 do fields[group[at]] = group[at + 1] end
+      if fields['name'] == GROUP.notifier then
         -- After Redis has reloaded its files, the group's own lag can be far too high.
-        local read = '(' .. facts['last-delivered-id']
-        behind = #call('XRANGE', key(KEY.outbox), read, '+', 'COUNT', 100)
-        if behind == 100 then behind = math.max(behind, facts['lag'] or entries) end
-        behind = math.min(behind, entries) + facts['pending']
+        local read = '(' .. fields['last-delivered-id']
+        unacknowledged = #call('XRANGE', key(KEY.outbox), read, '+', 'COUNT', 100)
+        if unacknowledged == 100 then unacknowledged = math.max(unacknowledged, fields['lag'] or entries) end
+        unacknowledged = math.min(unacknowledged, entries) + fields['pending']
       end
     end
   end
   -- Orders and incidents are items that are closed from the start.
   local closed = call('ZCARD', key(KEY.closed)) - call('ZCARD', key(KEY.orders))
     - call('SCARD', key(KEY.incidentItems))
-  numbers = { call('ZCARD', key(KEY.leaseEnds)), max(closed, 0), entries, behind,
+  numbers = { call('ZCARD', key(KEY.leaseEnds)), max(closed, 0), entries, unacknowledged,
     call('ZCARD', key(KEY.quarantine)) }
 end
 return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],
   first == 0 and total or 0, numbers[5], oldest and int(oldest - back) or '-1', paused, held, open,
-  following }
+  next_rank }

@@ -14,8 +14,8 @@ local function is_later(a, b)
   return number(a_n) > number(b_n)
 end
 local now, wall = clocks()
-local aside, id, json, entry = key(KEY.setAside), ARGV[1], ARGV[3], ARGV[4]
-if call('HEXISTS', aside, id) == 0 and call('HLEN', aside) >= number(ARGV[2]) then return 0 end
+local set_aside, id, json, entry = key(KEY.setAside), ARGV[1], ARGV[3], ARGV[4]
+if call('HEXISTS', set_aside, id) == 0 and call('HLEN', set_aside) >= number(ARGV[2]) then return 0 end
 if entry ~= '' then
   local stream = key(KEY.outbox)
   local found = call('XRANGE', stream, entry, entry)[1]
@@ -45,6 +45,6 @@ if entry ~= '' then
   call('XDEL', stream, entry)
   call('HDEL', key(KEY.fanOuts), entry)
 end
-call('HSET', aside, id, json)
+call('HSET', set_aside, id, json)
 call('HDEL', key(KEY.suspects), id)
 return 1

@@ -6,8 +6,8 @@
 -- RETURNS  the entry as JSON, or false when it is not set aside
 -- COST     about six commands
 local now = clocks()
-local aside, fields, id = key(KEY.setAside), key(KEY.setAsideFields), ARGV[1]
-local json = call('HGET', aside, id)
+local set_aside, fields, id = key(KEY.setAside), key(KEY.setAsideFields), ARGV[1]
+local json = call('HGET', set_aside, id)
 if not json then return false end
 local packed = call('HGET', fields, id)
 if packed and ARGV[2] == '1' then
@@ -15,6 +15,6 @@ if packed and ARGV[2] == '1' then
   call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+'))
 end
 call('HDEL', fields, id)
-call('HDEL', aside, id)
+call('HDEL', set_aside, id)
 call('HDEL', key(KEY.suspects), id)
 return json

@@ -6,19 +6,19 @@
 local FRAGMENTS = SHORT.fragments
 
 -- Returns the full form of a short text.
-local function unabridged(short) return (string.gsub(short, '%c', FRAGMENTS)) end
+local function expand(short) return (string.gsub(short, '%c', FRAGMENTS)) end
 
 local function is_short(value) return byte(value) == SHORT.mark end
 local function is_long(value) return value ~= '' and not is_short(value) end
 
 -- Returns the notify URLs of an item, or false. `short` is the short form, which was read with the item.
 local function notify_of(id, short)
-  return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.notify)
+  return short and expand(short) or call('HGET', key(KEY.long, id), LONG.notify)
 end
 
 -- Returns the metadata of an item, in the same way.
 local function metadata_of(id, short)
-  return short and unabridged(short) or call('HGET', key(KEY.long, id), LONG.metadata)
+  return short and expand(short) or call('HGET', key(KEY.long, id), LONG.metadata)
 end
 
 -- Adds a field to the fields to write.
@@ -28,7 +28,7 @@ local function add(fields, field, value)
 end
 
 -- Adds a value, if any, to the fields to write of an item, or of its long values.
-local function place(value, item, field, long, long_field)
+local function set_text(value, item, field, long, long_field)
   if is_short(value) then
     add(item, field, sub(value, 2))
   elseif value ~= '' then
@@ -37,7 +37,7 @@ local function place(value, item, field, long, long_field)
 end
 
 -- Replaces the current value.
-local function replace(id, value, field, long_field)
+local function replace_text(id, value, field, long_field)
   if is_short(value) then
     call('HSET', key(KEY.item, id), field, sub(value, 2))
     call('HDEL', key(KEY.long, id), long_field)
