@@ -9,13 +9,13 @@ import PollerIdentity
 ///
 /// *Approach.* Their summaries (``Event/shortSummary``) are joined into one raw deflate stream, with a dictionary of
 /// summaries (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other
-/// payments, then cost a few bytes. Only a program can make the stream, so the janitor reads the logs (bodies.lua), and
-/// writes the result if nothing was added meanwhile (fold.lua).
+/// payments, then cost a few bytes. Only a program can make the stream, so the janitor reads the logs (fold_read.lua),
+/// and writes the result if nothing was added meanwhile (fold_write.lua).
 ///
 /// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
 /// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), the number of restored events if only some are (1), the
 /// stream: summaries separated by line feeds. It precedes the events recorded after the watch was reopened. It is the
-/// first entry of the log, or a field of the item if it is short (folding.lua).
+/// first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
 ///
 /// Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
 /// until the janitor removes these.

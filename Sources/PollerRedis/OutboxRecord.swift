@@ -45,7 +45,8 @@ struct OutboxRecord {
         RecordedEvent(item: item, lane: LaneID(unchecked: lane), seq: seq)
     }
 
-    /// Returns the entry with its event from the reply of recorded.lua; `nil` if the event is gone or not understood.
+    /// Returns the entry with its event from the reply of outbox_events.lua; `nil` if the event is gone or not
+    /// understood.
     func entry(_ partition: Int, told: RedisValue) -> OutboxEntry? {
         Self.event(seq, told).map { event in
             OutboxEntry(
@@ -57,7 +58,7 @@ struct OutboxRecord {
         }
     }
 
-    /// Returns the event with a number from the reply of recorded.lua; `nil` if it is gone.
+    /// Returns the event with a number from the reply of outbox_events.lua; `nil` if it is gone.
     static func event(_ seq: Int, _ told: RedisValue) -> Event? {
         guard let told = told.array, told.count == 4, let stored = told[0].bytes else {
             return nil

@@ -80,7 +80,7 @@ struct PartitionSplit: Sendable {
     func histories() async throws(StoreError) -> [String] {
         var histories: [String] = []
         for place in [partition] + children {
-            let parts = try await partitions.array(.ledger, partition: place, ["", ""])
+            let parts = try await partitions.array(.markWatermark, partition: place, ["", ""])
             histories.append(parts.first?.string ?? "")
         }
         return histories

@@ -59,12 +59,12 @@ extension RedisWatchStore: AccountBook {
         let calls = Self.parts(of: lanes, Self.lanesCounted)
         let replies = try await each(calls) { call in
             let names = call.part.map { RedisArgument.string($0.name) }
-            return (call.partition, redis.scripts[.held], [RedisArgument(names.count)] + names)
+            return (call.partition, redis.scripts[.countOpen], [RedisArgument(names.count)] + names)
         }
         var open: [AccountID: Int] = [:]
         for (call, reply) in zip(calls, replies) {
             guard let counts = reply.array, counts.count == call.part.count + 1 else {
-                throw .corrupt("held.lua answered \(reply)")
+                throw .corrupt("count_open.lua answered \(reply)")
             }
             for (lane, count) in zip(call.part, counts) {
                 let total = open[lane.account] ?? 0
@@ -84,7 +84,7 @@ extension RedisWatchStore: AccountBook {
         let calls = Self.parts(of: byPartition, Self.watchesAsked)
         let replies = try await each(calls) { call in
             let ids = call.part.map { RedisArgument.string($0.id.description) }
-            return (call.partition, redis.scripts[.held], ["0"] + ids)
+            return (call.partition, redis.scripts[.countOpen], ["0"] + ids)
         }
         return replies.reduce(0) { $0.addingSaturating($1.array?.last?.count ?? 0) }
     }

@@ -74,7 +74,7 @@ extension RedisDeliveryQueue {
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.accepted],
+            redis.scripts[.trimAttempts],
             partition: partition,
             [
                 RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),

@@ -58,7 +58,7 @@ package struct RedisAuditTrail: AuditTrail {
 
     package func note(_ change: AuditedChange) async throws(StoreError) -> AuditEntry {
         let reply = try await redis.run(
-            redis.scripts[.trailNote],
+            redis.scripts[.auditTrailAdd],
             partition: 0,
             [
                 .string(try Self.json(change)), RedisArgument(bounds.countMax),
@@ -66,7 +66,7 @@ package struct RedisAuditTrail: AuditTrail {
             ]
         )
         guard let id = reply.string, let at = Self.time(of: id) else {
-            throw .corrupt("trail_note answered nonsense")
+            throw .corrupt("audit_trail_add answered nonsense")
         }
         return AuditEntry(id: id, at: at, change: change)
     }

@@ -157,10 +157,14 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
-        let reply = try await redis.run(redis.scripts[.ledger], partition: partition, ["", ""])
+        let reply = try await redis.run(
+            redis.scripts[.markWatermark],
+            partition: partition,
+            ["", ""]
+        )
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
             let noted = parts[1].string, let whole = parts[2].time
-        else { throw .corrupt("ledger.lua answered \(reply)") }
+        else { throw .corrupt("mark_watermark.lua answered \(reply)") }
         return MarkStanding(
             history: history,
             noted: noted.isEmpty ? nil : noted,
@@ -174,7 +178,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         in history: String
     ) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts[.ledger],
+            redis.scripts[.markWatermark],
             partition: partition,
             [.string(history), RedisArgument(whole.ms)]
         )

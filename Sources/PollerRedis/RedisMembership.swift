@@ -60,7 +60,7 @@ package struct RedisMembership: Membership {
     }
 
     private func texts(_ arguments: [RedisArgument]) async throws(StoreError) -> [String] {
-        let reply = try await client.run(scripts[.beat], keys, arguments)
+        let reply = try await client.run(scripts[.heartbeat], keys, arguments)
         return (reply.array ?? []).compactMap(\.string)
     }
 

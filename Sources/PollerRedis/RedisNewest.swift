@@ -5,10 +5,10 @@ import RedisClient
 
 /// Lists in the order of creation, the newest first.
 ///
-/// Each partition keeps its items in that order (created.lua), open and closed ones apart. A page reads as many entries
-/// as it shows from each partition, merges them, and reads the records of those it shows. So its cost does not depend
-/// on the size of the store. A list of some accounts or one lane passes entries of others, most of them without reading
-/// anything. Their number is limited, so a page may be short without being the last.
+/// Each partition keeps its items in that order (lib_created_index.lua), open and closed ones apart. A page reads as
+/// many entries as it shows from each partition, merges them, and reads the records of those it shows. So its cost does
+/// not depend on the size of the store. A list of some accounts or one lane passes entries of others, most of them
+/// without reading anything. Their number is limited, so a page may be short without being the last.
 extension RedisQueue {
     /// The budget of one call for passed entries (newest.lua): some milliseconds of Redis.
     private static var passingMax: Int { 5000 }
@@ -93,7 +93,8 @@ struct NewestSelection {
     var entriesHaveAccounts = true
 }
 
-/// An entry of the index by creation: 13 digits of ms, a digest of two characters, and the item's id (created.lua).
+/// An entry of the index by creation: 13 digits of ms, a digest of two characters, and the item's id
+/// (lib_created_index.lua).
 struct CreatedPlace: MergedPlace, Hashable {
     private static let headLength = 15
 

@@ -164,9 +164,13 @@ extension RedisWatchStore: Outbox {
     }
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {
-        let reply = try await redis.run(redis.scripts[.settled], partition: partition, [])
+        let reply = try await redis.run(
+            redis.scripts[.outboxAcknowledged],
+            partition: partition,
+            []
+        )
         guard let ms = reply.string.flatMap({ Int64(safe: $0) }) else {
-            throw .corrupt("settled.lua answered \(reply)")
+            throw .corrupt("outbox_acknowledged.lua answered \(reply)")
         }
         return Timestamp(ms: ms)
     }
@@ -210,7 +214,7 @@ extension RedisWatchStore: Outbox {
         }
     }
 
-    /// Returns the replies of recorded.lua for events in their items' logs, one for each.
+    /// Returns the replies of outbox_events.lua for events in their items' logs, one for each.
     ///
     /// An item may have moved to another partition than the outbox that refers to it.
     func recorded(
@@ -219,14 +223,14 @@ extension RedisWatchStore: Outbox {
     ) async throws(StoreError) -> [RedisValue] {
         var told = [RedisValue](repeating: .null, count: named.count)
         try await redis.run(
-            redis.scripts[isConfirmed ? .recordedConfirmed : .recorded],
+            redis.scripts[isConfirmed ? .outboxEventsConfirmed : .outboxEvents],
             for: named.map(\.lane),
             isDurable: isConfirmed
         ) { group in
             group.flatMap { [.string(named[$0].item), RedisArgument(named[$0].seq)] }
         } _: { group, reply throws(StoreError) in
             guard let found = reply.array, found.count == group.count else {
-                throw .corrupt("recorded.lua answered \(reply)")
+                throw .corrupt("outbox_events.lua answered \(reply)")
             }
             for (index, answer) in zip(group, found) { told[index] = answer }
         }
@@ -251,11 +255,11 @@ extension RedisWatchStore: Outbox {
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.bodies],
+            redis.scripts[.foldRead],
             partition: partition,
             [RedisArgument(retention.ms), RedisArgument(Self.foldedMax)]
         )
-        guard let parts = reply.array else { throw .corrupt("bodies.lua answered \(reply)") }
+        guard let parts = reply.array else { throw .corrupt("fold_read.lua answered \(reply)") }
         guard parts.count >= 2, let last = parts[0].string, let count = parts[1].int else {
             return false
         }
@@ -263,12 +267,12 @@ extension RedisWatchStore: Outbox {
         for part in parts.dropFirst(2) {
             guard let item = part.array, item.count == 5, let id = item[0].string,
                 let seq = item[1].string, let log = item[4].array
-            else { throw .corrupt("bodies.lua answered \(part)") }
+            else { throw .corrupt("fold_read.lua answered \(part)") }
             let key = OutboxRecord.key(source: item[2].string ?? "", lane: item[3].string ?? "")
             let left = Self.folded(log, of: key)
             arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(left)]
         }
-        _ = try await redis.run(redis.scripts[.fold], partition: partition, arguments)
+        _ = try await redis.run(redis.scripts[.foldWrite], partition: partition, arguments)
         return count >= Self.foldedMax
     }
 

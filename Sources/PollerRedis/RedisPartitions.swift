@@ -118,7 +118,7 @@ struct RedisPartitions: Sendable {
     /// It costs nothing unless the store is getting more partitions.
     func hearOfSplits() async throws(StoreError) {
         for partition in keys.map.unsplit {
-            _ = try await run(scripts[.held], partition: partition, ["0"])
+            _ = try await run(scripts[.countOpen], partition: partition, ["0"])
         }
     }
 

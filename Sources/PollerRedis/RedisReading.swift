@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerQueue
 import RedisClient
 
-/// One item at one moment, as a script reads it (reading.lua).
+/// One item at one moment, as a script reads it (lib_read_item.lua).
 struct ItemReading<Item: Sendable> {
     let item: Item
     let fields: ItemFields

@@ -4,7 +4,7 @@ package import RedisClient
 
 /// Re-encrypts plaintext values, and values not encrypted by the first key, a page at a time.
 ///
-/// A value is replaced only if it has not changed since it was read (reseal.lua), so the cluster can keep running. A
+/// A value is replaced only if it has not changed since it was read (reencrypt.lua), so the cluster can keep running. A
 /// crash leaves some values re-encrypted and others unchanged. Both can be read, and the next pass skips those that are
 /// done. SCAN returns every key that exists from its start to its end.
 package struct RedisRekey: Sendable {
@@ -165,7 +165,7 @@ package struct RedisRekey: Sendable {
         var page = page
         for change in page.changes {
             let replaced = try await client.run(
-                Scripts.live[.reseal],
+                Scripts.live[.reencrypt],
                 [change.key],
                 [.string(change.field), .bytes(change.old), .bytes(change.new)]
             )

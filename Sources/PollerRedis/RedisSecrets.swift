@@ -278,7 +278,7 @@ extension RedisSecrets {
         with new: String
     ) async throws(StoreError) -> Bool {
         try await client.run(
-            Scripts.live[.reseal],
+            Scripts.live[.reencrypt],
             [key],
             [.string(field.rawValue), .string(old), .string(new)]
         ).int == 1

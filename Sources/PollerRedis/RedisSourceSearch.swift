@@ -107,7 +107,7 @@ extension RedisWatchStore {
             let arguments = call.candidates.flatMap { candidate -> [RedisArgument] in
                 [.string(candidate.id.description), .string(candidate.term.description)]
             }
-            return (call.partition, redis.scripts[.named], arguments)
+            return (call.partition, redis.scripts[.findUnindexed], arguments)
         }
         let there = Set(replies.flatMap { ($0.array ?? []).compactMap(\.string) })
         return candidates.filter { there.contains($0.id.description) }

@@ -50,7 +50,7 @@ extension RedisWatchStore: SuspectStore {
     package func setAside(_ entry: SetAsideEntry) async throws(StoreError) -> Bool {
         guard let partition = Suspect.partition(ofID: entry.id) else { return false }
         return try await redis.run(
-            redis.scripts[.suspectAside],
+            redis.scripts[.suspectSetAside],
             partition: partition,
             [
                 .string(entry.id), RedisArgument(SetAsideEntry.countMax),

@@ -101,7 +101,7 @@ package struct RedisSweepStore: SweepStore {
     ) async throws(StoreError) {
         guard !marks.isEmpty else { return }
         _ = try await client.run(
-            Scripts.live[.remember],
+            Scripts.live[.setMarks],
             marks.map { key("mark", account) + $0.name },
             marks.map { RedisArgument($0.span.ms) }
         )
@@ -112,7 +112,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> ReadUsage {
         let reply = try await client.run(
-            Scripts.live[.reads],
+            Scripts.live[.addUsage],
             [key("reads", account), key("paid", account)],
             [
                 RedisArgument(usage.reads), RedisArgument(usage.transactions),

@@ -5,31 +5,32 @@ enum ScriptName: String, CaseIterable {
     case enqueue, mark, revise, claim, commit, release, recall, hint, cancel, announce, redrive,
         dismiss
     case note, restore, replayNote
-    case lane, control, explain, audit, beat, read, log, stats
-    case search, index, quarantined, named, laneNames, held
+    case lane, control, explain, audit, heartbeat, read, log, stats
+    case search, index, quarantined, findUnindexed, laneNames, countOpen
     case newest
-    case ledger, settled, outboxGroup, outboxHold, confirm, recorded, trim, purge
-    case bodies, fold, accepted
-    case sweepTake, sweepFinish, reads, remember, suppress, reseal, layoutRestore
+    case markWatermark, outboxAcknowledged, outboxGroup, outboxHold, confirm, outboxEvents, trim,
+        purge
+    case foldRead, foldWrite, trimAttempts
+    case sweepTake, sweepFinish, addUsage, setMarks, suppress, reencrypt, layoutRestore
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
-    case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
+    case keyWrite, keyList, keyUsed, auditTrailAdd, activityAdd, activityRead
     case requestClaim, requestAct
-    case logConfirmed, recordedConfirmed
+    case logConfirmed, outboxEventsConfirmed
     case splitStage, splitClock, splitList, splitRead, splitWrite, splitForget
-    case suspectBegin, suspectAside, suspectEnd
+    case suspectBegin, suspectSetAside, suspectEnd
 
     /// The prefaces of scripts, in their order.
     fileprivate enum Preface: CaseIterable {
         case prelude
         case texts
-        case recording
-        case created
-        case opening
-        case searching
-        case folding
-        case reading
-        case claiming
-        case releasing
+        case record
+        case createdIndex
+        case reopen
+        case searchIndex
+        case foldedEvents
+        case readItem
+        case claim
+        case release
     }
 
     fileprivate var file: [UInt8] {
@@ -59,34 +60,34 @@ enum ScriptName: String, CaseIterable {
         case .control: PackageResources.control_lua
         case .explain: PackageResources.explain_lua
         case .audit: PackageResources.audit_lua
-        case .beat: PackageResources.beat_lua
+        case .heartbeat: PackageResources.heartbeat_lua
         case .read: PackageResources.read_lua
         case .log, .logConfirmed: PackageResources.log_lua
         case .stats: PackageResources.stats_lua
         case .search: PackageResources.search_lua
         case .index: PackageResources.index_lua
         case .quarantined: PackageResources.quarantined_lua
-        case .named: PackageResources.named_lua
+        case .findUnindexed: PackageResources.find_unindexed_lua
         case .laneNames: PackageResources.lane_names_lua
-        case .held: PackageResources.held_lua
+        case .countOpen: PackageResources.count_open_lua
         case .newest: PackageResources.newest_lua
-        case .ledger: PackageResources.ledger_lua
-        case .settled: PackageResources.settled_lua
+        case .markWatermark: PackageResources.mark_watermark_lua
+        case .outboxAcknowledged: PackageResources.outbox_acknowledged_lua
         case .outboxGroup: PackageResources.outbox_group_lua
         case .outboxHold: PackageResources.outbox_hold_lua
         case .confirm: PackageResources.confirm_lua
-        case .recorded, .recordedConfirmed: PackageResources.recorded_lua
-        case .bodies: PackageResources.bodies_lua
-        case .fold: PackageResources.fold_lua
-        case .accepted: PackageResources.accepted_lua
+        case .outboxEvents, .outboxEventsConfirmed: PackageResources.outbox_events_lua
+        case .foldRead: PackageResources.fold_read_lua
+        case .foldWrite: PackageResources.fold_write_lua
+        case .trimAttempts: PackageResources.trim_attempts_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
         case .sweepTake: PackageResources.sweep_take_lua
         case .sweepFinish: PackageResources.sweep_finish_lua
-        case .reads: PackageResources.reads_lua
-        case .remember: PackageResources.remember_lua
+        case .addUsage: PackageResources.add_usage_lua
+        case .setMarks: PackageResources.set_marks_lua
         case .suppress: PackageResources.suppress_lua
-        case .reseal: PackageResources.reseal_lua
+        case .reencrypt: PackageResources.reencrypt_lua
         case .layoutRestore: PackageResources.layout_restore_lua
         case .endpointCreate, .endpointWrite: PackageResources.endpoint_write_lua
         case .endpointChanges: PackageResources.endpoint_changes_lua
@@ -96,7 +97,7 @@ enum ScriptName: String, CaseIterable {
         case .keyWrite: PackageResources.key_write_lua
         case .keyList: PackageResources.key_list_lua
         case .keyUsed: PackageResources.key_used_lua
-        case .trailNote: PackageResources.trail_note_lua
+        case .auditTrailAdd: PackageResources.audit_trail_add_lua
         case .activityAdd: PackageResources.activity_add_lua
         case .activityRead: PackageResources.activity_read_lua
         case .requestClaim, .requestAct: PackageResources.named_request_lua
@@ -107,30 +108,31 @@ enum ScriptName: String, CaseIterable {
         case .splitWrite: PackageResources.split_write_lua
         case .splitForget: PackageResources.split_forget_lua
         case .suspectBegin: PackageResources.suspect_begin_lua
-        case .suspectAside: PackageResources.suspect_aside_lua
+        case .suspectSetAside: PackageResources.suspect_set_aside_lua
         case .suspectEnd: PackageResources.suspect_end_lua
         }
     }
 
     fileprivate var prefaces: [Preface] {
         switch self {
-        case .hint: [.prelude, .created, .opening]
-        case .mark, .revise, .redrive, .newest, .search: [.prelude, .created]
-        case .enqueue: [.prelude, .texts, .created, .searching, .folding, .reading]
-        case .index, .named: [.prelude, .created, .searching]
-        case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .created, .searching]
-        case .restore: [.prelude, .texts, .created, .searching, .folding]
-        case .recorded, .recordedConfirmed: [.prelude, .texts, .folding]
-        case .read: [.prelude, .folding, .reading]
-        case .log, .logConfirmed, .bodies, .fold: [.prelude, .folding]
-        case .claim: [.prelude, .claiming]
-        case .commit: [.prelude, .texts, .recording, .created, .opening, .searching, .claiming]
-        case .cancel: [.prelude, .texts, .recording, .created]
-        case .announce, .orderStore, .incidentStore: [.prelude, .texts, .recording]
-        case .release, .recall: [.prelude, .releasing]
-        case .audit: [.prelude, .created, .folding]
+        case .hint: [.prelude, .createdIndex, .reopen]
+        case .mark, .revise, .redrive, .newest, .search: [.prelude, .createdIndex]
+        case .enqueue: [.prelude, .texts, .createdIndex, .searchIndex, .foldedEvents, .readItem]
+        case .index, .findUnindexed: [.prelude, .createdIndex, .searchIndex]
+        case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .createdIndex, .searchIndex]
+        case .restore: [.prelude, .texts, .createdIndex, .searchIndex, .foldedEvents]
+        case .outboxEvents, .outboxEventsConfirmed: [.prelude, .texts, .foldedEvents]
+        case .read: [.prelude, .foldedEvents, .readItem]
+        case .log, .logConfirmed, .foldRead, .foldWrite: [.prelude, .foldedEvents]
+        case .claim: [.prelude, .claim]
+        case .commit: [.prelude, .texts, .record, .createdIndex, .reopen, .searchIndex, .claim]
+        case .cancel: [.prelude, .texts, .record, .createdIndex]
+        case .announce, .orderStore, .incidentStore: [.prelude, .texts, .record]
+        case .release, .recall: [.prelude, .release]
+        case .audit: [.prelude, .createdIndex, .foldedEvents]
         // They concern accounts or the store instead of partitions, and use Redis' own clock.
-        case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal, .layoutRestore: []
+        case .sweepTake, .sweepFinish, .addUsage, .setMarks, .suppress, .reencrypt, .layoutRestore:
+            []
         default: [.prelude]
         }
     }
@@ -144,8 +146,9 @@ extension ScriptName {
     /// lists of all partitions, need no check.
     var asksPlace: Bool {
         switch self {
-        case .log, .logConfirmed, .recorded, .recordedConfirmed, .named, .held, .dismiss, .index,
-            .bodies, .fold, .accepted,
+        case .log, .logConfirmed, .outboxEvents, .outboxEventsConfirmed, .findUnindexed, .countOpen,
+            .dismiss, .index,
+            .foldRead, .foldWrite, .trimAttempts,
             .purge, .orderList, .replayNote, .quarantined, .search, .laneNames, .deadLetters,
             .newest:
             true
@@ -159,13 +162,13 @@ extension ScriptName {
     ///
     /// The wait proves that the server has replicas: a master that was cut off may have data that no other server will
     /// get.
-    fileprivate var confirms: Bool { self == .logConfirmed || self == .recordedConfirmed }
+    fileprivate var confirms: Bool { self == .logConfirmed || self == .outboxEventsConfirmed }
 }
 
 /// The texts sent to Redis: the same files as scripts and as a library of functions.
 ///
 /// A file is the body of a function of `KEYS` and `ARGV`, and its first line has the flags for Redis (`#!lua flags=…`).
-/// The prefaces (`prelude.lua`, `opening.lua`, …) define functions and constants and call nothing: in a library they
+/// The prefaces (`prelude.lua`, `lib_reopen.lua`, …) define functions and constants and call nothing: in a library they
 /// run once, when it is loaded. So the first statement of a body is `enter(KEYS)`, which resets the variables of the
 /// call.
 struct ScriptTexts {
@@ -177,15 +180,15 @@ struct ScriptTexts {
         let prelude = clock.map { Self.withClock($0, in: text) } ?? text
         prefaces = [
             .prelude: prelude,
-            .texts: Self.rendered(PackageResources.texts_lua),
-            .recording: Self.rendered(PackageResources.recording_lua),
-            .created: Self.rendered(PackageResources.created_lua),
-            .opening: Self.rendered(PackageResources.opening_lua),
-            .searching: Self.rendered(PackageResources.searching_lua),
-            .folding: Self.rendered(PackageResources.folding_lua),
-            .reading: Self.rendered(PackageResources.reading_lua),
-            .claiming: Self.rendered(PackageResources.claiming_lua),
-            .releasing: Self.rendered(PackageResources.releasing_lua),
+            .texts: Self.rendered(PackageResources.lib_texts_lua),
+            .record: Self.rendered(PackageResources.lib_record_lua),
+            .createdIndex: Self.rendered(PackageResources.lib_created_index_lua),
+            .reopen: Self.rendered(PackageResources.lib_reopen_lua),
+            .searchIndex: Self.rendered(PackageResources.lib_search_index_lua),
+            .foldedEvents: Self.rendered(PackageResources.lib_folded_events_lua),
+            .readItem: Self.rendered(PackageResources.lib_read_item_lua),
+            .claim: Self.rendered(PackageResources.lib_claim_lua),
+            .release: Self.rendered(PackageResources.lib_release_lua),
         ]
     }
 

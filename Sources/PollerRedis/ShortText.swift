@@ -9,8 +9,8 @@ import RedisClient
 ///
 /// *Approach.* A text of at most ``bytesMax`` bytes is a field of the record (`ItemField`), a longer one is among the
 /// long values. It is shortened first: a URL and the JSON of metadata hold no control characters, so these can
-/// represent common parts (``fragments``). Scripts expand it with one `gsub` (texts.lua). No script shortens a text,
-/// because an unshortened one is valid, too.
+/// represent common parts (``fragments``). Scripts expand it with one `gsub` (lib_texts.lua). No script shortens a
+/// text, because an unshortened one is valid, too.
 ///
 /// *Shape*: the text, in which each byte of a fragment represents the fragment. In a script argument, ``mark`` precedes
 /// it; a value without the mark belongs to the long ones.

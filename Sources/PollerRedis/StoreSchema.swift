@@ -63,8 +63,8 @@ enum KeyKind: String, CaseIterable {
     /// Zset, all score 0: the names of the leaves of the index of open items by creation.
     ///
     /// A leaf is named by the lowest entry that it may hold. With the name of a leaf: zset, all score 0: its entries,
-    /// at most 100, `<13 digits of ms><2 characters of a digest><item's id>` (created.lua). Orders and incidents have
-    /// no entry.
+    /// at most 100, `<13 digits of ms><2 characters of a digest><item's id>` (lib_created_index.lua). Orders and
+    /// incidents have no entry.
     case openCreated = "T"
     /// The same index of closed items.
     case closedCreated = "V"
@@ -176,7 +176,7 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case endedAs = "k"
     /// The topic of the pending hint, and the token of the lease during which it arrived.
     ///
-    /// The token is 0 if the item had no lease (opening.lua).
+    /// The token is 0 if the item had no lease (lib_reopen.lua).
     case news = "f"
     /// The stored payment, packed (`PaymentMemory`).
     case payment = "m"
@@ -201,7 +201,7 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case forgottenSeq = "u"
     /// For a delivery: the accepted events of removed attempts, with their times (``AcceptedLine``).
     case accepted = "a"
-    /// Its reduced events, if they are short (folding.lua); the first 64 bytes.
+    /// Its reduced events, if they are short (lib_folded_events.lua); the first 64 bytes.
     case folded = "F"
     /// The rest of the reduced events.
     case foldedMore = "G"

@@ -6,12 +6,12 @@ import PollerIdentity
 /// only whole words, and an entry for each prefix would cost five entries per word.
 ///
 /// *Approach.* Words of up to ``bytesMax`` bytes have no fingerprint. They are in a sorted index (KEY.words of
-/// `searching.lua`), the word before the item's ID, so that one entry finds the word and each of its prefixes. A longer
-/// word has its first ``bytesMax`` bytes there, for prefixes, and a fingerprint for the whole.
+/// `lib_search_index.lua`), the word before the item's ID, so that one entry finds the word and each of its prefixes. A
+/// longer word has its first ``bytesMax`` bytes there, for prefixes, and a fingerprint for the whole.
 ///
 /// *Format*: UTF-8 without spaces, 1 to ``bytesMax`` bytes, of which the first is `0` (0x30) or above: the leaves of
-/// the index begin with that (created.lua). Signs before it, as in `#1001` or `+49…`, are left out; the match is
-/// compared with the record. *Cost*: about 35 bytes of Redis, plus the word's bytes twice (<doc:Growth>).
+/// the index begin with that (lib_created_index.lua). Signs before it, as in `#1001` or `+49…`, are left out; the match
+/// is compared with the record. *Cost*: about 35 bytes of Redis, plus the word's bytes twice (<doc:Growth>).
 package struct IndexedWord: Hashable, Sendable, CustomStringConvertible {
     /// The maximum size of a word in bytes, enough for the longest order numbers and most email addresses.
     package static let bytesMax = 20

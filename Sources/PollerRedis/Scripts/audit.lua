@@ -5,7 +5,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, count; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
--- USES     created, folding
+-- USES     lib_created_index, lib_folded_events
 -- COST     about fifteen reads per item, ten per lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()

@@ -7,7 +7,7 @@
 -- RETURNS  {now ms, next ready ms or -1, leases recovered, {lane without a free slot, …}, item, item, …}; an item is
 --          {id, token, due ms, start ms, lane, private part, {field, value, …}}; if the endpoint's attempts fail, also
 --          the time of the first failure in ms and the number of failures in a row
--- USES     claiming
+-- USES     lib_claim
 -- COST     one HGETALL per item and four variadic writes per lane. Lanes at their limit are not read: their score in
 --          the ready set is in the future
 local now, wall, back, gap = clocks_and_gap()

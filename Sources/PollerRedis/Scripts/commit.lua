@@ -13,7 +13,7 @@
 --          item's log of attempts or '', and its time to live in ms
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing written); and
 --          claim.lua's reply, or an empty list
--- USES     texts, created, opening, searching, claiming
+-- USES     lib_texts, lib_created_index, lib_reopen, lib_search_index, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
 -- COST     one HSET for an unchanged item, and seven commands for a closed one; everything else once per batch or per
 --          lane

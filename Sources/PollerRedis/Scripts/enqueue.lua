@@ -8,10 +8,10 @@
 -- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
 --          (EnqueueField in StoreLetters.swift, and WatchOption). A check needs id, source, lane and order
 -- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
---          (reading.lua), if the watch is read}. A watch is read by the step `read`, and when a request with an order
---          joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
+--          (lib_read_item.lua), if the watch is read}. A watch is read by the step `read`, and when a request with an
+--          order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
 -- ERRORS   IDCLASH: another source has this id; nothing of the call is written
--- USES     texts, created, searching, folding, reading
+-- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events, lib_read_item
 -- COST     one read and four commands for a new watch, one more if it has a long value, three writes per lane, one per
 --          entry in the index, and the reads of read_item for a watch that is read
 local now, wall, back = clocks()

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- Makes an open item due now. A leased item becomes due right after its commit. An item that was closed without an
--- answer, with one that the hint may change, or because no response was understood, is reopened (opening.lua). The hint
--- stays with an open item, because the poll that closes it may have missed the change.
+-- answer, with one that the hint may change, or because no response was understood, is reopened (lib_reopen.lua). The
+-- hint stays with an open item, because the poll that closes it may have missed the change.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, topic of the hint (a anything, o an outcome, m money)
 -- RETURNS  1, or 0 when no such item is open or can be reopened
--- USES     created, opening
+-- USES     lib_created_index, lib_reopen
 -- COST     four reads, five writes; about twenty to reopen an item
 local now, wall = clocks()
 local before = head_of_partition()

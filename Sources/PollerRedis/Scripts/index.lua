@@ -2,9 +2,9 @@
 -- Adds watches to the search index that are missing from it, under all of their entries.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     for each watch two values: id, entries (searching.lua)
+-- ARGV     for each watch two values: id, entries (lib_search_index.lua)
 -- RETURNS  the number of watches that exist
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     two reads and one write per watch, and one write per entry
 local count = 0
 for at = 1, #ARGV, 2 do

@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, seq, most events
 -- RETURNS  the entries that hold them, oldest first
--- USES     folding
+-- USES     lib_folded_events
 -- COST     three reads, and two more if the log does not go back that far
 local log = key(KEY.log, ARGV[1])
 local newest = tonumber(call('HGET', key(KEY.item, ARGV[1]), ITEM.seq) or 0)

@@ -6,7 +6,7 @@
 --          in the item or '' for a long value, the seq of an event that is sent regardless of the endpoint's scope, or
 --          '', 1 when they are urgent, and the number of deliveries; then two values per delivery: id, lane
 -- RETURNS  how many were not marked because they are leased and name an event
--- USES     created
+-- USES     lib_created_index
 -- COST     for a delivery of an endpoint without one: four reads and four writes; and always one write, so that the
 --          caller can wait for replicas
 local now, wall = clocks()

@@ -8,7 +8,7 @@
 --          accounts are passed and never returned
 -- RETURNS  for each kind {the last passed entry, or '' when there is no more, entry, entry, …}; nothing of a partition
 --          that is being filled
--- USES     created
+-- USES     lib_created_index
 -- COST     O(log n + entries passed); with accounts or a lane, one read per entry with a matching digest
 local limit, after, accounts, lane = number(ARGV[2]), ARGV[3], ARGV[5], ARGV[6]
 local isFiltered, digests, budget = lane ~= '' or accounts ~= '', nil, 0

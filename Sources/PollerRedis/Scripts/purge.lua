@@ -9,7 +9,7 @@
 -- ARGV     retention ms, most items, afterlife ms: the longest time after its last poll that an item is kept for the
 --          sake of its money
 -- RETURNS  how many were removed or kept
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     five reads per item, one write for its index entry by creation, one write for each of its search entries,
 --          one variadic UNLINK of four keys per item; four writes for an item that is kept
 local DAY, HOUR = 86400000, 3600000

@@ -8,7 +8,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     owner, lease ms, since (ms of the wall clock, or '': all leases of the owner)
 -- RETURNS  how many items
--- USES     releasing
+-- USES     lib_release
 -- COST     reads the leases made since, of all owners: few, because it is called after an outage
 local owner, now, _, back = ARGV[1], clocks()
 local since = number(ARGV[3])

@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id
 -- RETURNS  1, or 0 when it is not in quarantine
--- USES     created
+-- USES     lib_created_index
 -- COST     about 15 commands
 local now, wall = clocks()
 local before = head_of_partition()

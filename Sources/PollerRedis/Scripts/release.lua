@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     owner, then for each lease two values: id, token
 -- RETURNS  for each lease 1 (released, now or before) or 0 (LEASELOST: nothing written)
--- USES     releasing
+-- USES     lib_release
 -- COST     two reads and three writes per item
 local owner, now = ARGV[1], clocks()
 local before = head_of_partition()

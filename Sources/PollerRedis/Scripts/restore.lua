@@ -8,11 +8,11 @@
 -- ARGV     for each watch: id, source, state (see WatchRecord), lane, beginning and deadline ms, run, seq, why it is
 --          closed, its stored payment or '', its order or '', seq of the last event that is missing, notify (URLs by
 --          newline) and metadata, which may be short (see ShortText), last error or '', entries in the index
---          (searching.lua), how many values its options have, how many entries its log has, the options (each field,
---          then its value; WatchOption), and the log
+--          (lib_search_index.lua), how many values its options have, how many entries its log has, the options (each
+--          field, then its value; WatchOption), and the log
 -- RETURNS  for each 1, or 0 where there is one already
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written
--- USES     texts, created, searching, folding
+-- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events
 -- COST     one read for an existing watch; else seven writes and two reads, one per entry in the index and one for the
 --          log
 local VALUES = 18

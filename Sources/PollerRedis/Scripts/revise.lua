@@ -6,7 +6,7 @@
 -- ARGV     0 to make them due, 1 to end the holds of their lanes too, '-' to leave their due time and end their
 --          quarantine; then for each three values: id, state (packed) as it was read, new state
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
--- USES     created
+-- USES     lib_created_index
 -- COST     four reads and about four writes per item, and seven commands for one that is reopened
 local now = clocks()
 local before = head_of_partition()

@@ -8,7 +8,7 @@
 --          one of them are left out, because the search for that entry returns them
 -- RETURNS  {position of the remaining entries, or '0' when there are none, how many entries were read, id, id, …};
 --          nothing for a partition that is being filled
--- USES     created
+-- USES     lib_created_index
 -- COST     O(size of the bucket), which is small, or O(how many) where one entry has many items; for words one command
 --          per leaf of a hundred, and for prefixes one read per entry; with accounts, and with entries that others
 --          return, one read per match

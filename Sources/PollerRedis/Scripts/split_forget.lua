@@ -5,7 +5,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     items or lanes, the process that splits it, then of an item its name and its lane, of a lane its name and ''
 -- RETURNS  how many; -1 if the partition has not reached that stage, or another process fills it
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     one write per list and entry of the index, and one for its keys
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.copied and (m[1] ~= STAGE.filling or m[2] ~= ARGV[2]) then return -1 end

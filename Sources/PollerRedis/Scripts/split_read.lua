@@ -5,7 +5,7 @@
 -- ARGV     items or lanes; or sums, to check whether items have changed; then their names
 -- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, its value, …}, {list or
 --          schedule, score, …}, sum}; if it is gone, the third and fourth are empty. For sums only the sum
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     two reads per existing key, one per list, and a digest
 local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }

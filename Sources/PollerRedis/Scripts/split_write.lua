@@ -8,7 +8,7 @@
 -- ARGV     the process that splits it; then for each: name, its lane or '', entries in the index, how many keys, how
 --          many lists; then of each key three values and of each list two, as split_read.lua returns them
 -- RETURNS  how many; -1 if another process fills the partition, or none does
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     one write per key, list and entry, and ten commands for an item's index entry by creation
 local m = call('HMGET', M, META.splitting, META.splitter)
 if m[1] ~= STAGE.filling or m[2] ~= ARGV[1] then return -1 end

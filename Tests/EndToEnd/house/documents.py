@@ -9,8 +9,8 @@ from . import COMMITS, Tree, rule, swift, targets
 # MARK: - Scripts
 
 SCRIPTS = "Sources/PollerRedis/Scripts/"
-# Scripts that are prepended to others and never run alone.
-PRELUDES = {"prelude", "texts", "recording", "created", "opening", "searching", "folding", "reading", "claiming", "releasing", "counting"}
+# The prefix of scripts that are prepended to others, as the prelude is, and never run alone.
+LIBRARY = "lib_"
 
 
 def scripts(tree: Tree) -> Tree:
@@ -20,7 +20,7 @@ def scripts(tree: Tree) -> Tree:
 @rule({SCRIPTS + "breach.lua": "#!lua\nreturn 1\n"})
 def each_script_says_what_it_takes_and_costs(tree: Tree):
     for path, text in scripts(tree).items():
-        if Path(path).stem in PRELUDES:
+        if Path(path).stem == "prelude" or Path(path).stem.startswith(LIBRARY):
             continue
         if not text.startswith("#!lua"):
             yield f"{path}: script flags need the shebang"

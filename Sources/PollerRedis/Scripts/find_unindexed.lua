@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, entry, id, entry, …
 -- RETURNS  the ids of these items
--- USES     created, searching
+-- USES     lib_created_index, lib_search_index
 -- COST     one read per item
 local found = {}
 for at = 1, #ARGV, 2 do

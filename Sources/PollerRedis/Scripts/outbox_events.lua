@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each event: item, seq
 -- RETURNS  for each {event, source, lane, notify URLs}; '' for an event that is gone
--- USES     texts, folding
+-- USES     lib_texts, lib_folded_events
 -- COST     three reads per event, and three more for an old one
 local reply = {}
 for at = 1, #ARGV, 2 do

@@ -1,4 +1,4 @@
--- Preface of the scripts that return whole items; follows folding.lua.
+-- Preface of the scripts that return whole items; follows lib_folded_events.lua.
 
 -- Returns all data of an item at this moment; {} for no item. `back` is from clocks().
 --

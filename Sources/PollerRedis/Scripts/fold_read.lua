@@ -8,7 +8,7 @@
 -- ARGV     retention ms, approximate number of items
 -- RETURNS  {} when there are none, else the position of the last item, the number of items read, and for each item with
 --          a log {id, seq, source, lane, its log}
--- USES     folding
+-- USES     lib_folded_events
 -- COST     two reads per item, and another per item with a log
 local since = call('HGET', KEYS[1], META.faded) or '-inf'
 local oldest = int(older_than(number(ARGV[1])))

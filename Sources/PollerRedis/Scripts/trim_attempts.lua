@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Removes the attempts of deliveries that ended well long ago. Which event was accepted, and when, is kept.
 --
--- Each delivery is read once, like in bodies.lua, and once more after it was reopened and has ended again.
+-- Each delivery is read once, like in fold_read.lua, and once more after it was reopened and has ended again.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     retention ms, approximate number of items, the maximum characters kept of one item

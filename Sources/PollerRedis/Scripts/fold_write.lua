@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Replaces the logs that bodies.lua has read with their reduced events.
+-- Replaces the logs that fold_read.lua has read with their reduced events.
 --
 -- A log that has grown since, or is gone, is left unchanged. If its item was reopened, the log is read again after the
 -- item closes. If it was only announced to (announce.lua), the log keeps its bodies.
@@ -8,7 +8,7 @@
 -- ARGV     the position of the last item, then for each item: id, seq, the number of entries of its log, the reduced
 --          events, or '' to write nothing
 -- RETURNS  the number written
--- USES     folding
+-- USES     lib_folded_events
 -- COST     four reads and four writes per item
 local count = 0
 for at = 2, #ARGV, 4 do

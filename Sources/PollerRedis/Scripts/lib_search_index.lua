@@ -1,4 +1,4 @@
--- Preface of the scripts that add items to the search index or remove them from it; follows created.lua.
+-- Preface of the scripts that add items to the search index or remove them from it; follows lib_created_index.lua.
 --
 -- There are two kinds of entries, which callers pass as one text: fingerprints without spaces, then each word after a
 -- space.
