@@ -27,7 +27,7 @@ struct ConnectionSlotsTests {
             #expect(try await Self.answer(bench.port) == "")
             try first.send("!close")
             _ = try await first.closeCode()
-            try await eventually("a place is free") {
+            try await eventually("a slot is free") {
                 try await Self.answer(bench.port).hasPrefix("HTTP/1.1 404 ")
             }
             try second.send("!close")
@@ -43,7 +43,7 @@ struct ConnectionSlotsTests {
         #expect(slots.place(of: Principal(name: "key 2", accounts: .all)) != nil)
         let unlimited = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 0))
         let places = (0..<3).map { _ in unlimited.place(of: Principal(name: "a", accounts: .all)) }
-        #expect(!places.contains { $0 == nil }, "zero is no limit")
+        #expect(!places.contains { $0 == nil }, "zero means no limit")
     }
 
     /// Returns everything that a connection receives until it ends, or an empty string if it is cut.

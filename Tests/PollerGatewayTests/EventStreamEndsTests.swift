@@ -51,7 +51,7 @@ struct EventStreamEndsTests {
             try await second.ended()
             #expect(second.messages.isEmpty)
             first = nil
-            try await eventually("the place is free") {
+            try await eventually("the slot is free") {
                 let third = try await bench.stream(path, shown)
                 let line = try await third.line("served or not") {
                     $0["message"] != nil || $0["ended"] != nil
@@ -123,7 +123,7 @@ struct EventStreamEndsTests {
             for number in 1...110 {
                 try await bench.record("src_\(number)", "pending", object: object)
             }
-            try await eventually("the gateway gives up on it") {
+            try await eventually("the gateway closes the client") {
                 bench.log.has("event stream closed by us", "4108")
             }
             try client.send("!listen")

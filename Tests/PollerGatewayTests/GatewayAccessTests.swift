@@ -163,7 +163,7 @@ struct GatewayAccessTests {
             #expect(try await third.closeCode() == 4010)
             try first.send("!close")
             _ = try await first.closeCode()
-            try await eventually("the place is free") {
+            try await eventually("the slot is free") {
                 let fourth = try await bench.client([])
                 try fourth.send(auth)
                 let line = try await fourth.line("in or not") {

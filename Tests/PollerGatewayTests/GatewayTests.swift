@@ -224,7 +224,7 @@ struct GatewayTests {
             for number in 1...260 {
                 try await bench.record("src_\(number)", "pending", object: object)
             }
-            try await eventually("the gateway gives up on it") {
+            try await eventually("the gateway closes the client") {
                 bench.log.has("closed by us", "4108")
             }
             try client.send("!listen")

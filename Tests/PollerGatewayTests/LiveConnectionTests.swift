@@ -50,7 +50,7 @@ struct LiveConnectionTests {
             try await body(client)
             #expect(core.hub.listeners.routeCount > 0)
             try await client.perform { $0.connection?.over() }
-            #expect(core.hub.listeners.routeCount == 0, "somebody who left is still listened for")
+            #expect(core.hub.listeners.routeCount == 0, "a closed connection is still subscribed")
             group.cancelAll()
         }
     }
@@ -61,7 +61,7 @@ struct LiveConnectionTests {
         try await withConnection(limits) { client in
             try await client.perform { $0.isWritable = false }
             for number in 1...20 { try await LiveBench.record("src_\(number)", "pending", store) }
-            try await eventually("it has fallen behind") {
+            try await eventually("the client has fallen behind") {
                 try await client.perform { $0.connection?.hasRoom() == false }
             }
             #expect(try await client.events.isEmpty)
@@ -69,9 +69,9 @@ struct LiveConnectionTests {
                 transport.isWritable = true
                 transport.connection?.flush()
             }
-            try await eventually("it has the last") { try await client.has("src_20") }
+            try await eventually("the client has the last event") { try await client.has("src_20") }
             try await LiveBench.record("src_21", "pending", store)
-            try await eventually("it is up to date") { try await client.has("src_21") }
+            try await eventually("the client is up to date") { try await client.has("src_21") }
             #expect(try await client.events == (1...21).map { "src_\($0)" })
         }
     }
@@ -84,12 +84,12 @@ struct LiveConnectionTests {
             let read = store.eventsRead
             for number in 2...30 { try await LiveBench.record("src_\(number)", "pending", store) }
             let newest = try await store.bounds().compactMap { OutboxPosition($0.newest) }
-            try await eventually("its place is behind all that happened") {
+            try await eventually("its position is after all events") {
                 try await client.perform { $0.connection?.place()?.positions } == newest
             }
             #expect(store.eventsRead == read)
             try await LiveBench.record("src_1", "pending", store)
-            try await eventually("it has its own") { try await client.has("src_1") }
+            try await eventually("the client has its own event") { try await client.has("src_1") }
             #expect(try await client.events == ["src_1"])
             #expect(store.eventsRead == read + 1)
         }
@@ -109,20 +109,24 @@ struct LiveConnectionTests {
             store.boundsGate.shut()
             // The catch-up has read the ends of the outbox, and new events are after them.
             try await first.begin(["src_2"], as: "s2")
-            try await eventually("the ends are read") { store.boundsGate.heldCount == 1 }
+            try await eventually("the outbox ends are being read") {
+                store.boundsGate.heldCount == 1
+            }
             try await LiveBench.record("src_1", "pending", store)
             // The event was distributed before the reconnecting client subscribes.
-            try await eventually("it was handed out") { try await first.events == ["src_1"] }
+            try await eventually("the event was sent") { try await first.events == ["src_1"] }
             let core = try #require(try await first.perform { $0.connection?.gateway })
             let second = try await Client(core, eventLoop)
             try await second.begin(from: place)
-            try await eventually("it asks for the ends") { core.store.ends.waitingCount == 1 }
+            try await eventually("the client waits for the outbox ends") {
+                core.store.ends.waitingCount == 1
+            }
             store.boundsGate.open()
             try await second.isLive()
             try await LiveBench.record("src_3", "pending", store)
-            try await eventually("it has the last") { try await second.has("src_3") }
+            try await eventually("the client has the last event") { try await second.has("src_3") }
             #expect(try await second.events == ["src_1", "src_3"])
-            #expect(try await second.has("reason") == false, "its place is said to be lost")
+            #expect(try await second.has("reason") == false, "its position is reported as lost")
             try await second.perform { $0.connection?.over() }
         }
     }
@@ -152,7 +156,7 @@ struct LiveConnectionTests {
             }
             let early = try await place()
             try await record("src_a", there: true)
-            try await eventually("it is told") { try await first.has("src_a") }
+            try await eventually("the first event arrives") { try await first.has("src_a") }
             store.cutOff([partition(.main)])
             try await record("src_b", there: true)
             let late = try await place()
@@ -163,17 +167,21 @@ struct LiveConnectionTests {
             try await returned.begin(from: .cursor(late))
             try await behind.begin(from: .cursor(early))
             for client in [fresh, returned] { try await client.isLive() }
-            try await eventually("what cannot be read now is not left out") {
+            try await eventually("the client behind gets an error") {
                 try await behind.has("unavailable")
             }
             try await record("src_c", there: false)
             for client in [first, fresh, returned] {
-                try await eventually("the others are heard") { try await client.has("src_c") }
+                try await eventually("events of the other master arrive") {
+                    try await client.has("src_c")
+                }
             }
             store.cutOff([])
             try await record("src_d", there: true)
             for client in [first, fresh, returned] {
-                try await eventually("it is back") { try await client.has("src_d") }
+                try await eventually("events of the recovered master arrive") {
+                    try await client.has("src_d")
+                }
             }
             #expect(try await first.events == ["src_a", "src_c", "src_b", "src_d"])
             #expect(try await returned.events == ["src_c", "src_b", "src_d"])
@@ -190,10 +198,12 @@ struct LiveConnectionTests {
             try await LiveBench.record("src_1", "pending", store)
             store.boundsGate.shut()
             try await client.begin(["src_1"], as: "s2")
-            try await eventually("the ends are read") { store.boundsGate.heldCount == 1 }
+            try await eventually("the outbox ends are being read") {
+                store.boundsGate.heldCount == 1
+            }
             try await LiveBench.record("src_1", "chargeable", final: true, store)
             store.boundsGate.open()
-            try await eventually("it is told") {
+            try await eventually("`settled` arrives") {
                 try await client.perform { transport in
                     transport.texts.contains {
                         $0.contains(#""op":"settled""#) && $0.contains(#""sub":"s2""#)
@@ -209,14 +219,14 @@ struct LiveConnectionTests {
         try await withConnection(limits) { client in
             try await client.perform { $0.isWritable = false }
             for number in 1...2 { try await LiveBench.record("src_\(number)", "pending", store) }
-            try await eventually("both are queued") {
+            try await eventually("both events are queued") {
                 try await client.perform { $0.connection?.hasRoom() == false }
             }
             // A full queue does not count as slow while no event waits.
             try await ContinuousClock().sleep(for: .milliseconds(500))
             #expect(try await client.perform { $0.overloads } == 0)
             try await LiveBench.record("src_3", "pending", store)
-            try await eventually("it has stalled") {
+            try await eventually("the client has stalled") {
                 try await client.perform { $0.overloads } > 0
             }
         }
@@ -257,8 +267,8 @@ private struct Client: Sendable {
 
     /// Waits until all subscriptions are live.
     func isLive() async throws {
-        try await eventually("it has begun") { try await has("caught_up") }
-        try await eventually("it is live") {
+        try await eventually("the connection has begun") { try await has("caught_up") }
+        try await eventually("the connection is live") {
             try await perform {
                 $0.connection?.subscriptions.allSatisfy(\.following.isLive) == true
             }

@@ -76,7 +76,7 @@ struct LostEventsTests {
                 Self.path,
                 ["--token", "key-all", "--last-id", place]
             )
-            #expect(second.status == 200, "204 would end it for good")
+            #expect(second.status == 200, "a 204 would end the stream permanently")
             try await second.streamed("reset")
             let snapshot = try await second.streamed("snapshot")
             #expect(snapshot["data"]?["status"]?.string == "failed")

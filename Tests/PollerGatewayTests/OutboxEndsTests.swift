@@ -23,26 +23,26 @@ struct OutboxEndsTests {
         store.boundsGate.shut()
         try await withThrowingTaskGroup(of: OutboxEnds.self) { group in
             group.addTask { try await reader.ends() }
-            try await eventually("the first reads") { store.boundsGate.heldCount == 1 }
+            try await eventually("the first read has started") { store.boundsGate.heldCount == 1 }
             for _ in 0..<500 { group.addTask { try await reader.ends() } }
-            try await eventually("the others wait") { reader.waitingCount == 500 }
+            try await eventually("the others wait for the next read") { reader.waitingCount == 500 }
             #expect(store.boundsGate.count == 1)
             store.boundsGate.open()
             for try await ends in group { #expect(ends.newest.count == store.partitions) }
         }
         #expect(store.boundsGate.count == 2)
         _ = try await reader.ends()
-        #expect(store.boundsGate.count == 3, "an answer is kept for somebody who asks later")
+        #expect(store.boundsGate.count == 3, "a later request got an earlier read")
     }
 
     @Test("a request is never answered by a read that started before it")
     func isLater() async throws {
         store.boundsGate.shut()
         async let early = reader.ends()
-        try await eventually("the first has looked") { store.boundsGate.heldCount == 1 }
+        try await eventually("the first read has started") { store.boundsGate.heldCount == 1 }
         try await LiveBench.record("src_1", "pending", store)
         async let late = reader.ends()
-        try await eventually("the second waits") { reader.waitingCount == 1 }
+        try await eventually("the second request waits") { reader.waitingCount == 1 }
         store.boundsGate.open()
         let now = try await newest
         #expect(try await late.newest == now)

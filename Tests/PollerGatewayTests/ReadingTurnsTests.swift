@@ -30,7 +30,7 @@ struct ReadingTurnsTests {
             for _ in 0..<2000 {
                 group.addTask { try await turns.ask { await gate.pass() } }
             }
-            try await eventually("three ask and the others wait") {
+            try await eventually("three reads are running and the others wait") {
                 gate.heldCount == 3 && turns.waitingCount == 1997
             }
             #expect(gate.count == 3)
@@ -48,11 +48,11 @@ struct ReadingTurnsTests {
         gate.shut()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await turns.ask { await gate.pass() } }
-            try await eventually("one asks") { gate.heldCount == 1 }
+            try await eventually("one read is running") { gate.heldCount == 1 }
             group.addTask { [gate] in
                 _ = try? await turns.ask(unless: end) { await gate.pass() }
             }
-            try await eventually("another waits") { turns.waitingCount == 1 }
+            try await eventually("another read waits") { turns.waitingCount == 1 }
             end.come()
             gate.open()
             try await group.waitForAll()
@@ -68,15 +68,15 @@ struct ReadingTurnsTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await turns.run() }
             group.addTask { try await turns.ask { await gate.pass() } }
-            try await eventually("one asks") { gate.heldCount == 1 }
+            try await eventually("one read is running") { gate.heldCount == 1 }
             for number in 1...3 {
                 group.addTask { try await turns.ask { asked.add(number) } }
             }
-            try await eventually("the others have asked") { asked.all.count == 3 }
+            try await eventually("the other reads are done") { asked.all.count == 3 }
             #expect(gate.heldCount == 1)
             gate.open()
             // Its turn was over before, so it does not free another one.
-            try await eventually("it is answered") { gate.heldCount == 0 }
+            try await eventually("the first read is answered") { gate.heldCount == 0 }
             #expect(turns.waitingCount == 0)
             group.cancelAll()
         }
@@ -89,10 +89,10 @@ struct ReadingTurnsTests {
         gate.shut()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await turns.ask { await gate.pass() } }
-            try await eventually("one asks") { gate.heldCount == 1 }
+            try await eventually("one read is running") { gate.heldCount == 1 }
             for number in 1...20 {
                 group.addTask { try await turns.ask { asked.add(number) } }
-                try await eventually("it waits") { turns.waitingCount == number }
+                try await eventually("the read waits") { turns.waitingCount == number }
             }
             gate.open()
             try await group.waitForAll()

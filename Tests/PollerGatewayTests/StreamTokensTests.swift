@@ -50,7 +50,7 @@ struct StreamTokensTests {
         bench.move(.milliseconds(1))
         #expect(await tokens.principal(streamToken: token.reveal) == nil)
         bench.move(.seconds(-61))
-        #expect(await tokens.principal(streamToken: token.reveal) == nil, "not before it was made")
+        #expect(await tokens.principal(streamToken: token.reveal) == nil, "before its creation")
     }
 
     @Test(
@@ -112,7 +112,7 @@ struct StreamTokensTests {
                 streamToken: "\(Self.encode(header)).\(Self.encode(claims)).\(signature)"
             )
         }
-        #expect(await principal(Self.claims()) != nil, "the forger's own tokens are good")
+        #expect(await principal(Self.claims()) != nil, "the forger's own tokens are valid")
         let bad = [
             Self.claims(["iss": "other"]), Self.claims(["aud": "poller.api"]),
             Self.claims(["exp": 1_795_165_200 + 7200]), Self.claims(["exp": 1_795_165_199]),

@@ -22,7 +22,7 @@ struct DurableStoreTests {
             #expect(try await store.enqueue([watch]).first?.outcome == .joined)
             replica.pause()
             defer { replica.resume() }
-            await #expect(throws: StoreError.self, "joined, and no replica says so") {
+            await #expect(throws: StoreError.self, "the join was accepted without a replica") {
                 try await store.enqueue([watch])
             }
         }

@@ -24,7 +24,7 @@ struct IncidentWatchTests {
             open: [Incident]
         ) async throws(StoreError) -> [IncidentKind: Sighting] {
             looks.withLock { $0 += 1 }
-            if isCutOff.withLock(\.self) { throw .unavailable("killed while it looked") }
+            if isCutOff.withLock(\.self) { throw .unavailable("killed during the check") }
             let well = IncidentKind.allCases.map { ($0, Sighting()) }
             return Dictionary(uniqueKeysWithValues: well).merging(troubles.withLock(\.self)) { $1 }
         }
@@ -101,7 +101,7 @@ struct IncidentWatchTests {
             await #expect(throws: StoreError.self) { try await anna.look() }
             looker.isCutOff.withLock { $0 = false }
             try await bert.look()
-            #expect(try await stores.told().isEmpty, "the crashed process still has the turn")
+            #expect(try await stores.told().isEmpty, "the crashed process still has the check")
             try await stores.harness.advance(by: pace.turn)
             try await bert.look()
             #expect(try await stores.told() == ["operator.no_worker open"])

@@ -229,7 +229,7 @@ struct KeyRingTests {
             let caller = Caller(name: "key 1", scopes: [.readWatches], accounts: .all)
             let ring = keys.ring(file: [KeyDigest(of: "secret"): caller])
             #expect(ring.isOpen == false && ring.find("secret") == .known(caller))
-            #expect(ring.find("other") == .unreadable, "the store may have it")
+            #expect(ring.find("other") == .unreadable, "the store may have the key")
         }
     }
 

@@ -80,7 +80,7 @@ struct OpenWatchTests {
             )
             #expect(results.allSatisfy { $0 == .done })
             let looked = try await (Self.bytes(client) - none) / Self.count
-            print("bytes of an open watch: waiting \(waiting), looked at \(looked), of \(most)")
+            print("bytes of an open watch: waiting \(waiting), polled \(looked), of \(most)")
             #expect(waiting <= most && looked <= most, "\(waiting), \(looked)")
         }
     }

@@ -61,7 +61,7 @@ import Testing
         let events = try Self.five()
         let folded = FoldedEvents.bytes(of: events)
         let packed = events.reduce(0) { $0 + PackedEvent.bytes(of: $1).count }
-        #expect(folded.count * 3 < packed, "\(folded.count) bytes and not \(packed)")
+        #expect(folded.count * 3 < packed, "\(folded.count) bytes instead of \(packed)")
         #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
         #expect(PackedEvent.events(folded, of: nil).isEmpty)
         // Folded once more, with an event recorded since.

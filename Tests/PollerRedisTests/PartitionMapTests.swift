@@ -35,7 +35,7 @@ struct PartitionMapTests {
         #expect(
             again.hear(256, from: 67) && again.mark(of: 3) == "256" && again.mark(of: 67) == "256"
         )
-        #expect(!again.hear(0, from: 3), "it was split once")
+        #expect(!again.hear(0, from: 3), "the partition was split once")
     }
 
     @Test("incidents stay in the partition of their board")

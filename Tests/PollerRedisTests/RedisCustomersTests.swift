@@ -180,7 +180,10 @@ struct RedisCustomersTests {
                 default: _ = try await client.send(RedisCommand("SET", [key, "x"]))
                 }
             }
-            #expect(try await list.noteRefusal(entry, at: later) == later, "what is no time")
+            #expect(
+                try await list.noteRefusal(entry, at: later) == later,
+                "a stored value that is no time"
+            )
         }
     }
 

@@ -73,7 +73,7 @@ struct RedisRequirementsTests {
         ]
         try await withRedis(renaming) { client in
             guard case .known = try await RedisRequirements.version(client) else {
-                Issue.record("HELLO does not tell the version")
+                Issue.record("HELLO does not report the version")
                 return
             }
             guard case .hidden(let why) = try await RedisRequirements.evictionPolicy(client) else {

@@ -53,10 +53,13 @@ struct RepartitionGivingUpTests {
             let held = try await harness.claim(1)
             // Ended items have been copied by then.
             async let outcome = harness.repartition.split(.watches, 0)
-            try await eventually("it waits for what is leased") {
+            try await eventually("the split waits for leased items") {
                 try await harness.work().stage(of: 0).stage == .closing
             }
-            #expect(try await harness.homes().count > 1, "nothing was copied before")
+            #expect(
+                try await harness.homes().count > 1,
+                "no item was copied while leases were held"
+            )
             let again = stride(from: 0, to: 30, by: 3).map { RedisHarness.watchKey($0) }
             let results = try await store.enqueue(again.map { try NewWatch(key: $0) })
             #expect(results.allSatisfy { $0.outcome != .joined })

@@ -100,9 +100,12 @@ struct RepartitionPlacesTests {
             while cursors.contains(where: { $0 != nil }) { try await goOn(second) }
             for (index, (name, isOnce, _)) in pages.enumerated() {
                 #expect(wholes[index].count > Self.limit / 2, "\(name)")
-                #expect(Set(told[index]) == wholes[index], "\(name): something was left out")
+                #expect(Set(told[index]) == wholes[index], "\(name): an item is missing")
                 if isOnce {
-                    #expect(told[index].count == wholes[index].count, "\(name): told twice")
+                    #expect(
+                        told[index].count == wholes[index].count,
+                        "\(name): an item is repeated"
+                    )
                 }
             }
         }

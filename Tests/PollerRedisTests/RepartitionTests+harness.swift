@@ -150,7 +150,7 @@ extension RedisHarness {
             // The test polls the counter of Redis, because there is no notification.
             try await Task.sleep(for: .milliseconds(5))
         }
-        Issue.record("nobody was refused")
+        Issue.record("no call was rejected while the partition was being split")
     }
 
     /// Returns the number of watches in each partition.

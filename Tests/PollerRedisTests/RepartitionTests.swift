@@ -29,8 +29,8 @@ struct RepartitionTests {
             #expect(try await harness.pictures(of: late) == before)
             #expect(try await harness.audit() == [])
             let homes = try await harness.homes()
-            #expect(homes.count > 1, "all is in one partition")
-            #expect(homes.values.reduce(0, +) == RedisHarness.filled, "an item is there twice")
+            #expect(homes.count > 1, "all items are in one partition")
+            #expect(homes.values.reduce(0, +) == RedisHarness.filled, "an item exists twice")
             // Enqueued by a process that still assumes one partition: joined, not created again.
             let again = try await early.enqueue([NewWatch(key: RedisHarness.watchKey(1))])
             #expect(again.map(\.outcome) == [.joined])
@@ -51,7 +51,7 @@ struct RepartitionTests {
             try await work.begin()
             try await work.reach(.closing, in: 0)
             #expect(try await harness.claim(2).isEmpty)
-            #expect(try await !work.reach(.frozen, in: 0), "it holds leases")
+            #expect(try await !work.reach(.frozen, in: 0), "the partition holds leases")
             let commits = held.map { lease in
                 Commit(
                     ref: lease.ref,

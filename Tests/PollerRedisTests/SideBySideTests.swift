@@ -60,7 +60,7 @@ struct ReleasedScripts: Sendable {
             uniqueKeysWithValues: known.map { name in
                 // Redis supports functions here, so no call may fall back to a single script.
                 let refused =
-                    "#!lua\nreturn redis.error_reply('ERR the fixture has functions alone')"
+                    "#!lua\nreturn redis.error_reply('ERR the fixture has only functions')"
                 let function = RedisFunction(name.rawValue, of: library)
                 return (name, RedisScript(source: refused, function: function))
             }
@@ -102,7 +102,7 @@ struct ReleasedScripts: Sendable {
 
 @Suite(
     "Two releases on one store",
-    .enabled(if: ReleasedScripts.hasAny, "ops/release has kept the scripts of no release yet")
+    .enabled(if: ReleasedScripts.hasAny, "ops/release has not kept the scripts of any release yet")
 )
 struct SideBySideTests {
     @Test(
@@ -115,7 +115,7 @@ struct SideBySideTests {
 
     /// One release enqueues and claims, and the other commits and publishes; then the other way round.
     @Test(
-        "all cases pass when one release starts the work and the other does the rest",
+        "all cases pass when one release starts the work and the other completes it",
         arguments: [true, false]
     )
     func handedOver(former begins: Bool) async throws {
@@ -140,7 +140,7 @@ struct SideBySideTests {
                         form: release.form
                     )
                     guard let failure = await behaviour.failure(on: harness) else { continue }
-                    failures.append("beside \(release.release), \(behaviour.name): \(failure)")
+                    failures.append("with \(release.release), \(behaviour.name): \(failure)")
                 }
                 #expect(failures == [])
             }

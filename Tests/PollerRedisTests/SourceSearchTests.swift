@@ -50,7 +50,10 @@ struct SourceSearchTests {
                     retention: .seconds(3600)
                 ) {}
             }
-            #expect(try await harness.keys(of: .searchBucket).isEmpty, "all are gone with it")
+            #expect(
+                try await harness.keys(of: .searchBucket).isEmpty,
+                "all words are deleted with the watch"
+            )
             #expect(try await harness.keys(of: .words).isEmpty)
         }
     }
@@ -105,7 +108,7 @@ struct EndpointCountTests {
             let harness = try await RedisHarness(client: client)
             try await harness.register(shop, 2)
             let key = harness.layout.deliveryKeys.endpointCounts
-            for (field, value) in [("shop", "7"), ("nobody", "1")] {
+            for (field, value) in [("shop", "7"), ("unknown", "1")] {
                 _ = try await client.send(
                     RedisCommand("HSET", [.string(key), .string(field), .string(value)])
                 )
@@ -114,7 +117,7 @@ struct EndpointCountTests {
             #expect(
                 Set(faults) == [
                     "partition 0: account shop counts 7 endpoints and has 2",
-                    "partition 0: account nobody counts 1 endpoints and has 0",
+                    "partition 0: account unknown counts 1 endpoints and has 0",
                 ]
             )
             _ = try await harness.queue.audit(repairing: true)

@@ -33,12 +33,12 @@ struct WordIndexTests {
             ] {
                 let found = try await Self.found(text, limit, in: harness)
                 #expect(Set(found).count == wanted, "\(text)")
-                #expect(found.count == wanted, "\(text) finds each once")
+                #expect(found.count == wanted, "\(text) finds each watch once")
             }
             for key in keys { _ = try await harness.watches.cancel(key) }
             #expect(
                 try await Self.found("ord-12", 50, in: harness).count == 11,
-                "also those that have ended"
+                "closed watches, too"
             )
             try await harness.advance(by: .seconds(86_400))
             for partition in 0..<RedisHarness.partitionCount {

@@ -84,7 +84,7 @@ package final class FaultPlan: Sendable {
         _ body: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
         if state.withLock({ $0.outboxesAway.contains(partition) }) {
-            throw .unavailable("the outbox of partition \(partition) does not answer")
+            throw .unavailable("the outbox of partition \(partition) does not respond")
         }
         return try await run(operation, body)
     }
@@ -95,7 +95,7 @@ package final class FaultPlan: Sendable {
         _ body: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
         if state.withLock({ $0.ledgersAway.contains(partition) }) {
-            throw .unavailable("partition \(partition) does not answer")
+            throw .unavailable("partition \(partition) does not respond")
         }
         return try await run(.other, body)
     }
@@ -119,11 +119,13 @@ package final class FaultPlan: Sendable {
             if fault != nil { state.failures += 1 }
             return fault
         }
-        if fault == .refused { throw .unavailable("the plan lets \(operation) fail") }
+        if fault == .refused { throw .unavailable("the plan fails \(operation)") }
         let result = try await body()
         let passes = state.withLock { $0.onItsWay.removeValue(forKey: operation) }
         passes?()
-        if fault == .answerLost { throw .unavailable("the plan loses the answer of \(operation)") }
+        if fault == .answerLost {
+            throw .unavailable("the plan loses the response of \(operation)")
+        }
         return result
     }
 }

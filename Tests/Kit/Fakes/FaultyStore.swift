@@ -75,7 +75,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        if plan.isAway(key.lane) { throw .unavailable("\(key.lane) does not answer") }
+        if plan.isAway(key.lane) { throw .unavailable("\(key.lane) does not respond") }
         return try await plan.run(.read) { () throws(StoreError) in
             try await base.events(of: key, after: seq, limit: limit)
         }
@@ -279,7 +279,7 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
         let rest = deliveries.filter { !plan.isAway(LaneID(endpoint: $0.endpoint)) }
         var unstored = UnstoredMarks()
         if !away.isEmpty {
-            let failure = StoreError.unavailable("their shard does not answer")
+            let failure = StoreError.unavailable("the shard of the deliveries does not respond")
             unstored.add(UnstoredMarks(away, because: failure))
         }
         do throws(StoreError) {

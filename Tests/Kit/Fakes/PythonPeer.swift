@@ -119,7 +119,7 @@ package final class PythonPeer: Sendable {
     private var state: String {
         let (said, rest) = output.withLock { ($0.lines.count, $0.rest.count) }
         let life = process.isRunning ? "runs" : "ended with \(process.terminationStatus)"
-        return "\(life), has said \(said) lines and \(rest) bytes of one more"
+        return "\(life), has printed \(said) lines and \(rest) bytes of another"
     }
 
     /// Returns the port it listens on.

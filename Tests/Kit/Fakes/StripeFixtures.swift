@@ -26,7 +26,7 @@ package enum StripeFixtures {
             .deletingLastPathComponent().deletingLastPathComponent()
         let place = tests.appending(path: "StripeAPITests/Fixtures/\(name).json")
         guard let json = RawJSON(Array(try Data(contentsOf: place))) else {
-            throw ConformanceFailure(message: "\(name).json is no JSON")
+            throw ConformanceFailure(message: "\(name).json is not JSON")
         }
         return json
     }

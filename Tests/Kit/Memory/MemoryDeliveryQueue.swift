@@ -163,7 +163,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                 if let item = queue[partition].items[id] {
                     if let seq = mark.telling {
                         if case .leased = item.phase, !flaws.contains(.losesNamedEvents) {
-                            throw .unavailable("a delivery is in a notifier's hands")
+                            throw .unavailable("the delivery is leased")
                         }
                         queue[partition].update(id) { $0.sendAlso(seq) }
                     }

@@ -69,7 +69,7 @@ extension MemoryPartition {
             case .waiting: break
             case .leased(let lease):
                 leased[item.lane, default: 0] += 1
-                if leaseEnds[id] != lease.endsAt { found.append("\(id): lease without its end") }
+                if leaseEnds[id] != lease.endsAt { found.append("\(id): lease without an end") }
             case .closed(let reason, _):
                 if reason == .dead { dead.insert(id) }
             }
@@ -82,7 +82,7 @@ extension MemoryPartition {
                 || Set(lane.rest.places) != rest[id] ?? []
                 || lane.waiting != (urgent[id]?.count ?? 0) + (rest[id]?.count ?? 0)
             {
-                found.append("\(id): the wheels hold other items than those that wait")
+                found.append("\(id): the schedules differ from the waiting items")
             }
             if lane.inFlight != leased[id] ?? 0 {
                 found.append("\(id): \(lane.inFlight) slots taken, \(leased[id] ?? 0) leases")

@@ -12,7 +12,7 @@ extension MemoryStore {
         var found: [[OutboxReference]] = []
         let away = away.withLock(\.self)
         for place in places {
-            if away.contains(place.partition) { throw .unavailable("its master is away") }
+            if away.contains(place.partition) { throw .unavailable("its master is unavailable") }
             let entries = try await entries(
                 partition: place.partition,
                 after: place.position,
@@ -32,7 +32,7 @@ extension MemoryStore {
     package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
         let unconfirmed = unconfirmed.withLock(\.self)
         if references.contains(where: { unconfirmed.contains($0.partition) }) {
-            throw .unavailable("too few replicas have it")
+            throw .unavailable("too few replicas have the write")
         }
         read.withLock { $0 += references.count }
         return reading { state, _ in
@@ -52,7 +52,7 @@ extension MemoryStore {
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
         let found = try await reachableBounds().compactMap(\.self)
-        guard found.count == partitions else { throw .unavailable("a master is away") }
+        guard found.count == partitions else { throw .unavailable("a master is unavailable") }
         return found
     }
 

@@ -41,7 +41,7 @@ extension SimulationModel {
             let (held, isFull) = (inFlight(lane), claim.fullLanes.contains(lane))
             try require(
                 isFull ? held >= slots.lowerBound : held < slots.upperBound,
-                "\(lane): \(held) of \(slots) slots taken, told \(isFull ? "" : "not ")to be full"
+                "\(lane): \(held) of \(slots) slots taken, reported \(isFull ? "" : "not ")full"
             )
         }
         let partition = request.partition
@@ -80,21 +80,24 @@ extension SimulationModel {
         _ now: Timestamp
     ) throws -> Bool {
         guard let key = keys[lease.ref.id], var item = items[key] else {
-            throw ConformanceFailure(message: "an item nobody enqueued: \(lease.ref.id)")
+            throw ConformanceFailure(message: "an item that was not enqueued: \(lease.ref.id)")
         }
         guard case .waiting(let due, let isUrgent) = item.place else {
             throw ConformanceFailure(message: "\(key.source): claimed while it is \(item.place)")
         }
         var lane = lanes[item.lane] ?? SimulatedLane()
         let name = key.source
-        try require(item.partition == request.partition, "\(name): of another partition")
+        try require(item.partition == request.partition, "\(name): claimed in another partition")
         try require(lease.due == due, "\(name): due \(lease.due), not \(due)")
-        try require(lease.item.seq == item.seq, "\(name): shown with another seq")
-        try require(lease.item.run == item.run, "\(name): shown with another run")
-        try require(lease.item.deadline == item.deadline, "\(name): shown with another deadline")
+        try require(lease.item.seq == item.seq, "\(name): leased with another seq")
+        try require(lease.item.run == item.run, "\(name): leased with another run")
+        try require(lease.item.deadline == item.deadline, "\(name): leased with another deadline")
         try require(lease.ref.token > item.token, "\(name): token \(lease.ref.token) did not rise")
-        try require(lease.crashes == item.crashes, "\(name): \(lease.crashes) crashes told")
-        try require(lease.ref.owner == request.owner, "\(name): somebody else's lease")
+        try require(
+            lease.crashes == item.crashes,
+            "\(name): \(lease.crashes) crashes, not \(item.crashes)"
+        )
+        try require(lease.ref.owner == request.owner, "\(name): leased to another owner")
         try require(lease.endsAt == now + request.lease, "\(name): ends at \(lease.endsAt)")
         try require(!lane.isPaused, "\(name): claimed from a paused lane")
         let earliest = max(due, now, lane.heldUntil)
@@ -104,7 +107,7 @@ extension SimulationModel {
         )
         try require(
             heads(item.lane, isUrgent: isUrgent).first?.id == item.id,
-            "\(name): claimed before others of its wheel"
+            "\(name): claimed before earlier items of its schedule"
         )
         try require(
             inFlight(item.lane) < lane.slots(common, now).upperBound,
@@ -136,7 +139,7 @@ extension SimulationModel {
         let places = alone ? 1 : suspects ? min(8, request.limit) : request.limit
         if leases.count < places, let lane = left.flatMap(\.self).first {
             throw ConformanceFailure(
-                message: "\(lane): left although \(places - leases.count) places were free"
+                message: "\(lane): skipped although \(places - leases.count) slots were free"
             )
         }
         guard request.limit >= 5, !suspects else { return }
@@ -144,11 +147,11 @@ extension SimulationModel {
         let fifth = request.limit / 5
         try require(
             left[0].isEmpty || rest <= fifth,
-            "\(rest) of the rest in a claim of \(request.limit) while urgent ones wait"
+            "\(rest) normal items in a claim of \(request.limit) while urgent ones wait"
         )
         try require(
             left[1].isEmpty || rest >= fifth,
-            "\(rest) of the rest in a claim of \(request.limit) while more of it wait"
+            "\(rest) normal items in a claim of \(request.limit) while more of them wait"
         )
     }
 
@@ -170,7 +173,7 @@ extension SimulationModel {
                 // Each of the others may be ahead of it once, and once more for a suspect.
                 try require(
                     count <= 2 * (Self.lanesMax - 1),
-                    "\(lane): passed over again and again"
+                    "\(lane): skipped again and again"
                 )
             }
         }

@@ -6,31 +6,34 @@ import PollerQueue
 extension SimulationModel {
     func compare(
         _ key: WatchKey,
-        _ told: Explanation?,
+        _ explanation: Explanation?,
         _ log: [Event],
         _ now: Timestamp
     ) throws {
         guard let item = items[key] else {
-            return try require(told == nil, "\(key.source): still known although forgotten")
+            return try require(explanation == nil, "\(key.source): not purged")
         }
-        guard let told else {
+        guard let explanation else {
             throw ConformanceFailure(message: "\(key.source): the watch is gone")
         }
         let name = key.source
-        let watch = told.snapshot.watch
+        let watch = explanation.snapshot.watch
         try require(watch.seq == item.seq, "\(name): seq \(watch.seq), not \(item.seq)")
         try require(watch.run == item.run, "\(name): run \(watch.run), not \(item.run)")
         try require(watch.createdAt == item.createdAt, "\(name): began \(watch.createdAt)")
         try require(watch.deadline == item.deadline, "\(name): deadline \(watch.deadline)")
-        try require(told.crashes == item.crashes, "\(name): \(told.crashes) crashes")
-        try require(told.snapshot.nextPollAt == item.due, "\(name): another next poll")
+        try require(explanation.crashes == item.crashes, "\(name): \(explanation.crashes) crashes")
+        try require(
+            explanation.snapshot.nextPollAt == item.due,
+            "\(name): next poll \(String(describing: explanation.snapshot.nextPollAt))"
+        )
         let place = place(item, now)
-        try require(told.place == place, "\(name): is \(told.place), wanted \(place)")
-        try require(told.limit == limit(item.lane), "\(name): limit \(told.limit)")
-        if item.isOpen { try compare(told.lane, item.lane, now) }
+        try require(explanation.place == place, "\(name): is \(explanation.place), wanted \(place)")
+        try require(explanation.limit == limit(item.lane), "\(name): limit \(explanation.limit)")
+        if item.isOpen { try compare(explanation.lane, item.lane, now) }
         let wanted = Array(max(1, item.seq - 99)..<(item.seq + 1))
         try require(log.map(\.seq) == wanted, "\(name): a gap in the log: \(log.map(\.seq))")
-        try require(Set(log.map(\.id)).count == log.count, "\(name): an event twice")
+        try require(Set(log.map(\.id)).count == log.count, "\(name): a repeated event")
     }
 
     private func limit(_ lane: LaneID) -> LaneLimit { lanes[lane]?.ownLimit ?? common }

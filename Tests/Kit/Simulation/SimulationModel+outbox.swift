@@ -40,16 +40,16 @@ extension SimulationModel {
         let again = Set(repeated.map(\.id))
         try require(
             repeated.map(\.id) == known.compactMap { recorded[$0].id }.filter(again.contains),
-            "handed out again: \(repeated.map(\.id)), wanted \(known.map { recorded[$0].id })"
+            "read again: \(repeated.map(\.id)), wanted \(known.map { recorded[$0].id })"
         )
-        try require(startsOver || repeated.isEmpty, "handed out before its time: \(repeated)")
+        try require(startsOver || repeated.isEmpty, "read again too early: \(repeated)")
         let fresh = unique.filter { entry in !repeated.contains { $0.id == entry.id } }
         let least = startsOver ? known.count + new.count : new.count
-        try require(unique.count >= min(limit, least), "\(unique.count) of \(least) handed out")
+        try require(unique.count >= min(limit, least), "\(unique.count) of \(least) entries read")
         for (place, entry) in fresh.enumerated() {
             guard place < new.count, recorded[new[place]].isOf(entry.event) else {
                 throw ConformanceFailure(
-                    message: "\(entry.event.key.source) \(entry.event.seq) is out of turn"
+                    message: "\(entry.event.key.source) \(entry.event.seq) is out of order"
                 )
             }
             recorded[new[place]].id = entry.id
@@ -71,12 +71,12 @@ extension SimulationModel {
         let kept = before.suffix(entries.count)
         try require(
             zip(kept, entries).allSatisfy { $0.isOf($1.event) },
-            "the outbox is not the end of what was recorded"
+            "the outbox is not the end of the recorded events"
         )
         let lost = before.dropLast(entries.count).filter { !$0.isAcknowledged }
         try require(
             lost.isEmpty,
-            "trimmed what nobody acknowledged: \(lost.map { "\($0.key.source) \($0.seq)" })"
+            "trimmed unacknowledged events: \(lost.map { "\($0.key.source) \($0.seq)" })"
         )
         outbox[partition] = Array(kept)
     }

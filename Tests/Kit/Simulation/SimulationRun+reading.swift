@@ -96,7 +96,7 @@ extension SimulationRun {
     ///
     /// This shows that nothing was lost.
     mutating func finish() async throws {
-        note("everything is brought to its end")
+        note("all remaining work is completed")
         for lane in Set(model.items.values.map(\.lane)).sorted(by: {
             $0.description < $1.description
         }) {
@@ -151,7 +151,7 @@ extension SimulationRun {
             let log = try await harness.watches.events(of: key, after: 0, limit: 200)
             let missed = log.filter { !told.contains($0.id) }.map(\.seq)
             if !missed.isEmpty {
-                throw ConformanceFailure(message: "\(key.source): never told \(missed)")
+                throw ConformanceFailure(message: "\(key.source): never read \(missed)")
             }
         }
     }

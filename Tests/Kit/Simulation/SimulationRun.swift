@@ -109,14 +109,14 @@ struct SimulationRun {
         _ answer: Claim<Watch>,
         _ request: ClaimRequest,
         worker: Int,
-        _ what: String
+        _ action: String
     ) throws {
         let taken = answer.leases.map { lease in
             "\(lease.item.key.source) token \(lease.ref.token)"
                 + " at \((lease.startsAt - start).ms)"
         }
         note(
-            "\(what) \(request.limit) of partition \(request.partition), \(request.ahead.ms) ms "
+            "\(action) \(request.limit) of partition \(request.partition), \(request.ahead.ms) ms "
                 + "ahead: \(taken), \(answer.recovered) recovered"
         )
         try model.claimed(answer, request, now)
@@ -182,15 +182,15 @@ struct SimulationRun {
                 let request = QueueSimulation.request(claim, worker: worker)
                 let both = try await harness.watches.commit(commits, then: request)
                 try model.committed(commits, both.results, now)
-                try accept(both.claim, request, worker: worker, "and with it claims")
+                try accept(both.claim, request, worker: worker, "and claims with it")
             } else {
                 try model.committed(commits, try await harness.watches.commit(commits), now)
             }
         } catch StoreError.outOfOrder(let reason) {
             guard !isCorrupt else { return }
-            throw ConformanceFailure(message: "a good commit was refused: \(reason)")
+            throw ConformanceFailure(message: "a valid commit was rejected: \(reason)")
         }
-        if isCorrupt { throw ConformanceFailure(message: "an event out of turn was taken") }
+        if isCorrupt { throw ConformanceFailure(message: "an event out of order was accepted") }
     }
 
     private mutating func release(_ worker: Int, _ which: Int) async throws {

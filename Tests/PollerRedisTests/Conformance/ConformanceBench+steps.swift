@@ -68,7 +68,7 @@ extension ConformanceBench {
     func hears(
         _ partition: Int,
         from stream: AsyncStream<Int?>,
-        _ what: String,
+        _ label: String,
         while act: () async throws -> Void
     ) async throws {
         let heard = HeardNews()
@@ -78,7 +78,7 @@ extension ConformanceBench {
             }
         }
         defer { listener.cancel() }
-        try await eventually(what) {
+        try await eventually(label) {
             try await act()
             return await heard.isNoted
         }
@@ -139,7 +139,7 @@ extension ConformanceBench {
         let explanation = try await watches.explain(key, limit: .unlimited)
         guard case .waiting(let due, let isUrgent, let ahead) = explanation?.place else {
             throw ConformanceFailure(
-                message: "\(key.source) does not wait: \(String(describing: explanation?.place))"
+                message: "\(key.source) is not waiting: \(String(describing: explanation?.place))"
             )
         }
         return (due, isUrgent, ahead)
@@ -153,7 +153,7 @@ extension ConformanceBench {
     /// Commits a lease with a signal for the lane; the watch is due again at once.
     func signal(_ lease: Lease<Watch>, _ signals: LaneSignal) async throws {
         let result = try await commit(lease, .next(after: .zero), signal: signals)
-        try equal(result, .done, "the commit that says \(signals)")
+        try equal(result, .done, "the commit with \(signals)")
     }
 
     /// Claims one watch of a lane and commits it with a signal.

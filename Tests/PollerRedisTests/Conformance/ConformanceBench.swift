@@ -22,29 +22,29 @@ struct ConformanceBench: Sendable {
     // MARK: Expectations
 
     /// Fails unless a condition holds.
-    func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
-        if !holds { throw ConformanceFailure(message: what()) }
+    func expect(_ holds: Bool, _ label: @autoclosure () -> String) throws {
+        if !holds { throw ConformanceFailure(message: label()) }
     }
 
     /// Fails unless two values are equal.
-    func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ what: String) throws {
+    func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ label: String) throws {
         if got != wanted {
-            throw ConformanceFailure(message: "\(what): wanted \(wanted), got \(got)")
+            throw ConformanceFailure(message: "\(label): wanted \(wanted), got \(got)")
         }
     }
 
     /// Unwraps a value that must exist.
-    func some<Value>(_ value: Value?, _ what: String) throws -> Value {
-        guard let value else { throw ConformanceFailure(message: "\(what): there is none") }
+    func some<Value>(_ value: Value?, _ label: String) throws -> Value {
+        guard let value else { throw ConformanceFailure(message: "\(label): missing") }
         return value
     }
 
     /// Fails unless an operation is rejected because an event does not follow the last one.
-    func outOfOrder(_ what: String, _ operation: () async throws -> Void) async throws {
+    func outOfOrder(_ label: String, _ operation: () async throws -> Void) async throws {
         do {
             try await operation()
         } catch StoreError.outOfOrder { return }
-        throw ConformanceFailure(message: "\(what): was not refused")
+        throw ConformanceFailure(message: "\(label): was not rejected")
     }
 
     func advance(ms: Int) async throws { try await harness.advance(by: .milliseconds(ms)) }

@@ -7,7 +7,7 @@ import PollerTesting
 extension QueueConformance {
     /// The counts of accounts.
     static let accounts: [ConformanceCase] = [
-        ConformanceCase("open watches are counted by account, whatever becomes of them") { bench in
+        ConformanceCase("the number of open watches per account follows every change") { bench in
             let key = bench.key("1")
             try await bench.counts(0, of: "acct_a")
             try await bench.enqueue(key)
@@ -39,18 +39,23 @@ extension QueueConformance {
             try await bench.counts(3, of: "acct_a")
             let accounts = ["acct_c", "acct_b", "acct_a"].map(AccountID.init(unchecked:))
             let open = try await bench.redis.store.openWatches(of: accounts)
-            try bench.equal(open, [0, 1, 3], "open watches of several")
+            try bench.equal(open, [0, 1, 3], "open watches of three accounts")
         },
-        ConformanceCase("of some watches those that are open are counted") { bench in
+        ConformanceCase("the open watches in a list of watches are counted") { bench in
             let keys = bench.keys(0..<6)
             try await bench.enqueue(Array(keys[..<4]))
             _ = try await bench.watches.cancel(keys[0])
             _ = try await bench.claim(in: bench.partition(of: keys[1]), limit: 2)
             let open = try await bench.redis.store.openWatches(among: keys)
-            try bench.equal(open, 3, "open ones of six")
-            try bench.equal(try await bench.redis.store.openWatches(among: []), 0, "of none")
+            try bench.equal(open, 3, "open watches among six")
+            try bench.equal(
+                try await bench.redis.store.openWatches(among: []),
+                0,
+                "open watches among none"
+            )
         },
-        ConformanceCase("accounts are listed page by page, also those with nothing open") { bench in
+        ConformanceCase("accounts are listed page by page, including those without open watches") {
+            bench in
             let odd = ["acct", "acct-b", "acct.c", "acct_1a", "A"]
             let names = (0..<23).map { "acct_\($0)" } + odd
             for kind in [SourceKind.source, .paymentIntent, .http] {
@@ -72,22 +77,23 @@ extension QueueConformance {
             }
             do {
                 _ = try await bench.redis.store.accounts(limit: 1, cursor: "nonsense!")
-                try bench.expect(false, "a cursor of no list is taken")
+                try bench.expect(false, "an invalid cursor is accepted")
             } catch StoreError.unknownCursor {}
         },
     ]
 
     /// The limits of endpoints per account.
     static let endpointLimits: [ConformanceCase] = [
-        ConformanceCase("an account registers as many endpoints as it may, and others are free to")
-        {
+        ConformanceCase(
+            "an account registers endpoints up to its limit, independently of other accounts"
+        ) {
             bench in
             let store = bench.harness.endpoints
             for number in 0..<3 {
                 let endpoint = try bench.endpoint("a\(number)")
                 let made = try await store.create(endpoint, request: nil, accountMax: 3)
                 guard case .created = made else {
-                    throw ConformanceFailure(message: "number \(number): \(made)")
+                    throw ConformanceFailure(message: "creation \(number): \(made)")
                 }
             }
             let excess = try bench.endpoint("excess")
@@ -102,14 +108,14 @@ extension QueueConformance {
             try bench.equal(try await store.counts(of: [other, account]), [1, 3], "changed")
             let page = try await bench.list(limit: 9)
             let mine = page.items.first { $0.account == account }
-            _ = try await store.remove(try bench.some(mine, "one of the account's").id)
+            _ = try await store.remove(try bench.some(mine, "an endpoint of the account").id)
             try bench.equal(try await store.counts(of: [account]), [2], "after a removal")
             guard case .created = try await store.create(excess, request: nil, accountMax: 3) else {
-                throw ConformanceFailure(message: "a place that is free is not given")
+                throw ConformanceFailure(message: "a freed slot is not available")
             }
             try bench.equal(try await store.counts(of: [account]), [3], "at the limit again")
         },
-        ConformanceCase("a request that is repeated at the limit is told what it has made") {
+        ConformanceCase("a request repeated at the limit returns the endpoint it created") {
             bench in
             let store = bench.harness.endpoints
             let endpoint = try bench.endpoint("a")

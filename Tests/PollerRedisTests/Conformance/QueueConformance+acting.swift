@@ -6,7 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// The actions of a watch before its deadlines.
     static let acting: [ConformanceCase] = [
-        ConformanceCase("what is to be done before a deadline goes to the worker, with any goal") {
+        ConformanceCase("the actions before a deadline reach the worker, with any goal") {
             bench in
             for (name, goal) in [("1", WatchGoal.settled), ("2", .final), ("3", .leftPending)] {
                 for (of, acts) in [
@@ -19,14 +19,14 @@ extension QueueConformance {
                     let new = try NewWatch(key: key, goal: goal, acts: acts)
                     _ = try await bench.watches.enqueue([new])
                     let read = try await bench.snapshot(key).watch
-                    try bench.equal(read.acts, acts, "as it is read")
-                    try bench.equal(read.goal, goal, "how far it goes")
+                    try bench.equal(read.acts, acts, "the actions in the snapshot")
+                    try bench.equal(read.goal, goal, "the goal")
                     let taken = try await bench.take(key).item
-                    try bench.equal(taken.acts, acts, "as a worker has it")
+                    try bench.equal(taken.acts, acts, "the actions in the lease")
                 }
             }
         },
-        ConformanceCase("of two that say what is to be done the first holds, until a restart") {
+        ConformanceCase("the first value of each deadline action applies until a restart") {
             bench in
             let key = intent("1")
             for (said, goal, holds) in [
@@ -46,14 +46,15 @@ extension QueueConformance {
             ] {
                 let new = try NewWatch(key: key, goal: goal, acts: said)
                 _ = try await bench.watches.enqueue([new])
-                try bench.equal(try await bench.snapshot(key).watch.acts, holds, "what holds")
+                try bench.equal(try await bench.snapshot(key).watch.acts, holds, "the actions")
             }
             try bench.equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
             _ = try await bench.watches.cancel(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key)])
             try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
         },
-        ConformanceCase("the first trace of a watch is kept, whatever is said beside it") { bench in
+        ConformanceCase("a watch keeps its first trace when later requests have other options") {
+            bench in
             let traces = ["4bf92f3577b34da6a3ce929d0e0e4736", "ffffffffffffffffffffffffffffffff"]
                 .compactMap { TraceContext(traceparent: "00-\($0)-00f067aa0ba902b7-01") }
             let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
@@ -70,12 +71,12 @@ extension QueueConformance {
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: goal, acts: acts)]
                 )
                 let all = try await bench.snapshot(key).watch
-                try bench.equal(all.trace, traces[0], "after a request that says more")
-                try bench.equal(all.acts, acts, "what is to be done")
-                try bench.equal(all.goal, goal.farther(.settled), "how far it goes")
+                try bench.equal(all.trace, traces[0], "after a request with more options")
+                try bench.equal(all.acts, acts, "the actions")
+                try bench.equal(all.goal, goal.farther(.settled), "the goal")
                 _ = try await bench.watches.cancel(key)
                 let told = try await bench.watches.events(of: key, after: 0, limit: 10)
-                try bench.equal(told.map(\.trace), [traces[0]], "what is told of it")
+                try bench.equal(told.map(\.trace), [traces[0]], "the trace of its event")
                 new.trace = traces[1]
                 _ = try await bench.watches.enqueue([new])
                 try bench.equal(
@@ -92,7 +93,7 @@ extension QueueConformance {
                 )
             }
         },
-        ConformanceCase("the pace is kept as it was asked for first, whatever is said beside it") {
+        ConformanceCase("a watch keeps its first policy when later requests have other options") {
             bench in
             for policy in PollPolicy.named {
                 let key = intent(policy.name)
@@ -103,11 +104,15 @@ extension QueueConformance {
                 ] {
                     let new = try NewWatch(key: key, policy: asked, goal: goal, acts: said)
                     _ = try await bench.watches.enqueue([new])
-                    try bench.equal(try await bench.snapshot(key).watch.policy, policy, "the pace")
+                    try bench.equal(
+                        try await bench.snapshot(key).watch.policy,
+                        policy,
+                        "the policy"
+                    )
                 }
                 let all = try await bench.snapshot(key).watch
-                try bench.equal(all.acts, DeadlineActs(abandoned: .cancel), "what is to be done")
-                try bench.equal(all.goal, .final, "how far it goes")
+                try bench.equal(all.acts, DeadlineActs(abandoned: .cancel), "the actions")
+                try bench.equal(all.goal, .final, "the goal")
             }
         },
     ]

@@ -5,8 +5,7 @@ import PollerTesting
 extension QueueConformance {
     /// The activity of the cluster, minute by minute.
     static let activity: [ConformanceCase] = [
-        ConformanceCase("what processes do in a minute is one point of the day, and one of 90 days")
-        {
+        ConformanceCase("the work of all processes is added up in the points of each span") {
             bench in
             let store = try bench.redis.activity
             let first = bench.activity(polls: 3, changes: 1, lagBucket: 4)
@@ -22,11 +21,11 @@ extension QueueConformance {
                 try bench.equal(
                     history.points.dropLast(2).allSatisfy(\.isEmpty),
                     true,
-                    "before, \(span)"
+                    "earlier points of \(span)"
                 )
             }
         },
-        ConformanceCase("a later minute is another point, and what is older than the span is gone")
+        ConformanceCase("a later minute is another point, and points older than the span are gone")
         {
             bench in
             let store = try bench.redis.activity
@@ -42,18 +41,18 @@ extension QueueConformance {
             try bench.equal(
                 try await store.history(.day).points.map(\.polls).reduce(0, +),
                 0,
-                "a day later, nothing was written over"
+                "after a day, before any point is overwritten"
             )
             try bench.equal(
                 try await store.history(.quarter).points.map(\.polls).reduce(0, +),
                 14,
-                "of the 90 days"
+                "polls within 90 days"
             )
             try await store.add(done)
             try bench.equal(
                 try await store.history(.day).points.map(\.polls).reduce(0, +),
                 7,
-                "a step that is written over begins anew"
+                "an overwritten point starts at zero"
             )
         },
     ]

@@ -10,7 +10,8 @@ private let day = hour * 24
 extension QueueConformance {
     /// The retention of closed watches whose money may go back.
     static let afterlife: [ConformanceCase] = [
-        ConformanceCase("what may come back is kept without its log, and hears of it") { bench in
+        ConformanceCase("a refundable payment is kept without its log, and a money hint reopens it")
+        { bench in
             let key = bench.key("card")
             try await bench.enqueue(key, notify: ["https://a.example/"])
             let memory = try await bench.pay(key, comesBackWithin: day * 150)
@@ -20,9 +21,9 @@ extension QueueConformance {
             let kept = try await bench.snapshot(key)
             try bench.equal(kept.closed, .settled, "closed")
             try bench.equal(kept.lastEvent, nil, "the last event")
-            try bench.equal(kept.payment?.state, .paid, "what is true of it")
-            try bench.equal(kept.payment?.amountReceived, 1099, "what has arrived")
-            try bench.equal(kept.notify.count, 1, "where to tell it")
+            try bench.equal(kept.payment?.state, .paid, "the payment state")
+            try bench.equal(kept.payment?.amountReceived, 1099, "the amount received")
+            try bench.equal(kept.notify.count, 1, "the endpoints")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log, [], "the log")
             try bench.equal(try await bench.watches.stats().closed, before.closed, "counted")
@@ -34,12 +35,12 @@ extension QueueConformance {
             // A dispute on day 60.
             try await bench.harness.advance(by: day * 29)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.hint(key, of: .money), true, "heard")
+            try bench.equal(try await bench.watches.hint(key, of: .money), true, "the hint")
             let lease = try await bench.take(key)
-            try bench.equal(lease.item.payment, memory, "what is remembered")
-            try bench.expect(lease.item.isReview, "it is a look at the money alone")
+            try bench.equal(lease.item.payment, memory, "the stored payment")
+            try bench.expect(lease.item.isReview, "the poll is not a review")
             let look = bench.look(lease, [.payment(.disputed)], memory)
-            try bench.equal(try await bench.watches.commit([look]), [.done], "told")
+            try bench.equal(try await bench.watches.commit([look]), [.done], "the commit")
             let told = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(told.map(\.seq), [2], "the log")
             let entries = try await bench.watches.entries(
@@ -47,23 +48,29 @@ extension QueueConformance {
                 after: "0",
                 limit: 10
             )
-            try bench.equal(entries.last?.event.seq, 2, "told to all")
-            try bench.equal(entries.last?.notify.count, 1, "where to tell it")
+            try bench.equal(entries.last?.event.seq, 2, "the outbox")
+            try bench.equal(entries.last?.notify.count, 1, "the endpoints")
             try bench.equal(try await bench.harness.audit(), [], "audit")
 
             // Events recorded then are kept as long as any others, and the watch until the last day is over.
             try await bench.harness.advance(by: day * 29)
             try await bench.purge(key)
             let young = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(young.map(\.seq), [2], "the log of the second end")
+            try bench.equal(young.map(\.seq), [2], "the log after the second close")
             try await bench.harness.advance(by: day * 60)
             try await bench.purge(key)
-            try bench.equal(try await bench.snapshot(key).lastEvent, nil, "the log at last")
+            try bench.equal(
+                try await bench.snapshot(key).lastEvent,
+                nil,
+                "the last event after its retention"
+            )
             try await bench.harness.advance(by: day * 2)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.snapshot(of: key), nil, "in the end")
+            try bench.equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
         },
-        ConformanceCase("nothing else is kept, and nothing longer than the afterlife") { bench in
+        ConformanceCase(
+            "only refundable payments are kept after the retention, for 180 days at most"
+        ) { bench in
             let card = bench.key("card")
             let home = bench.partition(of: card)
             try await bench.enqueue(card)
@@ -97,9 +104,14 @@ extension QueueConformance {
             _ = try await bench.pay(card, comesBackWithin: day * 400)
             try await bench.harness.advance(by: day * 31)
             while try await bench.watches.purge(partition: home, retention: day * 30) {}
-            try bench.equal(try await bench.watches.snapshot(of: card), nil, "without one")
+            try bench.equal(
+                try await bench.watches.snapshot(of: card),
+                nil,
+                "without the longer retention"
+            )
         },
-        ConformanceCase("what was kept counts on when it is watched anew") { bench in
+        ConformanceCase("a kept watch continues its run and seq when it is enqueued again") {
+            bench in
             let key = bench.key("card")
             try await bench.enqueue(key)
             _ = try await bench.pay(key, comesBackWithin: day * 150)
@@ -114,13 +126,14 @@ extension QueueConformance {
             // No payment is stored for this run.
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.snapshot(of: key), nil, "in the end")
+            try bench.equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
         },
     ]
 
     /// The retention of an order.
     static let orderAfterlife: [ConformanceCase] = [
-        ConformanceCase("an order is kept for as long as the money of its tries may come back") {
+        ConformanceCase("an order is kept while the payment of one of its attempts may be refunded")
+        {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -148,13 +161,17 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(order.watch)
             let kept = try await bench.redis.store.order(order)
-            try bench.equal(kept?.members.count, 1, "its tries")
-            try bench.equal(try await bench.redis.store.order(bench.order("A2")), nil, "another")
+            try bench.equal(kept?.members.count, 1, "its attempts")
+            try bench.equal(
+                try await bench.redis.store.order(bench.order("A2")),
+                nil,
+                "another order"
+            )
             let query = OrderQuery(account: order.account)
             try bench.equal(try await bench.redis.store.orders(query).items.count, 1, "listed")
             try await bench.harness.advance(by: day * 121)
             try await bench.purge(order.watch)
-            try bench.equal(try await bench.redis.store.order(order), nil, "in the end")
+            try bench.equal(try await bench.redis.store.order(order), nil, "after the retention")
         }
     ]
 }
@@ -186,7 +203,7 @@ extension ConformanceBench {
             newsUntil: span.map { lease.claimedAt + $0 }
         )
         let commit = look(lease, [.status], memory, verdict)
-        try equal(try await watches.commit([commit]), [.done], "the commit that sees money")
+        try equal(try await watches.commit([commit]), [.done], "the commit of a payment")
         return memory
     }
 

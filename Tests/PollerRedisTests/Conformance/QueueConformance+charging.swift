@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let charging: [ConformanceCase] = [
-        ConformanceCase("an order to charge goes to the worker, with the secret or without") {
+        ConformanceCase("an order to charge reaches the worker, with or without the secret") {
             bench in
             let order = try ChargeOrder(amount: 5, note: "a \"b\"", metadata: ["order": "4711"])
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
@@ -17,11 +17,11 @@ extension QueueConformance {
                 try bench.equal(lease.item.charge, order, "the order")
                 try bench.equal(lease.item.clientSecret, known, "the secret")
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.watch.charge, order, "the order as it is read")
-                try bench.equal(snapshot.watch.clientSecret, known, "the secret as it is read")
+                try bench.equal(snapshot.watch.charge, order, "the order in the snapshot")
+                try bench.equal(snapshot.watch.clientSecret, known, "the secret in the snapshot")
             }
         },
-        ConformanceCase("the first order to charge holds, whoever joins, until a restart") {
+        ConformanceCase("the first order to charge applies to every join, until a restart") {
             bench in
             let key = bench.key("1")
             let first = try ChargeOrder(amount: 1)
@@ -41,7 +41,7 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
         },
-        ConformanceCase("an order to charge nothing is kept until somebody orders more") { bench in
+        ConformanceCase("an order to charge nothing is kept until a request orders more") { bench in
             let key = bench.key("1")
             for (order, holds) in [
                 (ChargeOrder.nothing, ChargeOrder.nothing), (nil, .nothing), (.nothing, .nothing),
@@ -51,7 +51,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")
             }
         },
-        ConformanceCase("how far a charge has come survives the store, and what was seen beside") {
+        ConformanceCase("the progress of a charge and the detail are read back as stored") {
             bench in
             let key = bench.key("1")
             let id = ChargeID(unchecked: "ch_3P0000000000000000000000")

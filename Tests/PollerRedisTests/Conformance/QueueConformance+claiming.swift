@@ -5,12 +5,12 @@ import PollerTesting
 
 extension QueueConformance {
     static let claiming: [ConformanceCase] = [
-        ConformanceCase("an empty partition has nothing and is never ready") { bench in
+        ConformanceCase("an empty partition grants no leases and is never ready") { bench in
             let claim = try await bench.claim(in: 0)
             try bench.equal(claim.leases.count, 0, "leases")
             try bench.equal(claim.nextReady, nil, "next ready")
         },
-        ConformanceCase("nothing is claimed before its due time, everything from it on") { bench in
+        ConformanceCase("an item is claimed from its due time on, and not before") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -21,14 +21,15 @@ extension QueueConformance {
             let again = try await bench.take(key)
             try bench.equal(again.due, lease.claimedAt + .milliseconds(1500), "due")
         },
-        ConformanceCase("an item is in one hand at a time") { bench in
+        ConformanceCase("an item has one lease at a time") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.take(key)
             let other = try await bench.due(key, owner: ConformanceBench.bert)
-            try bench.equal(other, [], "what a second owner gets")
+            try bench.equal(other, [], "leases of a second owner")
         },
-        ConformanceCase("a claim takes no more than its limit and loses nothing") { bench in
+        ConformanceCase("a claim takes no more than its limit, and later claims take the others") {
+            bench in
             let keys = (0..<25).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             var sizes: [Int] = []
@@ -42,7 +43,7 @@ extension QueueConformance {
             try bench.equal(sizes, [10, 10, 5, 0], "items of each claim")
             try bench.equal(Set(taken), Set(keys), "all items")
         },
-        ConformanceCase("items of a lane come in the order of their due times") { bench in
+        ConformanceCase("items of a lane are claimed in the order of their due times") { bench in
             let keys = (0..<5).map { bench.key("\($0)") }
             for key in keys.reversed() { try await bench.enqueue(key) }
             let claim = try await bench.claim(in: bench.partition(of: keys[0]))
@@ -58,7 +59,7 @@ extension QueueConformance {
             }
             try bench.equal(order, keys, "order")
         },
-        ConformanceCase("a lease tells partition, owner, begin and end; a claim the time") {
+        ConformanceCase("a lease has its partition, owner, start and end; a claim has the time") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -88,7 +89,7 @@ extension QueueConformance {
                 "tokens do not rise: \(tokens)"
             )
         },
-        ConformanceCase("a claim tells when the earliest waiting item is due") { bench in
+        ConformanceCase("a claim reports when the earliest waiting item is due") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             for key in keys { try await bench.enqueue(key) }
             let home = bench.partition(of: keys[0])
@@ -99,7 +100,7 @@ extension QueueConformance {
             let idle = try await bench.claim(in: home)
             try bench.equal(idle.nextReady, idle.now + .milliseconds(400), "next ready")
         },
-        ConformanceCase("a claim tells when the earliest lease ends if nothing else comes") {
+        ConformanceCase("a claim reports when the earliest lease ends if no item is waiting") {
             bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
@@ -117,7 +118,7 @@ extension QueueConformance {
             let ready = try bench.some(claim.nextReady, "next ready")
             try bench.expect(ready <= claim.now, "ready only at \(ready), now is \(claim.now)")
         },
-        ConformanceCase("an ended lease goes back and is claimed at its old due time") { bench in
+        ConformanceCase("an item whose lease expired is claimed with its old due time") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lost = try await bench.take(key)
@@ -130,7 +131,7 @@ extension QueueConformance {
             try bench.expect(found.ref.token > lost.ref.token, "the token did not rise")
             try bench.equal(found.item, lost.item, "the item")
         },
-        ConformanceCase("release gives an item back at its old due time, untouched") { bench in
+        ConformanceCase("a released item keeps its due time and its data") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.advance(ms: 700)
@@ -140,7 +141,7 @@ extension QueueConformance {
             try bench.equal(again.due, lease.due, "due")
             try bench.equal(again.item, lease.item, "the item")
         },
-        ConformanceCase("a wake comes when something becomes due earlier than told") { bench in
+        ConformanceCase("a wake comes when an item becomes due earlier than reported") { bench in
             let stream = bench.watches.wakes()
             let key = bench.key("1")
             try await bench.enqueue(key)

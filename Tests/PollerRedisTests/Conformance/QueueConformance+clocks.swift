@@ -9,7 +9,7 @@ extension QueueConformance {
     private static let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 8)
 
     static let clocks: [ConformanceCase] = [
-        ConformanceCase("a clock set back keeps no new watch and no hint from being served") {
+        ConformanceCase("new and hinted watches are claimed after the clock is set back") {
             bench in
             let keys = bench.keys(0..<2)
             let home = bench.partition(of: keys[0])
@@ -26,7 +26,7 @@ extension QueueConformance {
             let hinted = try await bench.claim(in: home, lane: limit)
             try bench.equal(hinted.leases.map(\.item.key), [keys[0]], "after the hint")
         },
-        ConformanceCase("what waits is due after the same span when the clock is set back") {
+        ConformanceCase("a waiting watch is due after the same span when the clock is set back") {
             bench in
             let key = bench.key("a")
             try await bench.enqueue(key)
@@ -42,7 +42,7 @@ extension QueueConformance {
             try bench.equal(snapshot.nextPollAt, early.now + .seconds(10), "next poll")
             try await bench.advance(ms: 10_000)
             let late = try await bench.take(key)
-            try bench.equal(late.due, late.claimedAt, "due when it was taken")
+            try bench.equal(late.due, late.claimedAt, "due at the claim")
         },
         ConformanceCase("a lease ends after the same span when the clock is set back") { bench in
             let key = bench.key("a")
@@ -52,11 +52,11 @@ extension QueueConformance {
             try bench.equal(try await bench.due(key), [], "due during the lease")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let claim = try await bench.claim(in: bench.partition(of: key))
-            try bench.equal(claim.recovered, 1, "leases put back")
+            try bench.equal(claim.recovered, 1, "recovered leases")
             let stale = try await bench.commit(lease, .next(after: .zero))
             try bench.equal(stale, .leaseLost, "the commit under the old lease")
         },
-        ConformanceCase("a hold and a slowing last the same span when the clock is set back") {
+        ConformanceCase("a hold and a slowdown last the same span when the clock is set back") {
             bench in
             let keys = bench.keys(0..<2)
             try await bench.enqueue(keys)
@@ -68,9 +68,13 @@ extension QueueConformance {
             let report = try await bench.report(keys[0])
             try bench.equal(report.heldUntil, held.now + .seconds(5), "held until")
             try await bench.advance(ms: 5000)
-            try bench.equal(try await bench.claim(in: home).leases.count, 2, "leases after it")
+            try bench.equal(
+                try await bench.claim(in: home).leases.count,
+                2,
+                "leases after the hold"
+            )
         },
-        ConformanceCase("a clock that is set back again and again freezes nothing") { bench in
+        ConformanceCase("watches stay due when the clock is set back again and again") { bench in
             let key = bench.key("a")
             try await bench.enqueue(key)
             for _ in 0..<5 {
@@ -82,7 +86,7 @@ extension QueueConformance {
             }
             _ = try await bench.take(key)
         },
-        ConformanceCase("a clock set forward forgets nothing by itself") { bench in
+        ConformanceCase("a clock set forward purges nothing") { bench in
             let day = Duration.seconds(86_400)
             let key = bench.key("a")
             let home = bench.partition(of: key)
@@ -101,9 +105,9 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 31)
             _ = try await bench.watches.purge(partition: home, retention: day * 30)
             let gone = try await bench.watches.snapshot(of: key)
-            try bench.equal(gone, nil, "what is left once the retention has passed")
+            try bench.equal(gone, nil, "the watch after its retention")
         },
-        ConformanceCase("a clock set forward expires nothing by itself") { bench in
+        ConformanceCase("a clock set forward expires no watch") { bench in
             let key = bench.key("a")
             try await bench.enqueue(key, timeout: hour)
             _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
@@ -119,9 +123,14 @@ extension QueueConformance {
             try bench.expect(abs((later - hour * 24).ms) < 1000, "deadline later by \(later)")
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
+            try bench.equal(
+                try await bench.snapshot(key).closed,
+                .expired,
+                "closed after the deadline"
+            )
         },
-        ConformanceCase("a clock set forward and back again leaves no gap behind") { bench in
+        ConformanceCase("deadlines and retention hold after the clock is set forward and back") {
+            bench in
             let key = bench.key("a")
             let home = bench.partition(of: key)
             _ = try await bench.claim(in: home)
@@ -134,13 +143,19 @@ extension QueueConformance {
             try await bench.enqueue(key, timeout: hour)
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in its time")
+            try bench.equal(
+                try await bench.snapshot(key).closed,
+                .expired,
+                "closed after the deadline"
+            )
             try await bench.harness.advance(by: hour * 24 * 31)
             _ = try await bench.watches.purge(partition: home, retention: hour * 24 * 30)
             let gone = try await bench.watches.snapshot(of: key)
-            try bench.equal(gone, nil, "what is left once the retention has passed")
+            try bench.equal(gone, nil, "the watch after its retention")
         },
-        ConformanceCase("what was enqueued while the clock was behind has its span and no more") {
+        ConformanceCase(
+            "a watch enqueued while the clock is behind keeps its span and gets no more"
+        ) {
             bench in
             let key = bench.key("a")
             _ = try await bench.claim(in: bench.partition(of: key))
@@ -153,12 +168,17 @@ extension QueueConformance {
             let open = try await bench.snapshot(key)
             let now = try await bench.report(key).now
             let left = open.watch.deadline - now
-            try bench.expect(left <= hour, "it has \(left) left")
+            try bench.expect(left <= hour, "the watch has \(left) left")
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
+            try bench.equal(
+                try await bench.snapshot(key).closed,
+                .expired,
+                "closed after the deadline"
+            )
         },
-        ConformanceCase("what nobody saw pass does not count against an endpoint") { bench in
+        ConformanceCase("a jump of the clock does not count as time in which an endpoint failed") {
+            bench in
             let mark = try bench.mark("a")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -174,7 +194,7 @@ extension QueueConformance {
             let again = try await bench.take(mark)
             let trouble = try bench.some(again.trouble, "trouble")
             let span = again.claimedAt - trouble.since
-            try bench.expect(span < .seconds(10), "it has failed for \(span)")
+            try bench.expect(span < .seconds(10), "the endpoint has failed for \(span)")
         },
     ]
 }

@@ -37,9 +37,10 @@ extension QueueConformance {
             let again = try await bench.take(key)
             try bench.equal(again.due, again.claimedAt, "due")
             _ = try await bench.commit(again, .next(after: .seconds(3600)))
-            try bench.equal(try await bench.due(key), [], "due after one more look")
+            try bench.equal(try await bench.due(key), [], "due after one more poll")
         },
-        ConformanceCase("a close closes whatever came during the lease") { bench in
+        ConformanceCase("a close takes effect despite a hint and a join during the lease") {
+            bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -49,7 +50,7 @@ extension QueueConformance {
             try bench.equal(try await bench.snapshot(key).closed, .gone, "closed")
             try bench.equal(try await bench.due(key), [], "due")
         },
-        ConformanceCase("every closing reason is kept") { bench in
+        ConformanceCase("every close reason is stored") { bench in
             for reason in ClosedReason.allCases {
                 let key = bench.key("\(reason)")
                 try await bench.enqueue(key)
@@ -58,7 +59,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
             }
         },
-        ConformanceCase("an event is kept in the log and put in the outbox, byte for byte") {
+        ConformanceCase("an event is stored in the log and the outbox, byte for byte") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/", "mailto:a@b.example"])
@@ -77,7 +78,7 @@ extension QueueConformance {
             try bench.equal(
                 entries.first?.notify.map(\.description),
                 ["https://a.example/", "mailto:a@b.example"],
-                "where to tell it"
+                "the endpoints"
             )
             try bench.equal(try await bench.snapshot(key).lastEvent?.id, event.id, "last event")
         },
@@ -90,7 +91,7 @@ extension QueueConformance {
             try bench.equal(log.map(\.seq), [1, 2, 3, 4], "seq")
             try bench.equal(log.map(\.run), [1, 1, 1, 2], "run")
         },
-        ConformanceCase("an event out of turn is corrupt and nothing of the batch is kept") {
+        ConformanceCase("an event out of order is rejected with its whole batch") {
             bench in
             let keys = [bench.key("1"), bench.key("2")]
             for key in keys { try await bench.enqueue(key) }
@@ -122,7 +123,7 @@ extension QueueConformance {
             }
             try bench.equal(try await bench.watches.stats().outbox, 0, "events recorded")
             let result = try await bench.watches.commit([good])
-            try bench.equal(result, [.done], "the good one alone")
+            try bench.equal(result, [.done], "the valid commit alone")
         },
         ConformanceCase("the log keeps the last 100 events") { bench in
             let key = bench.key("1")
@@ -139,7 +140,7 @@ extension QueueConformance {
             let none = try await bench.watches.events(of: key, after: 5, limit: 3)
             try bench.equal(none.map(\.seq), [], "seq after the last")
         },
-        ConformanceCase("a hold keeps the whole lane closed for its span") { bench in
+        ConformanceCase("a hold stops the whole lane for its span") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
@@ -168,7 +169,7 @@ extension QueueConformance {
             try await bench.advance(ms: 1)
             try bench.equal(try await bench.claim(in: home).leases.count, 2, "after the first")
         },
-        ConformanceCase("a hold of a stale commit holds nothing") { bench in
+        ConformanceCase("a stale commit does not hold the lane") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let old = try await bench.take(key)

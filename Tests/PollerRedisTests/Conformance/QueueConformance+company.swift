@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let company: [ConformanceCase] = [
-        ConformanceCase("the pages of who sees some accounts do not hang on what others have") {
+        ConformanceCase("pages for some accounts do not depend on the watches of others") {
             bench in
             let own = bench.keys(0..<5, account: "acct_own")
             try await bench.enqueueFound(own)
@@ -23,7 +23,7 @@ extension QueueConformance {
             try bench.equal(beside.count, alone.count, "lists")
             for (alone, beside) in zip(alone, beside) { try bench.equal(beside, alone, "pages") }
         },
-        ConformanceCase("to who sees some accounts nothing of others is there by its name") {
+        ConformanceCase("endpoints and deliveries of other accounts are not found by their IDs") {
             bench in
             let endpoint = try await bench.create(try bench.endpoint("a"))
             let (own, others) = (
@@ -35,7 +35,7 @@ extension QueueConformance {
             try bench.equal(found, endpoint.id, "the endpoint")
             for accounts in [others, .some([])] {
                 let found = try await registry.read(endpoint.id, of: accounts)
-                try bench.equal(found?.endpoint.id, nil, "the endpoint to others")
+                try bench.equal(found?.endpoint.id, nil, "the endpoint for other accounts")
             }
             let mark = DeliveryMark(endpoint: endpoint.id, watch: bench.key("1"))
             try await bench.deliveries.mark([mark])
@@ -43,18 +43,18 @@ extension QueueConformance {
             try bench.equal(try await bench.deliveries.delivery(id, of: own)?.id, id, "delivery")
             for accounts in [others, .some([])] {
                 let found = try await bench.deliveries.delivery(id, of: accounts)
-                try bench.equal(found?.id, nil, "the delivery to others")
+                try bench.equal(found?.id, nil, "the delivery for other accounts")
                 for endpoint in [endpoint.id, nil] {
                     let query = DeliveryQuery(endpoint: endpoint, accounts: accounts)
                     let page = try await bench.deliveries.deliveries(query)
-                    try bench.equal(page.items.count, 0, "deliveries to others")
+                    try bench.equal(page.items.count, 0, "deliveries for other accounts")
                 }
             }
             let query = DeliveryQuery(accounts: own)
             let page = try await bench.deliveries.deliveries(query)
             try bench.equal(page.items.map(\.id), [id], "deliveries")
         },
-        ConformanceCase("what is told to many lets what is told to one go first") { bench in
+        ConformanceCase("a delivery to one endpoint is claimed before a large fan-out") { bench in
             let one = try bench.mark("1", "one.example")
             let many = try bench.neighbours(of: one, 40)
             try await bench.deliveries.mark(many)
@@ -62,18 +62,26 @@ extension QueueConformance {
             try await bench.deliveries.mark([one])
             let leases = try await bench.claim(one, limit: 5).leases
             try bench.equal(leases.count, 5, "leases")
-            try bench.equal(leases.contains { $0.item.endpoint == one.endpoint }, true, "the one")
+            try bench.equal(
+                leases.contains { $0.item.endpoint == one.endpoint },
+                true,
+                "the delivery to one endpoint is claimed"
+            )
             // A second event for one of the many keeps its urgency.
             let besides = DeliveryMark(endpoint: many[39].endpoint, watch: many[39].watch)
             try await bench.deliveries.mark([besides])
             try await bench.deliveries.mark([many[39]])
             let next = try await bench.claim(one, limit: 5).leases.map(\.item.endpoint)
-            try bench.equal(next.contains(besides.endpoint), true, "the one that is urgent now")
+            try bench.equal(
+                next.contains(besides.endpoint),
+                true,
+                "the delivery that became urgent is claimed"
+            )
             var rest = 0
             while case let leases = try await bench.claim(one, limit: 64).leases, !leases.isEmpty {
                 rest += leases.count
             }
-            try bench.equal(rest, 31, "the rest")
+            try bench.equal(rest, 31, "the other deliveries")
         },
     ]
 }

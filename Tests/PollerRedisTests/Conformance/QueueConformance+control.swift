@@ -6,7 +6,7 @@ import PollerTesting
 /// Control of lanes by operators.
 extension QueueConformance {
     static let control: [ConformanceCase] = [
-        ConformanceCase("nothing is claimed from a paused lane, not even what is urgent") { bench in
+        ConformanceCase("a paused lane grants no leases, not even of urgent items") { bench in
             let keys = bench.keys(0..<3, "r")
             try await bench.enqueueRest(keys)
             try await bench.enqueue(bench.key("u"))
@@ -35,11 +35,11 @@ extension QueueConformance {
             try await bench.harness.lanes.resume(keys[0].lane)
             try bench.equal(try await bench.claim(in: home).leases.count, 5, "leases afterwards")
         },
-        ConformanceCase("who pauses or resumes a lane is told what held it before") { bench in
+        ConformanceCase("pausing or resuming a lane returns its previous holds") { bench in
             let lanes = bench.harness.lanes
             let keys = bench.keys(0..<3)
             let none = LaneHold(nil)
-            try bench.equal(try await lanes.pause(keys[0].lane), none, "before it holds anything")
+            try bench.equal(try await lanes.pause(keys[0].lane), none, "before any hold")
             let paused = LaneHold(try await bench.report(keys[0]))
             try bench.equal(paused.isPaused, true, "paused")
             try bench.equal(try await lanes.pause(keys[0].lane), paused, "a second pause")
@@ -51,7 +51,7 @@ extension QueueConformance {
             try bench.equal(try await lanes.resume(keys[0].lane), held, "resumed from a hold")
             try bench.equal(try await lanes.resume(keys[0].lane), none, "resumed again")
         },
-        ConformanceCase("a paused lane keeps no other waiting") { bench in
+        ConformanceCase("a paused lane does not delay other lanes") { bench in
             let accounts = bench.accounts(2)
             for account in accounts {
                 try await bench.enqueue(bench.keys(0..<3, account: account))
@@ -62,10 +62,10 @@ extension QueueConformance {
             try bench.equal(claim.leases.count, 3, "leases")
             try bench.expect(
                 claim.leases.allSatisfy { $0.lane != paused.lane },
-                "one is of the paused lane"
+                "an item of the paused lane was claimed"
             )
         },
-        ConformanceCase("leases of a paused lane that end go back and wait") { bench in
+        ConformanceCase("an item of a paused lane waits after its lease has expired") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.take(key)
@@ -93,7 +93,7 @@ extension QueueConformance {
             try await bench.harness.lanes.resume(key.lane)
             try bench.equal(try await bench.claim(in: home).leases.count, 1, "leases")
         },
-        ConformanceCase("a lane's own limit holds from the next claim on, until it is taken away") {
+        ConformanceCase("a lane's own limit applies from the next claim until it is removed") {
             bench in
             let lanes = bench.harness.lanes
             let keys = bench.keys(0..<30)
@@ -105,16 +105,16 @@ extension QueueConformance {
             try await lanes.limit(lane, to: narrow)
             var counts = [try await bench.claim(in: home, limit: 20).leases.count]
             try await lanes.limit(lane, to: wide)
-            try bench.equal(try await bench.report(keys[0]).limit, wide, "the limit shown")
+            try bench.equal(try await bench.report(keys[0]).limit, wide, "the reported limit")
             counts.append(try await bench.claim(in: home, limit: 20).leases.count)
             try await lanes.limit(lane, to: narrow)
             counts.append(try await bench.claim(in: home, limit: 20).leases.count)
             try await lanes.limit(lane, to: nil)
-            try bench.equal(try await bench.report(keys[0]).limit, nil, "the limit shown")
+            try bench.equal(try await bench.report(keys[0]).limit, nil, "the reported limit")
             counts.append(try await bench.claim(in: home, limit: 20).leases.count)
             try bench.equal(counts, [2, 5, 0, 20], "leases of each claim")
         },
-        ConformanceCase("a limit that is to replace a certain one replaces no other") { bench in
+        ConformanceCase("a conditional limit replaces only the version that it names") { bench in
             let lanes = bench.harness.lanes
             let lane = bench.key("1").lane
             let none = LaneLimitVersion(nil)
@@ -123,20 +123,20 @@ extension QueueConformance {
                 let first = LaneLimit(ratePerSecond: rate, burst: 2, inFlightMax: 9)
                 let second = LaneLimit(ratePerSecond: 2 * rate + 5, burst: 2, inFlightMax: 9)
                 let made = try await lanes.limit(lane, to: first, instead: none)
-                try bench.equal(made, true, "the first of \(rate)")
+                try bench.equal(made, true, "the first limit, of \(rate)/s")
                 let again = try await lanes.limit(lane, to: second, instead: none)
-                try bench.equal(again, false, "one more instead of none")
+                try bench.equal(again, false, "another limit instead of none")
                 let stored = try await lanes.lane(lane)?.limit
                 let own = LaneLimitVersion(stored)
                 let replaced = try await lanes.limit(lane, to: second, instead: own)
-                try bench.equal(replaced, true, "one instead of \(own)")
+                try bench.equal(replaced, true, "a limit instead of \(own)")
                 let late = try await lanes.limit(lane, to: nil, instead: own)
-                try bench.equal(late, false, "none instead of one that has gone")
+                try bench.equal(late, false, "no limit instead of one that was replaced")
                 try await lanes.limit(lane, to: nil)
             }
-            try bench.equal(try await lanes.lane(lane), nil, "the lane in the end")
+            try bench.equal(try await lanes.lane(lane), nil, "the lane without a limit")
         },
-        ConformanceCase("a lane's own rate holds from the next claim on") { bench in
+        ConformanceCase("a lane's own rate applies from the next claim") { bench in
             let keys = bench.keys(0..<30)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -148,7 +148,7 @@ extension QueueConformance {
             try await bench.advance(ms: 100)
             try bench.equal(try await bench.claim(in: home).leases.count, 1, "one more")
         },
-        ConformanceCase("one lane's limit is none of another's") { bench in
+        ConformanceCase("the limit of one lane does not apply to another") { bench in
             let accounts = bench.accounts(2)
             for account in accounts {
                 try await bench.enqueue(bench.keys(0..<5, account: account))
@@ -166,14 +166,14 @@ extension QueueConformance {
             let home = bench.partition(of: key)
             try await bench.enqueue(bench.keys(1..<4))
             let resumed = bench.watches.wakes()
-            try await bench.hears(home, from: resumed, "a wake of resume") {
+            try await bench.hears(home, from: resumed, "a wake after the resume") {
                 try await lanes.pause(key.lane)
                 _ = try await bench.claim(in: home, limit: 1)
                 try await lanes.resume(key.lane)
             }
             let narrow = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let raised = bench.watches.wakes()
-            try await bench.hears(home, from: raised, "a wake of a raised limit") {
+            try await bench.hears(home, from: raised, "a wake after the limit was raised") {
                 try await lanes.limit(key.lane, to: narrow)
                 for lease in try await bench.claim(in: home).leases {
                     _ = try await bench.watches.release([lease.ref])
@@ -182,7 +182,7 @@ extension QueueConformance {
                 try await lanes.limit(key.lane, to: .unlimited)
             }
         },
-        ConformanceCase("a report tells what a lane holds") { bench in
+        ConformanceCase("a report has the counts and times of a lane") { bench in
             let keys = bench.keys(0..<5)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -206,7 +206,7 @@ extension QueueConformance {
             )
             try bench.equal(report, wanted, "the report")
         },
-        ConformanceCase("a report tells until when a lane's rate and its holds put a start off") {
+        ConformanceCase("a report has the earliest start that a lane's rate and holds allow") {
             bench in
             let keys = bench.keys(0..<5)
             try await bench.enqueue(keys)
@@ -216,18 +216,22 @@ extension QueueConformance {
             let home = bench.partition(of: keys[0])
             let claim = try await bench.claim(in: home)
             let free = claim.now + .milliseconds(100)
-            try bench.equal(try await bench.report(keys[0]).notBefore, free, "by its rate")
+            try bench.equal(
+                try await bench.report(keys[0]).notBefore,
+                free,
+                "after a claim at its rate"
+            )
             _ = try await bench.commit(
                 claim.leases[0],
                 .next(after: .seconds(60)),
                 signal: .hold(.seconds(5))
             )
             let held = claim.now + .seconds(5)
-            try bench.equal(try await bench.report(keys[0]).notBefore, held, "by its hold")
+            try bench.equal(try await bench.report(keys[0]).notBefore, held, "during a hold")
             try await bench.advance(ms: 6000)
-            try bench.equal(try await bench.report(keys[0]).notBefore, held, "which is over")
+            try bench.equal(try await bench.report(keys[0]).notBefore, held, "after the hold")
         },
-        ConformanceCase("a lane that holds nothing and has no settings is not there") { bench in
+        ConformanceCase("an empty lane without settings does not exist") { bench in
             let key = bench.key("1")
             let lanes = bench.harness.lanes
             try bench.equal(try await lanes.lane(key.lane), nil, "an unknown lane")
@@ -239,7 +243,7 @@ extension QueueConformance {
             try bench.equal(try await lanes.lane(key.lane), nil, "an empty lane")
             try bench.equal(try await lanes.lanes(limit: 9, cursor: nil).items, [], "all lanes")
         },
-        ConformanceCase("pages show every lane once, in each partition the longest overdue first") {
+        ConformanceCase("every lane is listed once, the longest overdue of a partition first") {
             bench in
             let lanes = bench.harness.lanes
             let keys = (0..<12).map { bench.key("1", account: "acct_\($0)") }
@@ -264,13 +268,20 @@ extension QueueConformance {
                 for (one, next) in zip(seen, seen.dropFirst()) where one.partition == next.partition
                 {
                     let due = [one, next].map { $0.oldestDue?.ms ?? .max }
-                    try bench.expect(due[0] <= due[1], "\(next.lane) is longer overdue")
+                    try bench.expect(
+                        due[0] <= due[1],
+                        "\(next.lane) is longer overdue than the lane before"
+                    )
                 }
                 let partitions = seen.map(\.partition)
                 let turns = partitions.reduce(into: [Int]()) { turns, partition in
                     if turns.last != partition { turns.append(partition) }
                 }
-                try bench.equal(turns.count, Set(partitions).count, "partitions, each at once")
+                try bench.equal(
+                    turns.count,
+                    Set(partitions).count,
+                    "partitions, each without interruption"
+                )
             }
         },
     ]

@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let deliveries: [ConformanceCase] = [
-        ConformanceCase("a mark makes a delivery that starts at the beginning, due now") { bench in
+        ConformanceCase("a mark creates a delivery that is due now and has no progress") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -27,14 +27,14 @@ extension QueueConformance {
             )
             try bench.equal(lease.due, lease.claimedAt, "due")
         },
-        ConformanceCase("marking again and again is one delivery") { bench in
+        ConformanceCase("repeated marks create one delivery") { bench in
             let mark = try bench.mark("1")
             for _ in 0..<3 { try await bench.deliveries.mark([mark, mark]) }
             _ = try await bench.take(mark)
             try bench.equal(try await bench.deliveries.stats().leased, 1, "leased")
             try bench.equal(try await bench.deliveries.stats().pending, 0, "pending")
         },
-        ConformanceCase("a rested delivery that is marked goes on from its cursor") { bench in
+        ConformanceCase("a mark resumes a resting delivery at its cursor") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -45,7 +45,7 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("all that a delivery remembers is there in its next turn") { bench in
+        ConformanceCase("the next lease has the whole stored state of a delivery") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let now = try await bench.take(mark)
@@ -69,7 +69,7 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state, plain, "without trouble")
         },
-        ConformanceCase("a mark during the lease wins over rest") { bench in
+        ConformanceCase("a mark during the lease overrides rest") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -79,9 +79,13 @@ extension QueueConformance {
             let again = try await bench.take(mark)
             try bench.equal(again.item.state, state, "state")
             _ = try await bench.commit(again, .rest, state)
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases after one more")
+            try bench.equal(
+                try await bench.claim(mark).leases.count,
+                0,
+                "leases after one more commit"
+            )
         },
-        ConformanceCase("a mark makes a delivery that waits due now") { bench in
+        ConformanceCase("a mark makes a waiting delivery due now") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -91,7 +95,7 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("a delivery is tried again when its wait is over") { bench in
+        ConformanceCase("a delivery is due again when its wait is over") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -102,7 +106,8 @@ extension QueueConformance {
             try await bench.advance(ms: 1)
             try bench.equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("a delivery's stale commit is refused, its repeated one taken") { bench in
+        ConformanceCase("a stale commit of a delivery is rejected, a repeated one is accepted") {
+            bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let old = try await bench.take(mark)
@@ -117,14 +122,14 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state.cursor, 1, "cursor")
         },
-        ConformanceCase("a released delivery is due as before") { bench in
+        ConformanceCase("a released delivery keeps its due time") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             try bench.equal(try await bench.deliveries.release([lease.ref]), [.done], "release")
             try bench.equal(try await bench.take(mark).due, lease.due, "due")
         },
-        ConformanceCase("each endpoint is a lane: a slow one keeps no other waiting") { bench in
+        ConformanceCase("each endpoint is a lane, and a slow one does not delay another") { bench in
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let slow = try (0..<20).map { try bench.mark("\($0)", "slow.example") }
             let fast = try bench.mark("1", "fast.example")
@@ -156,7 +161,7 @@ extension QueueConformance {
             let counts = try await bench.deliveries.stats()
             try bench.equal([counts.pending, counts.overdue, counts.lanes], [2, 2, 2], "counts")
         },
-        ConformanceCase("a delivery that rested for long is forgotten") { bench in
+        ConformanceCase("a delivery that rested for longer than the retention is purged") { bench in
             let rested = try bench.mark("1")
             let waiting = try bench.mark("2")
             try await bench.deliveries.mark([rested])
@@ -172,26 +177,28 @@ extension QueueConformance {
             let stats = try await bench.deliveries.stats()
             try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
         },
-        ConformanceCase("marks are noted to be whole in the history that wrote them alone") {
+        ConformanceCase(
+            "the watermark of complete marks is valid only in the history that wrote it"
+        ) {
             bench in
             let first = try await bench.deliveries.standing(partition: 1)
-            try bench.equal(first.noted, nil, "noted in a new store")
-            try bench.expect(!first.history.isEmpty, "it names no history")
+            try bench.equal(first.noted, nil, "the watermark of a new store")
+            try bench.expect(!first.history.isEmpty, "the store names no history")
             let instant = Timestamp(ms: 1_700_000_000_000)
             try await bench.deliveries.note(partition: 1, whole: instant, in: "abc")
             try bench.equal(
                 try await bench.deliveries.standing(partition: 1).noted,
                 nil,
-                "noted in another history"
+                "the watermark of another history"
             )
             try await bench.deliveries.note(partition: 1, whole: instant, in: first.history)
             try bench.equal(
                 try await bench.deliveries.standing(partition: 1),
                 MarkStanding(history: first.history, noted: first.history, whole: instant),
-                "noted in this one"
+                "the watermark of this history"
             )
             let other = try await bench.deliveries.standing(partition: 2)
-            try bench.equal(other.noted, nil, "noted in another partition")
+            try bench.equal(other.noted, nil, "the watermark of another partition")
         },
         ConformanceCase("a wake comes when a delivery is marked") { bench in
             let mark = try bench.mark("1")

@@ -6,14 +6,14 @@ import PollerTesting
 extension QueueConformance {
     /// Responses that do not give the payment state.
     static let doubt: [ConformanceCase] = [
-        ConformanceCase("answers that make no sense open the circuit as denials do") { bench in
+        ConformanceCase("unreadable responses open the circuit like denials") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             for _ in 0..<12 { try await bench.attempt(keys[0], .stillGarbled) }
             let alone = try await bench.report(keys[0])
-            try bench.equal(alone.circuit, .closed, "circuit after one item's")
+            try bench.equal(alone.circuit, .closed, "circuit after the responses of one item")
             try bench.equal(alone.failures, 0, "failures")
-            try bench.equal(alone.lastFailure, .erring, "what it met")
+            try bench.equal(alone.lastFailure, .erring, "the last failure")
             for _ in 0..<9 { try await bench.attempt(keys[0], .garbled) }
             try bench.equal(try await bench.report(keys[0]).circuit, .closed, "after nine")
             var holds: [Int64?] = []
@@ -27,10 +27,11 @@ extension QueueConformance {
             try bench.equal(holds, [1000, 1000, 1000, 1000], "holds")
             try await bench.attempt(keys[0], .fine)
             let well = try await bench.report(keys[0])
-            try bench.equal(well.circuit, .closed, "circuit after an answer")
-            try bench.equal(well.lastFailure, nil, "what it meets then")
+            try bench.equal(well.circuit, .closed, "circuit after a success")
+            try bench.equal(well.lastFailure, nil, "the last failure after a success")
         },
-        ConformanceCase("a claim says that the circuit of its lane is open") { bench in
+        ConformanceCase("a lease has the trouble of its lane only while the circuit is open") {
+            bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             for _ in 0..<9 { try await bench.attempt(keys[0], .erring) }
@@ -44,9 +45,11 @@ extension QueueConformance {
             try bench.equal(probe.trouble?.isProbed, true, "trouble of a probe")
             try await bench.signal(probe, .fine)
             let after = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
-            try bench.equal(after.leases.first?.trouble, nil, "trouble after an answer")
+            try bench.equal(after.leases.first?.trouble, nil, "trouble after a success")
         },
-        ConformanceCase("a hint opens what is dead as not understood, and it goes on") {
+        ConformanceCase(
+            "a hint reopens a watch that died of unreadable responses, and it continues"
+        ) {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key, timeout: .seconds(3600))
@@ -55,18 +58,22 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.stats().quarantined, 1, "in quarantine")
             try await bench.advance(ms: 7_200_000)
             try bench.equal(try await bench.watches.hint(key), true, "hint")
-            try bench.equal(try await bench.watches.stats().quarantined, 0, "left there")
+            try bench.equal(
+                try await bench.watches.stats().quarantined,
+                0,
+                "in quarantine after the hint"
+            )
             let lease = try await bench.take(key)
             let watch = lease.item
             try bench.equal(watch.run, 2, "run")
-            try bench.equal(watch.reopenedSeq, nil, "whether it is there for a look alone")
+            try bench.equal(watch.reopenedSeq, nil, "seq at the reopening")
             try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
-            try bench.equal(watch.state.status?.description, "pending", "what it knows")
+            try bench.equal(watch.state.status?.description, "pending", "its status")
             try bench.equal(watch.state.streak, ConformanceBench.streak, "its streak")
             // A hint that arrives while the watch is dead-lettered again counts as well.
             _ = try await bench.watches.hint(key)
             try await bench.misunderstood(lease)
-            try bench.equal(try await bench.snapshot(key).closed, nil, "closed over a hint")
+            try bench.equal(try await bench.snapshot(key).closed, nil, "closed despite a hint")
         },
     ]
 }
@@ -89,6 +96,6 @@ extension ConformanceBench {
             change: WatchChange(state: state, events: plain.change.events)
         )
         let result = try some(try await watches.commit([commit]).first, "a result of commit")
-        try equal(result, .done, "the close as dead")
+        try equal(result, .done, "the commit that closes the watch as dead")
     }
 }

@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let enqueueing: [ConformanceCase] = [
-        ConformanceCase("a source watched anew after it was forgotten has events of its own") {
+        ConformanceCase("a source enqueued again after its purge gets events with new IDs") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -38,9 +38,9 @@ extension QueueConformance {
             )
             let lease = try await bench.take(key)
             try bench.equal(lease.due, lease.claimedAt, "due")
-            try bench.equal(lease.item.state, WatchState(), "the state nobody has looked at")
+            try bench.equal(lease.item.state, WatchState(), "the state before the first poll")
         },
-        ConformanceCase("a watch carries what it was enqueued with to its worker") { bench in
+        ConformanceCase("a lease has every value that the watch was enqueued with") { bench in
             let key = bench.key("1", kind: .paymentIntent)
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             let new = try NewWatch(
@@ -63,7 +63,7 @@ extension QueueConformance {
             try bench.equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
             try bench.equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
         },
-        ConformanceCase("what a watch carries is the same whether it is short or long") { bench in
+        ConformanceCase("short and long values of a watch are read back as enqueued") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let path = String(repeating: "path/", count: 14)
@@ -95,21 +95,29 @@ extension QueueConformance {
                 let snapshot = try await bench.snapshot(key)
                 try bench.equal(snapshot.metadata, metadata, "the metadata of \(number)")
                 try bench.equal(snapshot.notify.map(\.description), urls, "the URLs of \(number)")
-                try bench.equal(snapshot.watch.clientSecret?.reveal, secret, "the secret, read")
+                try bench.equal(
+                    snapshot.watch.clientSecret?.reveal,
+                    secret,
+                    "the secret in the snapshot"
+                )
                 let entry = try await bench.watches.entries(partition: home, after: "0", limit: 9)
                     .last
-                try bench.equal(entry?.notify.map(\.description), urls, "who is told of \(number)")
+                try bench.equal(
+                    entry?.notify.map(\.description),
+                    urls,
+                    "the URLs in the outbox of \(number)"
+                )
                 let told = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
                 try bench.equal(told, true, "the metadata in \(entry?.event.json ?? "nothing")")
             }
             _ = try await bench.watches.cancel(key)
             try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
             let anew = try await bench.snapshot(key)
-            try bench.equal(anew.notify, [], "the URLs, begun anew")
-            try bench.equal(anew.metadata, "", "the metadata, begun anew")
-            try bench.equal(anew.watch.clientSecret, nil, "the secret, begun anew")
+            try bench.equal(anew.notify, [], "the URLs after a restart")
+            try bench.equal(anew.metadata, "", "the metadata after a restart")
+            try bench.equal(anew.watch.clientSecret, nil, "the secret after a restart")
         },
-        ConformanceCase("an open watch is joined, its endpoints merged without repeats") { bench in
+        ConformanceCase("a join of an open watch merges the endpoints without repeats") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/", "https://b.example/"])
             let joined = try await bench.enqueue(
@@ -152,9 +160,9 @@ extension QueueConformance {
             try bench.equal(try await bench.snapshot(key), before, "the watch")
             // A request may repeat URLs that the watch already has.
             let known = try await bench.enqueue(key, notify: urls(3..<9))
-            try bench.equal(known.outcome, .joined, "outcome of those it has")
+            try bench.equal(known.outcome, .joined, "outcome with known endpoints")
         },
-        ConformanceCase("a call that reads has each watch as it is after the call") { bench in
+        ConformanceCase("a call that reads returns each watch as it is after the call") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -181,7 +189,7 @@ extension QueueConformance {
                 let snapshot = try bench.some(result.snapshot, "the snapshot")
                 let read = try await bench.snapshot(result.key)
                 try bench.equal(snapshot, read, "the watch of \(result.key.source)")
-                try bench.expect(snapshot.nextPollAt != nil, "it is due")
+                try bench.expect(snapshot.nextPollAt != nil, "the watch has no next poll")
             }
             let plain = try await bench.watches.enqueue(news)
             try bench.equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
@@ -189,7 +197,7 @@ extension QueueConformance {
             let ordered = try NewWatch(key: key, order: OrderID(unchecked: "A77"))
             let held = try bench.some(try await bench.watches.enqueue([ordered]).first, "result")
             try bench.equal(held.payment, try await bench.snapshot(key).payment, "the payment")
-            try bench.expect(held.snapshot == nil, "only the payment")
+            try bench.expect(held.snapshot == nil, "the watch was read with its payment")
         },
         ConformanceCase("the later deadline wins when a watch is joined") { bench in
             let key = bench.key("1")
@@ -203,7 +211,7 @@ extension QueueConformance {
             let afterLonger = try await bench.snapshot(key).watch.deadline
             try bench.equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
         },
-        ConformanceCase("of two goals the farther holds, until a restart") { bench in
+        ConformanceCase("the farther of two goals applies until a restart") { bench in
             let key = bench.key("1")
             let goals: [(asked: WatchGoal, holds: WatchGoal)] = [
                 (.leftPending, .leftPending), (.settled, .settled), (.leftPending, .settled),
@@ -220,7 +228,7 @@ extension QueueConformance {
             _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: .leftPending)])
             try bench.equal(try await bench.snapshot(key).watch.goal, .leftPending, "restarted")
         },
-        ConformanceCase("a join that asks for more survives the end decided before") { bench in
+        ConformanceCase("a join with a farther goal overrides a close decided before") { bench in
             let key = bench.key("1")
             let short = try NewWatch(key: key, goal: .leftPending)
             for (joiner, isOpen) in [(WatchGoal.leftPending, false), (.final, true)] {
@@ -246,7 +254,7 @@ extension QueueConformance {
             try await bench.enqueue(key)
             _ = try await bench.take(key)
         },
-        ConformanceCase("joining a leased watch looks again right after the lease") { bench in
+        ConformanceCase("a watch joined during its lease is polled again right after it") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -278,7 +286,7 @@ extension QueueConformance {
             try bench.expect(again.ref.token > lease.ref.token, "the token was reset")
             try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
         },
-        ConformanceCase("each request has its result in order, a repeat in the batch joins") {
+        ConformanceCase("results are in the order of the requests, and a repeat in a batch joins") {
             bench in
             let keys = ["1", "2", "1", "3"].map { bench.key($0) }
             let results = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
@@ -297,7 +305,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.snapshot(key).watch.key, key, "the key")
             }
         },
-        ConformanceCase("enqueueing nothing does nothing") { bench in
+        ConformanceCase("enqueueing no watches changes nothing") { bench in
             try bench.equal(try await bench.watches.enqueue([]), [], "results")
             try bench.equal(try await bench.watches.stats(), StoreStats(), "counts")
         },

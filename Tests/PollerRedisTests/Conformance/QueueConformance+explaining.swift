@@ -8,11 +8,12 @@ extension QueueConformance {
     private static let common = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
 
     static let explaining: [ConformanceCase] = [
-        ConformanceCase("nothing is explained of a watch nobody knows") { bench in
+        ConformanceCase("an unknown watch has no explanation") { bench in
             let none = try await bench.watches.explain(bench.key("none"), limit: common)
             try bench.equal(none, nil, "an explanation")
         },
-        ConformanceCase("an explanation of a waiting watch tells its place and its lane") { bench in
+        ConformanceCase("the explanation of a waiting watch has its position and its lane") {
+            bench in
             let keys = bench.keys(0..<3)
             for key in keys {
                 try await bench.enqueue(key)
@@ -29,15 +30,16 @@ extension QueueConformance {
             try bench.equal(told.limit, common, "limit")
             try bench.equal(told.crashes, 0, "crashes")
         },
-        ConformanceCase("those ahead of one of the rest are the rest before it and the urgent due")
-        { bench in
+        ConformanceCase(
+            "the items ahead of a normal one are earlier normal ones and due urgent ones"
+        ) { bench in
             let rest = bench.keys(0..<3, "r")
             try await bench.enqueueRest(rest)
             try await bench.enqueue(bench.keys(0..<4, "u"))
             let home = bench.partition(of: rest[0])
             var ahead: [Int] = []
             for key in rest { ahead.append(try await bench.waiting(key).ahead) }
-            try bench.equal(ahead, [4, 5, 6], "ahead of each of the rest")
+            try bench.equal(ahead, [4, 5, 6], "items ahead of each normal one")
             // An urgent watch that is not due yet is served after normal ones that are.
             let lease = try bench.some(
                 try await bench.claim(in: home, limit: 1).leases.first,
@@ -45,10 +47,18 @@ extension QueueConformance {
             )
             let next = Verdict.next(after: .seconds(60))
             _ = try await bench.commit(lease, next, isUrgent: true)
-            try bench.equal(try await bench.waiting(rest[1]).ahead, 4, "ahead of one of the rest")
-            try bench.equal(try await bench.waiting(lease.item.key).ahead, 3, "ahead of it")
+            try bench.equal(
+                try await bench.waiting(rest[1]).ahead,
+                4,
+                "items ahead of a normal one"
+            )
+            try bench.equal(
+                try await bench.waiting(lease.item.key).ahead,
+                3,
+                "items ahead of the urgent one"
+            )
         },
-        ConformanceCase("the overdue watches of a lane are told, the longest overdue first") {
+        ConformanceCase("the overdue watches of a lane are listed, the longest overdue first") {
             bench in
             let rest = bench.keys(0..<2, "r")
             try await bench.enqueueRest(rest)
@@ -61,10 +71,14 @@ extension QueueConformance {
             let all = try await bench.watches.overdue(in: lane, limit: 100)
                 .map(\.key)
             try bench.equal(Set(all), Set(rest + urgent), "the overdue")
-            try bench.equal(all.filter(urgent.contains), urgent, "in their order")
+            try bench.equal(all.filter(urgent.contains), urgent, "the urgent ones in order")
             let two = try await bench.watches.overdue(in: lane, limit: 2)
                 .map(\.key)
-            try bench.equal(two.filter(urgent.contains), Array(urgent.prefix(2)), "of each urgency")
+            try bench.equal(
+                two.filter(urgent.contains),
+                Array(urgent.prefix(2)),
+                "the urgent ones within a limit"
+            )
             // A watch that a worker polls, or that is not due, is not late.
             let home = bench.partition(of: urgent[0])
             let lease = try bench.some(
@@ -73,16 +87,23 @@ extension QueueConformance {
             )
             let others = try await bench.watches.overdue(in: lane, limit: 100)
                 .map(\.key)
-            try bench.expect(!others.contains(lease.item.key), "one in hand")
+            try bench.expect(!others.contains(lease.item.key), "a leased watch is listed")
             _ = try await bench.commit(lease, Verdict.next(after: .seconds(60)), isUrgent: true)
             let later = try await bench.watches.overdue(in: lane, limit: 100)
                 .map(\.key)
-            try bench.expect(!later.contains(lease.item.key), "one that is due in a minute")
+            try bench.expect(
+                !later.contains(lease.item.key),
+                "a watch that is due in a minute is listed"
+            )
             let none = try await bench.watches.overdue(in: bench.key("none").lane, limit: 100)
                 .map(\.key)
-            try bench.equal(none.contains(lease.item.key), false, "again")
+            try bench.equal(
+                none.contains(lease.item.key),
+                false,
+                "a watch of another lane is listed"
+            )
         },
-        ConformanceCase("an explanation shows the lane's own limit where it has one") { bench in
+        ConformanceCase("an explanation has the lane's own limit if there is one") { bench in
             let key = bench.key("1")
             let own = LaneLimit(ratePerSecond: 2, burst: 1, inFlightMax: 9)
             try await bench.enqueue(key)
@@ -97,7 +118,7 @@ extension QueueConformance {
             try bench.equal(told.lane.isPaused, true, "paused")
             try bench.equal(told.earliest, nil, "earliest")
         },
-        ConformanceCase("an explanation of a held lane tells until when") { bench in
+        ConformanceCase("the explanation of a held lane has the end of the hold") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.attempt(key, .refused(.seconds(60)))
@@ -108,7 +129,8 @@ extension QueueConformance {
             try bench.equal(told.lane.circuit, .open, "circuit")
             try bench.equal(told.earliest, told.lane.now + .seconds(60), "earliest")
         },
-        ConformanceCase("an explanation of a leased watch tells who has it and until when") {
+        ConformanceCase("the explanation of a leased watch has the owner and the end of the lease")
+        {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -121,7 +143,7 @@ extension QueueConformance {
             )
             try bench.equal(told?.lane.inFlight, 1, "in flight")
         },
-        ConformanceCase("an explanation of a suspect tells its crashes") { bench in
+        ConformanceCase("the explanation of a suspect has the number of its crashes") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.crash(bench.partition(of: key), times: 2)
@@ -129,7 +151,7 @@ extension QueueConformance {
             let told = try await bench.watches.explain(key, limit: common)
             try bench.equal(told?.crashes, 2, "crashes")
         },
-        ConformanceCase("an explanation of a closed watch tells why it was closed") { bench in
+        ConformanceCase("the explanation of a closed watch has the close reason") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.commit(try await bench.take(key), .close(.gone))
@@ -140,7 +162,7 @@ extension QueueConformance {
             try bench.equal(told.place, .closed(.gone), "place")
             try bench.equal(told.limit, common, "limit")
             try bench.equal(told.lane.lane, key.lane, "lane")
-            try bench.equal([told.lane.waiting, told.lane.inFlight], [0, 0], "in the lane")
+            try bench.equal([told.lane.waiting, told.lane.inFlight], [0, 0], "counts of the lane")
         },
     ]
 }

@@ -7,7 +7,7 @@ import PollerTesting
 extension QueueConformance {
     /// The storage of events, and their reduced form.
     static let fading: [ConformanceCase] = [
-        ConformanceCase("an event is read as it was recorded, byte for byte, from log and outbox") {
+        ConformanceCase("an event is read from log and outbox as recorded, byte for byte") {
             bench in
             let key = bench.key("1")
             let metadata = #"{"order":"A-ä","note":"}{\"\\"}"#
@@ -18,16 +18,16 @@ extension QueueConformance {
             let wanted = try bench.some(commit.change.event, "an event")
                 .carrying(metadata: metadata)
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.json), [wanted.json], "what is in the log")
+            try bench.equal(log.map(\.json), [wanted.json], "the log")
             let outbox = try await bench.watches.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 9
             )
-            try bench.equal(outbox.map(\.event.json), [wanted.json], "what is in the outbox")
+            try bench.equal(outbox.map(\.event.json), [wanted.json], "the outbox")
             try bench.equal(try await bench.snapshot(key).lastEvent, wanted, "the newest event")
         },
-        ConformanceCase("of watches that ended long ago the bodies are forgotten, and no others") {
+        ConformanceCase("only events of watches that closed long ago lose their bodies") {
             bench in
             let (old, young, open) = (bench.key("1"), bench.key("2"), bench.key("3"))
             let metadata = #"{"order":"A77"}"#
@@ -44,16 +44,16 @@ extension QueueConformance {
             try await bench.advance(ms: 3000)
             try await bench.fade(old, after: .seconds(10))
             let after = try await bench.events([old, young, open])
-            try bench.equal(after[0], before[0].map(\.withoutBody), "the old one's events")
+            try bench.equal(after[0], before[0].map(\.withoutBody), "events of the old watch")
             try bench.expect(after[0].allSatisfy { !$0.hasBody }, "an object was left")
             try bench.expect(
                 after[0].allSatisfy { $0.metadata.isEmpty && $0.json.contains(#""object":null"#) },
                 "metadata were left"
             )
-            try bench.equal(Array(after[1...]), Array(before[1...]), "the others' events")
+            try bench.equal(Array(after[1...]), Array(before[1...]), "events of the other watches")
             try bench.equal(after[0].map(\.id), before[0].map(\.id), "ids")
         },
-        ConformanceCase("bodies are forgotten again of a watch that was opened and ended again") {
+        ConformanceCase("a watch that was restarted and closed again loses its new bodies, too") {
             bench in
             let key = bench.key("1")
             try await bench.enqueueTold(key, #"{"order":"A77"}"#)
@@ -71,7 +71,7 @@ extension QueueConformance {
             try bench.equal(faded, whole.map(\.withoutBody), "events")
             try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
         },
-        ConformanceCase("a log that is folded is read from any place on") { bench in
+        ConformanceCase("a folded log is read from any seq") { bench in
             let key = bench.key("1")
             try await bench.enqueueTold(key, #"{"order":"A77"}"#)
             for _ in 0..<3 {
@@ -95,16 +95,16 @@ extension QueueConformance {
             }
             let home = bench.partition(of: key)
             let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(told.map(\.event.id), all.map(\.id), "what the outbox tells of it")
+            try bench.equal(told.map(\.event.id), all.map(\.id), "its events in the outbox")
             let read = try await bench.watches.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "reader"),
                 idle: .seconds(5),
                 limit: 9
             )
-            try bench.equal(read.map(\.event.id), all.map(\.id), "what a notifier reads of it")
+            try bench.equal(read.map(\.event.id), all.map(\.id), "its events read by a notifier")
         },
-        ConformanceCase("of deliveries that ended well long ago only what was accepted is kept") {
+        ConformanceCase("a delivery that succeeded long ago keeps only its accepted attempts") {
             bench in
             let (done, dead, young) = (
                 try bench.mark("1"), try bench.mark("2"), try bench.mark("3")
@@ -136,17 +136,22 @@ extension QueueConformance {
                 let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
                 return try await bench.deliveries.attempts(of: id)
             }
-            try bench.equal(try await kept(done), attempts[0].compactMap(\.faded), "the old one")
-            try bench.equal(try await kept(dead), attempts[1], "what was given up")
-            try bench.equal(try await kept(young), attempts[2], "the young one")
+            try bench.equal(
+                try await kept(done),
+                attempts[0].compactMap(\.faded),
+                "attempts of the old delivery"
+            )
+            try bench.equal(try await kept(dead), attempts[1], "attempts of the dead delivery")
+            try bench.equal(try await kept(young), attempts[2], "attempts of the young delivery")
             // A reopened delivery adds to its attempts.
             try await bench.deliveries.mark([done])
             let third = bench.attempt(3, .delivered)
             try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
             let all = attempts[0].compactMap(\.faded) + [third]
-            try bench.equal(try await kept(done), all, "with what came after")
+            try bench.equal(try await kept(done), all, "attempts after one more")
         },
-        ConformanceCase("many watches that ended at once all lose their bodies") { bench in
+        ConformanceCase("many watches that closed at the same time all lose their bodies") {
+            bench in
             let keys = bench.keys(0..<600)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -199,7 +204,7 @@ extension ConformanceBench {
 
     fileprivate func end(_ key: WatchKey) async throws {
         let result = try await watches.commit([look(try await take(key), .close(.settled))])
-        try equal(result, [.done], "the end of \(key.source)")
+        try equal(result, [.done], "the close of \(key.source)")
     }
 
     fileprivate func fade(_ key: WatchKey, after retention: Duration) async throws {

@@ -6,7 +6,9 @@ import PollerTesting
 extension QueueConformance {
     /// The progress of marking an event with many recipients, and its owner.
     static let fanOut: [ConformanceCase] = [
-        ConformanceCase("who has lost an entry neither takes it back nor says how far it is") {
+        ConformanceCase(
+            "a consumer that lost an entry can neither reclaim it nor move its position"
+        ) {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -16,7 +18,7 @@ extension QueueConformance {
             _ = try await bench.hold([entries[0]], ConformanceBench.anna, at: position)
             try await bench.advance(ms: 50)
             var taken: [OutboxEntry] = []
-            try await eventually("another one takes them over") {
+            try await eventually("another consumer takes the entries over") {
                 taken += try await bench.unacknowledged(
                     home,
                     ConformanceBench.bert,
@@ -25,21 +27,21 @@ extension QueueConformance {
                 return taken.count >= 2
             }
             let known = try await bench.positions(entries)
-            try bench.equal(known, [entries[0].id: position], "how far the first has come")
+            try bench.equal(known, [entries[0].id: position], "the position of the first consumer")
             let further = FanOutPosition(partition: 3, endpoint: EndpointID(unchecked: "ep_a"))
             let lost = try await bench.hold([entries[0]], ConformanceBench.bert, at: further)
-            try bench.equal(lost, [], "entries of the other that are lost")
+            try bench.equal(lost, [], "entries lost by the other consumer")
             let late = try await bench.hold(entries, ConformanceBench.anna, at: position)
-            try bench.equal(late, Set(entries.map(\.id)), "entries the first has lost")
+            try bench.equal(late, Set(entries.map(\.id)), "entries lost by the first consumer")
             let kept = try await bench.positions(entries)
-            try bench.equal(kept, [entries[0].id: further], "how far the other has come")
+            try bench.equal(kept, [entries[0].id: further], "the position of the other consumer")
             try bench.equal(
                 try await bench.hold(entries, ConformanceBench.bert),
                 [],
-                "entries the first has taken back"
+                "entries reclaimed by the first consumer"
             )
         },
-        ConformanceCase("how far marking an entry has come is forgotten when it is dealt with") {
+        ConformanceCase("the fan-out position of an entry is deleted when it is acknowledged") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -51,7 +53,7 @@ extension QueueConformance {
             let known = try await bench.positions(entries)
             try bench.equal(known, [entries[0].id: position], "positions")
             let none = try await bench.watches.positions(partition: home, of: [])
-            try bench.equal(none, [:], "positions of nothing")
+            try bench.equal(none, [:], "positions of no entries")
         },
     ]
 }

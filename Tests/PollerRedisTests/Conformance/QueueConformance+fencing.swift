@@ -19,7 +19,7 @@ extension QueueConformance {
             let valid = try await bench.commit(new, .next(after: .zero), status: "chargeable")
             try bench.equal(valid, .done, "the valid commit")
         },
-        ConformanceCase("the same owner's older token is refused as well") { bench in
+        ConformanceCase("a commit under an older token of the same owner is rejected") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let old = try await bench.take(key)
@@ -28,7 +28,7 @@ extension QueueConformance {
             let result = try await bench.commit(old, .next(after: .zero), status: "failed")
             try bench.equal(result, .leaseLost, "the stale commit")
         },
-        ConformanceCase("a commit by another owner with the right token is refused") { bench in
+        ConformanceCase("a commit by another owner with the right token is rejected") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -45,9 +45,13 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.watches.commit([commit]), [.leaseLost], "the commit")
             try bench.equal(try await bench.snapshot(key).watch.state.attempts, 0, "attempts")
-            try bench.equal(try await bench.commit(lease, .rest), .done, "the true owner's")
+            try bench.equal(
+                try await bench.commit(lease, .rest),
+                .done,
+                "the commit of the right owner"
+            )
         },
-        ConformanceCase("a lease that went back is lost even while nobody holds the item") {
+        ConformanceCase("an expired lease is lost even while the item has no new owner") {
             bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
@@ -59,7 +63,7 @@ extension QueueConformance {
             try bench.equal(found.leases.count, 1, "leases in a lane with one slot")
             let free = try bench.some(
                 lost.first { $0.ref.id != found.leases.first?.ref.id },
-                "the item that went back and waits"
+                "the recovered item that waits"
             )
             let result = try await bench.commit(free, .next(after: .zero), status: "failed")
             try bench.equal(result, .leaseLost, "the stale commit")
@@ -76,7 +80,7 @@ extension QueueConformance {
             try bench.equal(try await bench.due(key), [], "due while leased")
             try bench.equal(try await bench.commit(new, .next(after: .zero)), .done, "commit")
         },
-        ConformanceCase("a commit of an unknown item is refused") { bench in
+        ConformanceCase("a commit of an unknown item is rejected") { bench in
             let ref = LeaseRef(
                 id: bench.key("none").id,
                 partition: 0,
@@ -88,7 +92,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.release([ref]), [.leaseLost], "release")
             try bench.equal(try await bench.watches.stats(), StoreStats(), "counts")
         },
-        ConformanceCase("a repeated commit answers done and changes nothing") { bench in
+        ConformanceCase("a repeated commit returns `done` and changes nothing") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -100,7 +104,7 @@ extension QueueConformance {
             try bench.equal(try await bench.snapshot(key), before, "the watch")
             try bench.equal(try await bench.watches.stats().outbox, 1, "events recorded")
         },
-        ConformanceCase("a repeated closing commit answers done and records once") { bench in
+        ConformanceCase("a repeated closing commit returns `done` and records one event") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -120,7 +124,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.commit([commit]), [.leaseLost], "commit")
             try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
         },
-        ConformanceCase("an owner recalls what claims took whose answers it has not heard") {
+        ConformanceCase("an owner recalls the items of claims whose responses it did not receive") {
             bench in
             let keys = bench.keys(0..<4)
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
@@ -139,10 +143,10 @@ extension QueueConformance {
             }
             for lease in heard.leases + other.leases {
                 let result = try await bench.commit(lease, .next(after: .seconds(60)))
-                try bench.equal(result, .done, "a commit of what was heard of")
+                try bench.equal(result, .done, "a commit of a received lease")
             }
             let late = try await bench.watches.release(lost.leases.map(\.ref))
-            try bench.equal(late, [.done], "the release of what was recalled")
+            try bench.equal(late, [.done], "the release of a recalled item")
             let again = try await bench.claim(in: home, lane: limit)
             try bench.equal(again.leases.count, 2, "items of the next claim")
             let lease = try bench.some(
@@ -153,7 +157,7 @@ extension QueueConformance {
             try bench.equal(lease.crashes, 0, "crashes")
             try bench.expect(lease.ref.token > lost.leases[0].ref.token, "the token did not rise")
         },
-        ConformanceCase("an owner that has heard nothing recalls all that it holds") { bench in
+        ConformanceCase("an owner that received no response recalls all items it holds") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -167,7 +171,7 @@ extension QueueConformance {
             )
             try bench.equal(none, 0, "deliveries recalled")
         },
-        ConformanceCase("a repeated release answers done") { bench in
+        ConformanceCase("a repeated release returns `done`") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -177,7 +181,7 @@ extension QueueConformance {
             }
             _ = try await bench.take(key)
         },
-        ConformanceCase("each commit of a batch is judged by itself, in order") { bench in
+        ConformanceCase("each commit of a batch has its own result, in order") { bench in
             let keys = (0..<3).map { bench.key("\($0)") }
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
@@ -193,7 +197,7 @@ extension QueueConformance {
             try bench.equal(statuses.pending, 2, "pending")
             try bench.equal(statuses.outbox, 3, "two changes and one cancellation")
         },
-        ConformanceCase("no commits and no releases have no results") { bench in
+        ConformanceCase("empty batches of commits and releases have no results") { bench in
             try bench.equal(try await bench.watches.commit([]), [], "commits")
             try bench.equal(try await bench.watches.release([]), [], "releases")
         },

@@ -6,7 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// A commit with a claim is a commit and then a claim.
     static let fusing: [ConformanceCase] = [
-        ConformanceCase("a commit with a claim gives back slots that the claim then takes") {
+        ConformanceCase("a commit with a claim frees slots that the claim then takes") {
             bench in
             let keys = bench.keys(0..<6)
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
@@ -37,11 +37,11 @@ extension QueueConformance {
                 then: bench.request(bench.partition(of: key))
             )
             let again = try bench.some(both.claim.leases.first, "a lease")
-            try bench.equal(again.item.seq, 1, "seq the next holder sees")
-            try bench.equal(again.item.state.attempts, 1, "attempts the next holder sees")
+            try bench.equal(again.item.seq, 1, "seq in the next lease")
+            try bench.equal(again.item.state.attempts, 1, "attempts in the next lease")
             try bench.expect(again.ref.token > lease.ref.token, "the token did not rise")
         },
-        ConformanceCase("each result of a commit with a claim is as without one") { bench in
+        ConformanceCase("a commit with a claim has the same results as one without") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -54,7 +54,7 @@ extension QueueConformance {
             try bench.equal(repeated.results, [.done, .leaseLost, .done], "repeated")
             try bench.equal(try await bench.watches.stats().outbox, 3, "events")
         },
-        ConformanceCase("a commit with a claim obeys what the commit told about the lane") {
+        ConformanceCase("a claim follows the lane signals of the commits before it") {
             bench in
             let keys = bench.keys(0..<4)
             try await bench.enqueue(keys)
@@ -68,7 +68,7 @@ extension QueueConformance {
             try bench.equal(both.claim.leases.count, 0, "leases")
             try bench.equal(both.claim.nextReady, both.claim.now + .seconds(5), "next ready")
         },
-        ConformanceCase("no commits with a claim are a claim") { bench in
+        ConformanceCase("an empty commit with a claim is a plain claim") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let home = bench.partition(of: key)
@@ -76,7 +76,7 @@ extension QueueConformance {
             try bench.equal(both.results, [], "results")
             try bench.equal(both.claim.leases.map(\.item.key), [key], "watches")
         },
-        ConformanceCase("a claim with commits recovers leases that have ended") { bench in
+        ConformanceCase("a claim with commits recovers expired leases") { bench in
             let keys = bench.keys(0..<2)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -116,7 +116,7 @@ extension QueueConformance {
             let stats = try await bench.watches.stats()
             try bench.equal([stats.leased, stats.pending, stats.outbox], [1, 1, 0], "counts")
         },
-        ConformanceCase("a commit of deliveries with a claim takes those that wait") { bench in
+        ConformanceCase("a commit of deliveries with a claim takes the waiting ones") { bench in
             let marks = try (0..<3).map { try bench.mark("\($0)") }
             try await bench.deliveries.mark(marks)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
@@ -144,11 +144,11 @@ extension QueueConformance {
 
     /// Processes join and leave.
     static let members: [ConformanceCase] = [
-        ConformanceCase("nobody is announced at first") { bench in
+        ConformanceCase("a new store lists no processes") { bench in
             try bench.equal(try await bench.harness.members.members(), [], "members")
             try await bench.harness.members.leave(ConformanceBench.anna)
         },
-        ConformanceCase("a beat announces a process and answers with all") { bench in
+        ConformanceCase("a heartbeat announces a process and returns all processes") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
@@ -158,7 +158,7 @@ extension QueueConformance {
             try bench.equal(Set(both), [anna, bert], "after the second")
             try bench.equal(Set(try await members.members()), [anna, bert], "members")
         },
-        ConformanceCase("a further beat replaces what was announced and prolongs it") { bench in
+        ConformanceCase("another heartbeat replaces and prolongs the announcement") { bench in
             let members = bench.harness.members
             let early = ConformanceBench.member(ConformanceBench.anna)
             let late = ConformanceBench.member(ConformanceBench.anna, inFlight: 9)
@@ -172,7 +172,7 @@ extension QueueConformance {
             try await bench.advance(ms: 6000)
             try bench.equal(try await members.members(), [early], "announced")
         },
-        ConformanceCase("a process that is silent for its span is no longer listed") { bench in
+        ConformanceCase("a process without a heartbeat for its span is no longer listed") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna)
             let bert = ConformanceBench.member(ConformanceBench.bert)
@@ -184,7 +184,7 @@ extension QueueConformance {
             try bench.equal(try await members.members(), [bert], "members")
             try bench.equal(try await members.beat(bert, for: .seconds(20)), [bert], "answer")
         },
-        ConformanceCase("a process that leaves is off the list at once") { bench in
+        ConformanceCase("a process that leaves is removed from the list at once") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna)
             let bert = ConformanceBench.member(ConformanceBench.bert)
@@ -193,7 +193,7 @@ extension QueueConformance {
             try bench.equal(try await members.members(), [bert], "members")
             try await members.leave(anna.owner)
             let both = try await members.beat(anna, for: .seconds(9))
-            try bench.equal(Set(both), [anna, bert], "when it comes back")
+            try bench.equal(Set(both), [anna, bert], "after it returned")
         },
         ConformanceCase("departures are listed for a day, clean and lost, the newest first") {
             bench in
@@ -216,7 +216,11 @@ extension QueueConformance {
             try bench.equal(both[0].at - both[1].at, .seconds(1), "when")
             // The process was only stopped for a while.
             _ = try await members.beat(anna, for: .seconds(6))
-            try bench.equal(try await members.departures().map(\.member), [bert], "it is back")
+            try bench.equal(
+                try await members.departures().map(\.member),
+                [bert],
+                "after it returned"
+            )
             try await members.leave(ConformanceBench.anna)
             try await bench.harness.advance(by: Departure.kept)
             try bench.equal(try await members.departures(), [], "a day later")

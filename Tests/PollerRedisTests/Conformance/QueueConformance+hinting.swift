@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let hinting: [ConformanceCase] = [
-        ConformanceCase("a hint makes a waiting watch due now and is remembered") { bench in
+        ConformanceCase("a hint makes a waiting watch due now and is stored") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(3600)))
@@ -15,7 +15,7 @@ extension QueueConformance {
             try bench.equal(lease.due, lease.claimedAt, "due")
             try bench.equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
         },
-        ConformanceCase("a hint does not postpone what is overdue") { bench in
+        ConformanceCase("a hint does not postpone an overdue watch") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.advance(ms: 500)
@@ -23,7 +23,7 @@ extension QueueConformance {
             let lease = try await bench.take(key)
             try bench.equal(lease.due, lease.claimedAt + .milliseconds(-500), "due")
         },
-        ConformanceCase("a hint of a leased watch, or its request, is told to who holds it") {
+        ConformanceCase("a hint or a join of a leased watch is announced to its owner") {
             bench in
             for isHint in [true, false] {
                 let key = bench.key("1")
@@ -40,15 +40,16 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("a hint finds only open watches") { bench in
+        ConformanceCase("a hint of an unknown or settled watch changes nothing") { bench in
             let key = bench.key("1")
-            try bench.equal(try await bench.watches.hint(key), false, "an unknown one")
+            try bench.equal(try await bench.watches.hint(key), false, "an unknown watch")
             try await bench.enqueue(key)
             _ = try await bench.commit(try await bench.take(key), .close(.settled))
-            try bench.equal(try await bench.watches.hint(key), false, "a closed one")
+            try bench.equal(try await bench.watches.hint(key), false, "a closed watch")
             try bench.equal(try await bench.due(key), [], "due")
         },
-        ConformanceCase("a hint opens what ended without an answer, with all it knew") { bench in
+        ConformanceCase("a hint reopens an expired or gone watch with its state and options") {
+            bench in
             for (name, reason) in [("1", ClosedReason.expired), ("2", .gone)] {
                 let key = bench.key(name)
                 let new = try NewWatch(
@@ -73,8 +74,8 @@ extension QueueConformance {
                 let watch = lease.item
                 try bench.equal(watch.run, 2, "run")
                 try bench.equal(watch.seq, 1, "seq")
-                try bench.equal(watch.reopenedSeq, 1, "seq when it was opened")
-                try bench.equal(watch.state, before.watch.state, "what it has seen")
+                try bench.equal(watch.reopenedSeq, 1, "seq at the reopening")
+                try bench.equal(watch.state, before.watch.state, "the state")
                 try bench.equal(watch.createdAt, lease.claimedAt, "beginning")
                 try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
                 try bench.equal(watch.hintedAt, lease.claimedAt, "hinted at")
@@ -88,14 +89,15 @@ extension QueueConformance {
                 // A change has the next number; without a change the watch closes and records nothing.
                 _ = try await bench.commit(lease, .next(after: .zero), status: "failed")
                 let told = try await bench.take(key).item
-                try bench.equal([told.seq, told.reopenedSeq], [2, 1], "seq after news")
+                try bench.equal([told.seq, told.reopenedSeq], [2, 1], "seq after an event")
                 _ = try await bench.watches.cancel(key)
                 try await bench.enqueue(key)
-                try bench.equal(try await bench.take(key).item.reopenedSeq, nil, "begun anew")
+                try bench.equal(try await bench.take(key).item.reopenedSeq, nil, "after a restart")
                 _ = try await bench.watches.cancel(key)
             }
         },
-        ConformanceCase("what a hint has opened can end as it was, without a word") { bench in
+        ConformanceCase("a watch reopened by a hint can close as before, without an event") {
+            bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.commit(
@@ -113,7 +115,8 @@ extension QueueConformance {
                 try bench.equal(snapshot.watch.seq, 1, "seq")
             }
         },
-        ConformanceCase("who joins what a hint has opened has a watch like any other") { bench in
+        ConformanceCase("a watch reopened by a hint becomes a normal watch when it is joined") {
+            bench in
             let key = bench.key("1")
             try await bench.enqueue(key, timeout: .seconds(5))
             _ = try await bench.commit(
@@ -125,10 +128,10 @@ extension QueueConformance {
             let joined = try await bench.enqueue(key, timeout: .seconds(3600))
             try bench.equal(joined.outcome, .joined, "outcome")
             let watch = try await bench.take(key).item
-            try bench.equal(watch.reopenedSeq, nil, "seq when it was opened")
+            try bench.equal(watch.reopenedSeq, nil, "seq at the reopening")
             try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
         },
-        ConformanceCase("a hint leaves closed what has ended, was reached, stopped or is dead") {
+        ConformanceCase("a hint does not reopen a settled, reached, cancelled or dead watch") {
             bench in
             for reason in ClosedReason.allCases where !reason.opensOnHint {
                 let key = bench.key(reason.rawValue)
@@ -139,7 +142,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.due(key), [], "due")
             }
         },
-        ConformanceCase("a join with a later deadline survives the expiry decided before") {
+        ConformanceCase("a join with a later deadline overrides an expiry decided before") {
             bench in
             for (name, status) in [("1", "pending"), ("2", nil)] {
                 let key = bench.key(name)
@@ -154,7 +157,7 @@ extension QueueConformance {
                 _ = try await bench.commit(again, .next(after: .seconds(60)))
             }
         },
-        ConformanceCase("cancelling a leased watch gives its slot back and wakes") { bench in
+        ConformanceCase("cancelling a leased watch frees its slot") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let keys = [bench.key("1"), bench.key("2")]
             for key in keys { try await bench.enqueue(key) }
@@ -173,7 +176,7 @@ extension QueueConformance {
             _ = try await bench.watches.release([lease.ref])
             _ = try await bench.take(key)
         },
-        ConformanceCase("cancelling closes a waiting watch and records it") { bench in
+        ConformanceCase("cancelling closes a waiting watch and records an event") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["pending"], notify: ["https://a.example/"])
             try bench.equal(try await bench.watches.cancel(key), true, "cancel")
@@ -206,18 +209,18 @@ extension QueueConformance {
                 limit: 10
             )
             try bench.equal(entries.map(\.event.seq), [1, 2], "outbox")
-            try bench.equal(entries.last?.notify.count, 1, "where to tell it")
+            try bench.equal(entries.last?.notify.count, 1, "the endpoints")
             try bench.equal(try await bench.due(key), [], "due")
         },
-        ConformanceCase("cancelling a watch nobody has looked at tells no status") { bench in
+        ConformanceCase("cancelling a watch before its first poll reports no status") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.watches.cancel(key)
             let event = try bench.some(try await bench.snapshot(key).lastEvent, "the event")
             try bench.equal(event.status, nil, "status")
-            try bench.expect(Event(json: event.json) == event, "its bytes read differently")
+            try bench.expect(Event(json: event.json) == event, "the decoded event differs")
         },
-        ConformanceCase("a poll in flight is stale after a cancellation, its slot free") { bench in
+        ConformanceCase("a cancellation makes a poll in flight stale and frees its slot") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
@@ -235,7 +238,7 @@ extension QueueConformance {
             let log = try await bench.watches.events(of: lease.item.key, after: 0, limit: 9)
             try bench.equal(log.map(\.type), ["watch.cancelled"], "log")
         },
-        ConformanceCase("a cancelled lease neither ends nor comes back") { bench in
+        ConformanceCase("the lease of a cancelled watch is not recovered") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.take(key)
@@ -247,7 +250,7 @@ extension QueueConformance {
         },
         ConformanceCase("only open watches can be cancelled, and only once") { bench in
             let key = bench.key("1")
-            try bench.equal(try await bench.watches.cancel(key), false, "an unknown one")
+            try bench.equal(try await bench.watches.cancel(key), false, "an unknown watch")
             try await bench.enqueue(key)
             try bench.equal(try await bench.watches.cancel(key), true, "the first time")
             try bench.equal(try await bench.watches.cancel(key), false, "the second time")

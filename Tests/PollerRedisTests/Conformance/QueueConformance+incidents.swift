@@ -7,54 +7,68 @@ import PollerTesting
 extension QueueConformance {
     /// The incidents, and the claim to check for them.
     static let incidents: [ConformanceCase] = [
-        ConformanceCase("of all who ask one has the turn to look, until a while after its end") {
+        ConformanceCase("one process at a time checks for incidents, with a pause after each check")
+        {
             bench in
-            let first = try bench.some(try await bench.look(), "the first turn")
+            let first = try bench.some(try await bench.look(), "the first check")
             try bench.equal(first.board, IncidentBoard(), "a new cluster's board")
             let second = try await bench.look(ConformanceBench.bert)
-            try bench.equal(second, nil, "while somebody has it")
-            try bench.expect(try await bench.end(first), "its end is taken")
-            try bench.equal(try await bench.look(), nil, "in the pause")
+            try bench.equal(second, nil, "a check during another one")
+            try bench.expect(try await bench.end(first), "the end of the check was rejected")
+            try bench.equal(try await bench.look(), nil, "a check during the pause")
             try await bench.advance(ms: 3000)
-            let next = try bench.some(try await bench.look(), "after the pause")
-            try bench.equal(next.turn, first.turn + 1, "turns are counted")
-            try bench.equal(next.now - first.now, .seconds(3), "by the store's clock")
+            let next = try bench.some(try await bench.look(), "a check after the pause")
+            try bench.equal(next.turn, first.turn + 1, "the number of the check")
+            try bench.equal(next.now - first.now, .seconds(3), "the time between the checks")
         },
-        ConformanceCase("of many who ask at the same time one has the turn") { bench in
+        ConformanceCase("one of many simultaneous requests gets the check for incidents") { bench in
             let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 { group.addTask { try await bench.look() != nil } }
                 return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            try bench.equal(taken, 1, "turns")
+            try bench.equal(taken, 1, "granted checks")
         },
-        ConformanceCase("a turn that was left passes, and whoever left it tells nothing any more") {
+        ConformanceCase(
+            "an abandoned check passes to another process, and its late result is rejected"
+        ) {
             bench in
-            let left = try bench.some(try await bench.look(), "the turn of one that dies")
+            let left = try bench.some(try await bench.look(), "the check of a crashed process")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
-            let look = try bench.some(try await bench.look(ConformanceBench.bert), "the next")
+            let look = try bench.some(try await bench.look(ConformanceBench.bert), "the next check")
             let (board, news) = bench.decide(look, [.noWorker])
-            try bench.expect(!(try await bench.end(left, board, news)), "the late one is refused")
+            try bench.expect(
+                !(try await bench.end(left, board, news)),
+                "the late result was accepted"
+            )
             try bench.equal(
                 try await bench.redis.store.incidents().open,
                 [],
-                "nothing is told by it"
+                "incidents of the late result"
             )
-            try bench.expect(try await bench.end(look, board, news), "the other one is taken")
-            try bench.expect(!(try await bench.end(left, board, news)), "and still")
-            try bench.equal(try await bench.redis.store.incidents().open, news, "told")
+            try bench.expect(
+                try await bench.end(look, board, news),
+                "the result of the next check was rejected"
+            )
+            try bench.expect(
+                !(try await bench.end(left, board, news)),
+                "the late result was accepted afterwards"
+            )
+            try bench.equal(try await bench.redis.store.incidents().open, news, "open incidents")
         },
-        ConformanceCase("what is told is on the board, in its log and in the outbox, once") {
+        ConformanceCase(
+            "a reported incident is on the board, in its log and in the outbox, once each"
+        ) {
             bench in
-            let look = try bench.some(try await bench.look(), "the first turn")
+            let look = try bench.some(try await bench.look(), "the first check")
             let (board, news) = bench.decide(look, [.noWorker, .quarantine])
-            try bench.expect(try await bench.end(look, board, news), "it is stored")
+            try bench.expect(try await bench.end(look, board, news), "the result was rejected")
             let closed = try await bench.watches.stats().closed
             try bench.equal(closed, 0, "closed watches")
             let incident = try bench.some(news.last, "an incident")
             let list = try await bench.redis.store.incidents()
             try bench.equal(list, IncidentList(open: news, resolved: []), "open")
             let over = try await bench.over(after: look, board)
-            try bench.equal(over.map(\.id), news.map(\.id), "what is over")
+            try bench.equal(over.map(\.id), news.map(\.id), "resolved incidents")
             let later = try await bench.redis.store.incidents()
             try bench.equal(later, IncidentList(open: [], resolved: over.reversed()), "later")
             let log = try await bench.watches.events(of: incident.key, after: 0, limit: 10)
@@ -67,20 +81,22 @@ extension QueueConformance {
                 limit: 10
             )
             try bench.equal(entries.map(\.event), (news + over).map(\.event), "the outbox")
-            try bench.expect(entries.allSatisfy(\.notify.isEmpty), "no URL of their own")
+            try bench.expect(entries.allSatisfy(\.notify.isEmpty), "an incident has endpoint URLs")
         },
-        ConformanceCase("the board is read as it was stored, with what is not told yet") { bench in
-            let look = try bench.some(try await bench.look(), "the first turn")
+        ConformanceCase(
+            "the board is read as stored, including incidents that are not reported yet"
+        ) { bench in
+            let look = try bench.some(try await bench.look(), "the first check")
             var board = look.board
             let news = board.note(bench.seen([.laneStopped]), at: look.now, hold: .seconds(60))
-            try bench.equal(news, [], "told at once")
-            try bench.expect(try await bench.end(look, board, []), "it is stored")
+            try bench.equal(news, [], "incidents reported at once")
+            try bench.expect(try await bench.end(look, board, []), "the result was rejected")
             try await bench.advance(ms: 3000)
-            let next = try bench.some(try await bench.look(ConformanceBench.bert), "the next turn")
+            let next = try bench.some(try await bench.look(ConformanceBench.bert), "the next check")
             try bench.equal(next.board, board, "the board")
         },
-        ConformanceCase("an incident is no watch: never due, listed or opened") { bench in
-            let look = try bench.some(try await bench.look(), "the first turn")
+        ConformanceCase("an incident is no watch: it is never due, listed or reopened") { bench in
+            let look = try bench.some(try await bench.look(), "the first check")
             let (board, news) = bench.decide(look, [.noWorker])
             _ = try await bench.end(look, board, news)
             let key = try bench.some(news.first, "an incident").key
@@ -91,15 +107,17 @@ extension QueueConformance {
             }
             let orders = try await bench.redis.store.orders(OrderQuery(account: key.account))
             try bench.equal(orders.items.count, 0, "the orders")
-            try bench.expect(!(try await bench.watches.hint(key)), "a hint opens nothing")
-            try bench.expect(!(try await bench.watches.cancel(key)), "nothing to cancel")
-            try bench.expect(!(try await bench.watches.redrive(key)), "nor to redrive")
+            try bench.expect(!(try await bench.watches.hint(key)), "a hint reopened the incident")
+            try bench.expect(!(try await bench.watches.cancel(key)), "the incident was cancelled")
+            try bench.expect(!(try await bench.watches.redrive(key)), "the incident was redriven")
             let snapshot = try await bench.snapshot(key)
             try bench.equal(snapshot.watch.state.status?.description, "open", "its status")
         },
-        ConformanceCase("one that was open for longer than things are kept still tells its end") {
+        ConformanceCase(
+            "the end of an incident is recorded even if it was open beyond the retention"
+        ) {
             bench in
-            let look = try bench.some(try await bench.look(), "the first turn")
+            let look = try bench.some(try await bench.look(), "the first check")
             let (board, news) = bench.decide(look, [.noWorker])
             _ = try await bench.end(look, board, news)
             let key = try bench.some(news.first, "an incident").key
@@ -107,14 +125,14 @@ extension QueueConformance {
             _ = try await bench.claim(in: home)
             try await bench.advance(ms: 5000)
             while try await bench.watches.purge(partition: home, retention: .seconds(2)) {}
-            try bench.equal(try await bench.watches.snapshot(of: key) == nil, true, "forgotten")
+            try bench.equal(try await bench.watches.snapshot(of: key) == nil, true, "purged")
             let over = try await bench.over(after: look, board)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log, over.map(\.event), "the log has its end")
-            try bench.equal(log.map(\.seq), [2], "under its own number")
+            try bench.equal(log, over.map(\.event), "the log")
+            try bench.equal(log.map(\.seq), [2], "seq")
         },
-        ConformanceCase("of those that are over the newest hundred are kept") { bench in
-            let look = try bench.some(try await bench.look(), "the first turn")
+        ConformanceCase("the newest hundred resolved incidents are kept") { bench in
+            let look = try bench.some(try await bench.look(), "the first check")
             var board = look.board
             var over: [Incident] = []
             for second in 0..<IncidentList.resolvedMax + 3 {
@@ -130,7 +148,7 @@ extension QueueConformance {
 
     /// The endpoints with dead letters.
     static let deadLetters: [ConformanceCase] = [
-        ConformanceCase("the endpoints are found whose deliveries rest with dead letters") {
+        ConformanceCase("endpoints with dead letters are found with count and newest delivery") {
             bench in
             func bury(_ mark: DeliveryMark) async throws -> DeliveryID {
                 try await bench.deliveries.mark([mark])
@@ -140,23 +158,39 @@ extension QueueConformance {
                 return bench.deliveries.id(of: mark.endpoint, mark.watch)
             }
             let none = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(none, DeadLetters(), "of none")
+            try bench.equal(none, DeadLetters(), "without dead letters")
             let a = try bench.mark("1", "a.example").endpoint
             let b = try bench.mark("1", "b.example").endpoint
             _ = try await bury(try bench.mark("1", "a.example"))
             let newest = try await bury(try bench.mark("2", "a.example"))
             let other = try await bury(try bench.mark("1", "b.example"))
             let all = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(all.endpoints.mapValues(\.count), [a: 2, b: 1], "how many")
-            try bench.equal(all.endpoints[a]?.newest, newest, "the newest of one")
-            try bench.equal(all.endpoints[b]?.newest, other, "and of the other")
-            try bench.expect(all.isWhole, "all were looked at")
+            try bench.equal(
+                all.endpoints.mapValues(\.count),
+                [a: 2, b: 1],
+                "dead letters per endpoint"
+            )
+            try bench.equal(
+                all.endpoints[a]?.newest,
+                newest,
+                "the newest delivery of the first endpoint"
+            )
+            try bench.equal(
+                all.endpoints[b]?.newest,
+                other,
+                "the newest delivery of the other endpoint"
+            )
+            try bench.expect(all.isWhole, "the result is incomplete")
             let some = try await bench.deliveries.deadLetters(limit: 1)
-            try bench.expect(!some.isWhole, "not all were looked at")
-            try bench.equal(some.endpoints[a]?.count ?? 1, 1, "no more than asked for")
+            try bench.expect(!some.isWhole, "the limited result is complete")
+            try bench.equal(some.endpoints[a]?.count ?? 1, 1, "dead letters within the limit")
             try await bench.deliveries.mark([try bench.mark("1", "b.example")])
             let later = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(later.endpoints.mapValues(\.count), [a: 2], "one that goes on")
+            try bench.equal(
+                later.endpoints.mapValues(\.count),
+                [a: 2],
+                "dead letters after one delivery resumed"
+            )
         }
     ]
 }
@@ -203,10 +237,10 @@ extension ConformanceBench {
     /// Claims the next check, which finds no problem, and stores the ended incidents.
     func over(after look: IncidentLook, _ board: IncidentBoard) async throws -> [Incident] {
         try await advance(ms: 3000)
-        let next = try some(try await self.look(), "the next turn")
-        try equal(next.board, board, "the board that was stored")
+        let next = try some(try await self.look(), "the next check")
+        try equal(next.board, board, "the stored board")
         let (after, news) = decide(next, [])
-        try expect(try await end(next, after, news), "what is over is stored")
+        try expect(try await end(next, after, news), "the resolution was rejected")
         return news
     }
 }

@@ -5,7 +5,7 @@ import PollerTesting
 extension QueueConformance {
     /// The API keys.
     static let accessKeys: [ConformanceCase] = [
-        ConformanceCase("a key is read as it was made, with the store's time") { bench in
+        ConformanceCase("a key is read as created, with the store's time") { bench in
             try await bench.advance(ms: 1234)
             let store = try bench.redis.keys
             let wanted = try AccessKey(
@@ -19,19 +19,20 @@ extension QueueConformance {
             )
             let digest = KeyDigest(of: "plr_full")
             guard case .created(let made) = try await store.create(wanted, digest: digest) else {
-                throw ConformanceFailure(message: "the key was not made")
+                throw ConformanceFailure(message: "the key was not created")
             }
-            try bench.equal(made, wanted.stored(at: made.createdAt), "what was made")
-            try bench.equal(made.createdAt.ms > 0, true, "the time is the store's")
+            try bench.equal(made, wanted.stored(at: made.createdAt), "the created key")
+            try bench.equal(made.createdAt.ms > 0, true, "the key has the store's time")
             let register = try await store.register()
-            try bench.equal(register.keys.map(\.key), [made], "what is read")
+            try bench.equal(register.keys.map(\.key), [made], "the stored keys")
             try bench.equal(register.keys.map(\.digest), [digest], "its digest")
             try bench.equal(register.version, try await store.version(), "version")
         },
-        ConformanceCase("the keys' version grows with every change, and stays when the last goes") {
+        ConformanceCase("the version of the keys grows with every change and survives the last key")
+        {
             bench in
             let store = try bench.redis.keys
-            try bench.equal(try await store.version(), 0, "the version before there was a key")
+            try bench.equal(try await store.version(), 0, "the version without keys")
             var seen: [Int64] = []
             for name in ["a", "b"] {
                 _ = try await store.create(bench.key(name), digest: KeyDigest(of: name))
@@ -44,9 +45,9 @@ extension QueueConformance {
             try bench.equal(seen, Array(Set(seen)).sorted(), "versions")
             let register = try await store.register()
             try bench.equal(register.keys.count, 0, "keys left")
-            try bench.equal(register.version, seen.last, "the version when all are gone")
+            try bench.equal(register.version, seen.last, "the version after all keys were revoked")
         },
-        ConformanceCase("the last lasting key of an admin stays") { bench in
+        ConformanceCase("the last admin key without an expiry cannot be revoked") { bench in
             let store = try bench.redis.keys
             let others = [
                 try bench.key("viewer", role: .viewer),
@@ -63,17 +64,17 @@ extension QueueConformance {
             try bench.equal(try await store.revoke(a, mayBeLast: false), .unknown, "again")
             let version = try await store.version()
             try bench.equal(try await store.revoke(b, mayBeLast: false), .lastAdmin, "the last")
-            try bench.equal(try await store.version(), version, "the version of no change")
+            try bench.equal(try await store.version(), version, "the version without a change")
             for key in others {
                 guard case .revoked = try await store.revoke(key.id, mayBeLast: false) else {
                     throw ConformanceFailure(message: "\(key.id) could not be revoked")
                 }
             }
             guard case .revoked = try await store.revoke(b, mayBeLast: true) else {
-                throw ConformanceFailure(message: "the last could not be revoked at all")
+                throw ConformanceFailure(message: "the last key could not be revoked with consent")
             }
         },
-        ConformanceCase("a use is noted of keys that are there") { bench in
+        ConformanceCase("the last use is stored only for existing keys") { bench in
             let store = try bench.redis.keys
             _ = try await store.create(bench.key("a"), digest: KeyDigest(of: "a"))
             let at = Timestamp(ms: 77)
@@ -82,13 +83,13 @@ extension QueueConformance {
             try await store.note(used: [a: at, gone: at])
             let register = try await store.register()
             try bench.equal(register.keys.map(\.key.lastUsedAt), [at], "last used")
-            try bench.equal(register.version, version, "the version of no change")
+            try bench.equal(register.version, version, "the version without a change")
             guard case .revoked(let last) = try await store.revoke(a, mayBeLast: true) else {
-                throw ConformanceFailure(message: "it could not be revoked")
+                throw ConformanceFailure(message: "the key could not be revoked")
             }
-            try bench.equal(last.lastUsedAt, at, "when it was used, told at the end")
+            try bench.equal(last.lastUsedAt, at, "the last use of the revoked key")
         },
-        ConformanceCase("a key that is made again under its id takes the place of the first") {
+        ConformanceCase("a key created again under its ID replaces the first one") {
             bench in
             let store = try bench.redis.keys
             for number in 0..<RedisHarness.keysMax {
@@ -100,16 +101,17 @@ extension QueueConformance {
             let version = try await store.version()
             let again = try await store.create(bench.key("n0"), digest: KeyDigest(of: "again"))
             guard case .created = again else {
-                throw ConformanceFailure(message: "the same key needed room of its own")
+                throw ConformanceFailure(message: "the same key was counted twice")
             }
             let register = try await store.register()
             try bench.equal(register.keys.count, RedisHarness.keysMax, "keys")
             let digests = register.keys.map(\.digest)
-            try bench.equal(digests.contains(KeyDigest(of: "again")), true, "the new one opens")
-            try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first one opens")
-            try bench.equal(register.version > version, true, "it is a change")
+            try bench.equal(digests.contains(KeyDigest(of: "again")), true, "the new key is valid")
+            try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first key is valid")
+            try bench.equal(register.version > version, true, "the version has risen")
         },
-        ConformanceCase("of some accounts there are no more keys than their share") { bench in
+        ConformanceCase("the number of keys bound to some accounts is limited to their share") {
+            bench in
             let store = try bench.redis.keys
             let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
             let share = KeyShare(of: mine, countMax: 2)
@@ -122,18 +124,18 @@ extension QueueConformance {
             _ = try await make("more", .some([try AccountID("a"), try AccountID("c")]))
             _ = try await make("one", .some([try AccountID("a")]))
             guard case .created = try await make("two", mine) else {
-                throw ConformanceFailure(message: "the second one has no place")
+                throw ConformanceFailure(message: "the second key was rejected")
             }
-            try bench.equal(try await make("three", mine), .tooManyOfAccounts(2), "the third one")
+            try bench.equal(try await make("three", mine), .tooManyOfAccounts(2), "the third key")
             guard case .created = try await make("two", mine) else {
-                throw ConformanceFailure(message: "the same key needed room of its own")
+                throw ConformanceFailure(message: "the same key was counted twice")
             }
             let free = try await store.create(bench.key("free"), digest: KeyDigest(of: "free"))
             guard case .created = free else {
-                throw ConformanceFailure(message: "a share bounds who has none")
+                throw ConformanceFailure(message: "the share limited a key without one")
             }
         },
-        ConformanceCase("there are no more keys than there may be") { bench in
+        ConformanceCase("the total number of keys is limited") { bench in
             let store = try bench.redis.keys
             for number in 0..<RedisHarness.keysMax {
                 _ = try await store.create(
@@ -149,16 +151,16 @@ extension QueueConformance {
             let short = try bench.key("short", expiresAt: now + .seconds(60))
             _ = try await store.create(short, digest: KeyDigest(of: "short"))
             let before = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
-            try bench.equal(before, .tooMany, "one more beside one that will end")
+            try bench.equal(before, .tooMany, "one more next to a key that will expire")
             try await bench.advance(ms: 120_000)
             guard
                 case .created = try await store.create(
                     bench.key("more"),
                     digest: KeyDigest(of: "more")
                 )
-            else { throw ConformanceFailure(message: "one that had ended took the room") }
+            else { throw ConformanceFailure(message: "an expired key was counted") }
             let ids = try await store.register().keys.map(\.key.id)
-            try bench.equal(ids.contains(short.id), false, "the one that had ended is there")
+            try bench.equal(ids.contains(short.id), false, "the expired key is listed")
         },
     ]
 }

@@ -5,10 +5,10 @@ import PollerTesting
 
 extension QueueConformance {
     static let lanes: [ConformanceCase] = [
-        ConformanceCase("no window sees more claims than rate and burst allow") { bench in
+        ConformanceCase("claims never exceed rate and burst in any window") { bench in
             let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
             let times = try await bench.claimTimes(limit, steps: 300, stepMs: 17, perClaim: 5)
-            let origin = try bench.some(times.first, "claims at all")
+            let origin = try bench.some(times.first, "a claim")
             let offsets = times.map { ($0 - origin).ms }
             for first in offsets.indices {
                 for last in first..<offsets.count {
@@ -27,7 +27,8 @@ extension QueueConformance {
             // Two seconds: the burst at once, then one every 50 ms.
             try bench.equal(times.count, 45, "claims within 2 s")
         },
-        ConformanceCase("a lane that paused may burst again, but not save up more") { bench in
+        ConformanceCase("an idle lane may burst again, but does not save up more than a burst") {
+            bench in
             let key = bench.key("1")
             let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
             let keys = (0..<12).map { bench.key("\($0)") }
@@ -44,7 +45,7 @@ extension QueueConformance {
             }
             try bench.equal(counts, [3, 3, 3], "claims after a minute each")
         },
-        ConformanceCase("a claim tells when the rate allows the next") { bench in
+        ConformanceCase("a claim reports when the rate allows the next one") { bench in
             let limit = LaneLimit(ratePerSecond: 4, burst: 2, inFlightMax: 1000)
             let keys = (0..<5).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
@@ -84,7 +85,7 @@ extension QueueConformance {
             try bench.equal(again.leases.count, 3, "leases after commit, release and close")
             try bench.equal(again.fullLanes, [keys[0].lane], "full lanes once more")
         },
-        ConformanceCase("the slots of ended leases come back with their items") { bench in
+        ConformanceCase("the slots of expired leases are freed with their items") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 2)
             let keys = (0..<8).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
@@ -98,7 +99,7 @@ extension QueueConformance {
                 try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             }
         },
-        ConformanceCase("a wake comes when a slot of a full lane is given back") { bench in
+        ConformanceCase("a wake comes when a slot of a full lane is freed") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
@@ -112,7 +113,7 @@ extension QueueConformance {
                 try await bench.advance(ms: 1)
             }
         },
-        ConformanceCase("a lane at its limit blocks no other") { bench in
+        ConformanceCase("a lane at its limit does not block other lanes") { bench in
             let limit = LaneLimit(ratePerSecond: 1, burst: 1, inFlightMax: 1)
             let accounts = bench.accounts(4)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
@@ -129,7 +130,7 @@ extension QueueConformance {
             try bench.equal(lanes.count, 4, "lanes served")
             try bench.equal(claim.leases.count, 4, "leases")
         },
-        ConformanceCase("lanes that are overdue take turns") { bench in
+        ConformanceCase("overdue lanes take turns") { bench in
             let accounts = bench.accounts(3)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
             for account in accounts {
@@ -148,7 +149,7 @@ extension QueueConformance {
             }
             try bench.equal(served.count, 3, "lanes served by as many claims")
         },
-        ConformanceCase("everything overdue is claimed in the end, whatever the lane") { bench in
+        ConformanceCase("all overdue items of all lanes are claimed") { bench in
             let accounts = bench.accounts(3)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
             var all: Set<WatchKey> = []

@@ -5,7 +5,7 @@ import PollerTesting
 extension QueueConformance {
     /// The names of registered endpoints.
     static let names: [ConformanceCase] = [
-        ConformanceCase("a name belongs to one endpoint of an account") { bench in
+        ConformanceCase("a name is unique among the endpoints of an account") { bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("a") { $0.name = "crm" })
             try bench.equal(first.name, "crm", "the name of the created endpoint")
@@ -22,7 +22,8 @@ extension QueueConformance {
                 throw ConformanceFailure(message: "the name of a removed endpoint: \(created)")
             }
         },
-        ConformanceCase("a name is changed, freed and kept by changes of other fields") { bench in
+        ConformanceCase("a name can be changed and freed, and changes of other fields keep it") {
+            bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("a") { $0.name = "crm" })
             let second = try await bench.create(bench.endpoint("b"))
@@ -46,7 +47,7 @@ extension QueueConformance {
             let names = Set(page.items.compactMap(\.name))
             try bench.equal(names, ["crm", "erp"], "names in a list")
         },
-        ConformanceCase("of many who take one name at once, one gets it") { bench in
+        ConformanceCase("one of many simultaneous creations gets the name") { bench in
             let made = try await withThrowingTaskGroup(of: EndpointCreation.self) { group in
                 for number in 0..<20 {
                     let endpoint = try bench.endpoint("n\(number)") { $0.name = "Lager Köln" }
@@ -61,7 +62,7 @@ extension QueueConformance {
             }
             try bench.equal(winners.count, 1, "endpoints created")
             let others = made.filter { $0 == .nameTaken(by: winners[0]) }
-            try bench.equal(others.count, 19, "with the holder of the name")
+            try bench.equal(others.count, 19, "creations rejected with the ID of the holder")
         },
     ]
 }

@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let newest: [ConformanceCase] = [
-        ConformanceCase("watches are listed the newest first, whatever filters are given") {
+        ConformanceCase("watches are listed newest first, with any filters") {
             bench in
             var keys: [WatchKey] = []
             for number in 0..<40 {
@@ -31,17 +31,17 @@ extension QueueConformance {
                 try await expect(
                     ListQuery(state: .open, limit: limit),
                     newest.filter { !closed.contains($0) },
-                    "open ones"
+                    "open watches"
                 )
                 try await expect(
                     ListQuery(state: .closed, limit: limit),
                     newest.filter(closed.contains),
-                    "closed ones"
+                    "closed watches"
                 )
                 try await expect(
                     ListQuery(accounts: two, limit: limit),
                     newest.filter { [2, 4].contains($0 % 5) },
-                    "those of two accounts"
+                    "watches of two accounts"
                 )
                 try await expect(
                     ListQuery(state: .open, accounts: two, kind: .paymentIntent, limit: limit),
@@ -53,7 +53,7 @@ extension QueueConformance {
             }
         },
         ConformanceCase(
-            "a list continues where it was while watches are added, closed and polled"
+            "a list continues at its position while watches are added, closed and polled"
         ) { bench in
             var keys: [WatchKey] = []
             for number in 0..<30 {
@@ -78,10 +78,10 @@ extension QueueConformance {
                 try await bench.advance(ms: 2)
                 added += 1
             } while cursor != nil
-            try bench.equal(listed, keys.reversed(), "what there was at the beginning")
+            try bench.equal(listed, keys.reversed(), "watches that existed at the start")
         },
         ConformanceCase(
-            "a watch that begins again is the newest, and one that is forgotten is in no list"
+            "a restarted watch is listed first, and a purged watch is not listed"
         ) { bench in
             let keys = (0..<5).map { bench.key("\($0)", account: "acct_\($0 % 2)") }
             for key in keys {
@@ -129,7 +129,8 @@ extension QueueConformance {
                 try bench.equal(found, Set(wanted), "\(state?.rawValue ?? "all")")
             }
         },
-        ConformanceCase("deliveries are listed the newest first, and keep their places") { bench in
+        ConformanceCase("deliveries are listed newest first, also after their state has changed") {
+            bench in
             var marks: [DeliveryMark] = []
             for number in 0..<18 {
                 marks.append(try bench.mark("\(number)", "h\(number % 3).example"))
@@ -162,7 +163,7 @@ extension QueueConformance {
             try bench.equal(
                 own,
                 newest.filter { $0 % 3 == 0 }.map { marks[$0].watch },
-                "those to one endpoint"
+                "deliveries to one endpoint"
             )
         },
     ]

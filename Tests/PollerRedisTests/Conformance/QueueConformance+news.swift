@@ -6,19 +6,23 @@ import PollerTesting
 extension QueueConformance {
     /// Hints to an open watch: the poll that closes it may have missed the change.
     static let news: [ConformanceCase] = [
-        ConformanceCase("news of money has a look of its own, where the one that ends saw none") {
+        ConformanceCase("a money hint starts a review if the closing poll saw no money") {
             bench in
             for seesMoney in [true, false] {
                 let key = bench.key("\(seesMoney)")
                 let memory = try await bench.openPaid(key)
                 try bench.equal(try await bench.watches.hint(key, of: .money), true, "hint")
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
-                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+                try bench.equal(
+                    try await bench.watches.commit([last]),
+                    [.done],
+                    "the closing commit"
+                )
                 // A lost reply: the same commit once more.
                 try bench.equal(try await bench.watches.commit([last]), [.done], "repeated")
                 if !seesMoney {
                     let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
-                    try bench.equal(lease.item.payment, memory, "what is remembered")
+                    try bench.equal(lease.item.payment, memory, "the stored payment")
                     try bench.equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
                     try bench.equal(lease.due, lease.claimedAt, "due")
                     _ = try await bench.commit(lease, .close(.settled))
@@ -28,8 +32,8 @@ extension QueueConformance {
                 try bench.equal(try await bench.due(key), [], "due")
             }
         },
-        ConformanceCase("news that comes during the last look, or the review after it, has another")
-        { bench in
+        ConformanceCase("a money hint during the closing poll or a review starts another review") {
+            bench in
             let key = bench.key("1")
             _ = try await bench.openPaid(key)
             for run in 1...3 {
@@ -38,7 +42,11 @@ extension QueueConformance {
                 try bench.equal(lease.item.isReview, run > 1, "review")
                 _ = try await bench.watches.hint(key, of: .money)
                 let last = bench.end(lease, tells: run == 1, seesMoney: true)
-                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+                try bench.equal(
+                    try await bench.watches.commit([last]),
+                    [.done],
+                    "the closing commit"
+                )
             }
             _ = try await bench.commit(
                 try await bench.takeReview(key, run: 4, endedAs: .settled),
@@ -46,7 +54,7 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase("what a hint would open is opened, when it came during the last look") {
+        ConformanceCase("a hint during the closing poll reopens the watch if a later one would") {
             bench in
             // A hint during the poll that reached the goal requests another poll.
             for reason in ClosedReason.allCases where reason != .reached {
@@ -87,7 +95,9 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("news outlives whoever holds the watch, and has its look by the next") {
+        ConformanceCase(
+            "a money hint survives a crash of the owner, and the next owner polls for it"
+        ) {
             bench in
             for seesMoney in [true, false] {
                 let key = bench.key("\(seesMoney)")
@@ -98,7 +108,11 @@ extension QueueConformance {
                 _ = try await bench.watches.hint(key, of: .anything)
                 try await bench.harness.advance(by: dead.endsAt - dead.claimedAt)
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
-                try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
+                try bench.equal(
+                    try await bench.watches.commit([last]),
+                    [.done],
+                    "the closing commit"
+                )
                 if !seesMoney {
                     let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
                     _ = try await bench.commit(lease, .close(.settled))
@@ -106,20 +120,20 @@ extension QueueConformance {
                 try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
             }
         },
-        ConformanceCase("news of what ended without an answer stays news until there is one") {
+        ConformanceCase("a money hint of a gone watch starts a review after the object was found") {
             bench in
             let key = bench.key("1")
             let memory = try await bench.openPaid(key)
             _ = try await bench.commit(try await bench.take(key), .close(.gone))
             _ = try await bench.watches.hint(key, of: .money)
             let found = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([found]), [.done], "the end")
+            try bench.equal(try await bench.watches.commit([found]), [.done], "the closing commit")
             let lease = try await bench.takeReview(key, run: 3, endedAs: .settled)
             _ = try await bench.commit(lease, .close(.settled))
             try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
         ConformanceCase(
-            "news is shown with the lease until a look has seen it that was begun after"
+            "a lease has the most important hint until a later poll has covered it"
         ) { bench in
             let key = bench.key("1")
             _ = try await bench.openPaid(key)
@@ -137,38 +151,58 @@ extension QueueConformance {
                 try bench.equal(lease.item.news, shown, "after \(news)")
             }
             let blind = bench.end(lease, tells: false, goesOn: true)
-            try bench.equal(try await bench.watches.commit([blind]), [.done], "a blind look")
+            try bench.equal(
+                try await bench.watches.commit([blind]),
+                [.done],
+                "the commit of a poll without the money"
+            )
             lease = try await bench.take(key)
-            try bench.equal(lease.item.news, .money, "after a blind look")
+            try bench.equal(lease.item.news, .money, "after a poll without the money")
             let clear = bench.end(lease, tells: false, goesOn: true, seesMoney: true)
-            try bench.equal(try await bench.watches.commit([clear]), [.done], "a look")
-            try bench.equal(try await bench.snapshot(key).watch.news, nil, "as it is read")
+            try bench.equal(
+                try await bench.watches.commit([clear]),
+                [.done],
+                "the commit of a poll with the money"
+            )
+            try bench.equal(
+                try await bench.snapshot(key).watch.news,
+                nil,
+                "the hint in the snapshot"
+            )
             // After a lost reply, the commit is repeated when another hint has arrived.
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.watches.commit([clear])
             lease = try await bench.take(key)
-            try bench.equal(lease.item.news, .money, "after what was repeated")
+            try bench.equal(lease.item.news, .money, "after a repeated commit")
             _ = try await bench.watches.commit([bench.end(lease, seesMoney: true)])
             try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase("news is of the run that it came in") { bench in
+        ConformanceCase("a hint applies only to the run in which it arrived") { bench in
             let key = bench.key("1")
             let memory = try await bench.openPaid(key)
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.watches.cancel(key)
             try await bench.enqueue(key)
             var last = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "begun anew")
+            try bench.equal(try await bench.watches.commit([last]), [.done], "the closing commit")
+            try bench.equal(
+                try await bench.snapshot(key).closed,
+                .settled,
+                "closed after a restart"
+            )
 
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.commit(lease, .close(.dead))
-            try bench.equal(try await bench.watches.redrive(key), true, "redriven")
+            try bench.equal(try await bench.watches.redrive(key), true, "the redrive")
             last = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([last]), [.done], "the end")
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "redriven")
+            try bench.equal(try await bench.watches.commit([last]), [.done], "the closing commit")
+            try bench.equal(
+                try await bench.snapshot(key).closed,
+                .settled,
+                "closed after a redrive"
+            )
         },
     ]
 }
@@ -186,7 +220,7 @@ extension ConformanceBench {
             ? PaymentMemory(payment: "k3f9a2", step: "abcdef")
             : PaymentMemory(payment: "k3f9a2", money: money)
         let first = news(try await take(key), [.status], .next(after: .zero), memory)
-        try equal(try await watches.commit([first]), [.done], "the first look")
+        try equal(try await watches.commit([first]), [.done], "the first commit")
         return memory
     }
 
@@ -218,8 +252,8 @@ extension ConformanceBench {
     ) async throws -> Lease<Watch> {
         let lease = try await take(key)
         try equal(lease.item.run, run, "run")
-        try equal(lease.item.endedAs, reason, "how it had ended")
-        try equal(lease.item.reopenedSeq, lease.item.seq, "seq when it was opened")
+        try equal(lease.item.endedAs, reason, "the close reason before the reopening")
+        try equal(lease.item.reopenedSeq, lease.item.seq, "seq at the reopening")
         return lease
     }
 }

@@ -6,7 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// The notes of a watch.
     static let notes: [ConformanceCase] = [
-        ConformanceCase("a note is read as it was kept, with the store's time, and moves nothing") {
+        ConformanceCase("a note is read as written, with the store's time, and changes no watch") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -18,17 +18,22 @@ extension QueueConformance {
             ]
             for note in notes { try await bench.watches.note(note, of: key) }
             let kept = try await bench.watches.notes(of: key)
-            try bench.equal(kept.map(\.note), notes, "what is read")
-            try bench.equal(kept.allSatisfy { $0.at.ms > 0 }, true, "the time is the store's")
+            try bench.equal(kept.map(\.note), notes, "the notes")
+            try bench.equal(
+                kept.allSatisfy { $0.at.ms > 0 },
+                true,
+                "the notes have the store's time"
+            )
             try bench.equal(try await bench.snapshot(key), before, "the watch")
         },
-        ConformanceCase("of what nobody watches nothing is noted") { bench in
+        ConformanceCase("no note is stored for an unknown watch") { bench in
             let key = bench.key("1")
             try await bench.watches.note(WatchNote(.visit, "page"), of: key)
             try await bench.enqueue(key)
             try bench.equal(try await bench.watches.notes(of: key), [], "notes")
         },
-        ConformanceCase("the same is noted once a minute, whatever comes between") { bench in
+        ConformanceCase("the same note is stored once a minute, despite other notes in between") {
+            bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             for ms in [0, 30_000, 29_000, 2000, 61_000] {
@@ -40,7 +45,7 @@ extension QueueConformance {
             try bench.equal(kept.count { $0.note.kind == .visit }, 3, "visits")
             try bench.equal(kept.count { $0.note.kind == .hint }, 5, "hints")
         },
-        ConformanceCase("the newest notes are kept, over the end of a run") { bench in
+        ConformanceCase("the newest notes are kept, also from an earlier run") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             for number in 1...WatchNote.countMax {
@@ -54,7 +59,7 @@ extension QueueConformance {
             try bench.equal(kept.first?.note.what, "2", "the oldest")
             try bench.equal(kept.last?.note.by, "ann", "the newest")
         },
-        ConformanceCase("notes are forgotten with their watch") { bench in
+        ConformanceCase("notes are purged with their watch") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.watches.note(WatchNote(.visit, "page"), of: key)

@@ -13,7 +13,7 @@ extension QueueConformance {
 
     /// Events of an item that are recorded outside of its turns.
     static let notices: [ConformanceCase] = [
-        ConformanceCase("a notice is recorded once, in the log and the outbox, and moves nothing") {
+        ConformanceCase("a notice is recorded once in log and outbox and keeps the due time") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -21,7 +21,7 @@ extension QueueConformance {
             for _ in 1...2 {
                 try bench.expect(
                     try await bench.watches.announce(notice("srcmn_1"), of: key),
-                    "it is known"
+                    "the watch is unknown"
                 )
             }
             _ = try await bench.watches.announce(notice("srcmn_2"), of: key)
@@ -32,7 +32,7 @@ extension QueueConformance {
                 "types"
             )
             try bench.equal(log.map(\.mandate?.id), ["srcmn_1", "srcmn_2"], "notices")
-            try bench.equal(log.first?.mandate, notice("srcmn_1"), "as it was")
+            try bench.equal(log.first?.mandate, notice("srcmn_1"), "the notice as announced")
             try bench.equal(log.map(\.seq), [1, 2], "seq")
             let entries = try await bench.watches.entries(
                 partition: bench.partition(of: key),
@@ -41,10 +41,12 @@ extension QueueConformance {
             )
             try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.nextPollAt, due, "when it is due")
+            try bench.equal(snapshot.nextPollAt, due, "the next poll")
             try bench.equal(snapshot.closed, nil, "still open")
         },
-        ConformanceCase("a notice makes a poll in flight stale, and it is made again at once") {
+        ConformanceCase(
+            "a notice makes a poll in flight stale, and the watch is polled again at once"
+        ) {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -53,17 +55,17 @@ extension QueueConformance {
             try bench.equal(
                 try await bench.commit(lease, .next(after: .zero), status: "pending"),
                 .leaseLost,
-                "the result in flight"
+                "the stale commit"
             )
             let again = try await bench.take(key)
-            try bench.expect(again.ref.token > lease.ref.token, "a later token")
+            try bench.expect(again.ref.token > lease.ref.token, "the token did not rise")
             _ = try await bench.commit(again, .next(after: .zero), status: "pending")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.type), ["mandate.notification", "source.pending"], "types")
             try bench.equal(log.map(\.seq), [1, 2], "seq")
         },
         ConformanceCase(
-            "a notice is told of what has ended, as a run of its own that ends the same"
+            "a notice about a closed watch is recorded in a new run that closes alike"
         ) {
             bench in
             let key = bench.key("1")
@@ -73,16 +75,19 @@ extension QueueConformance {
                 .close(.settled),
                 status: "consumed"
             )
-            try bench.expect(try await bench.watches.announce(notice("srcmn_1"), of: key), "told")
+            try bench.expect(
+                try await bench.watches.announce(notice("srcmn_1"), of: key),
+                "the notice was rejected"
+            )
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.closed, .settled, "it stays closed")
+            try bench.equal(snapshot.closed, .settled, "the close reason")
             try bench.equal(snapshot.watch.run, 2, "run")
             let last = try bench.some(snapshot.lastEvent, "the event")
-            try bench.equal(last.closed, .settled, "how it ends")
-            try bench.equal(last.status?.description, "consumed", "the status that was told")
+            try bench.equal(last.closed, .settled, "the close reason of the event")
+            try bench.equal(last.status?.description, "consumed", "the status of the event")
             try bench.equal(last.run, 2, "its run")
         },
-        ConformanceCase("a notice leaves a review what it is: one look, of which only news is told")
+        ConformanceCase("a notice during a review keeps it a single poll that reports only changes")
         {
             bench in
             let key = bench.key("1")
@@ -95,23 +100,23 @@ extension QueueConformance {
             for number in 1...2 {
                 _ = try await bench.watches.announce(notice("srcmn_\(number)"), of: key)
                 let lease = try await bench.take(key)
-                try bench.expect(lease.item.isReview, "it is still a review")
+                try bench.expect(lease.item.isReview, "the poll is no longer a review")
                 try bench.equal(lease.item.seq, 1 + number, "seq")
                 _ = try await bench.watches.release([lease.ref])
             }
             _ = try await bench.commit(try await bench.take(key), .close(.settled))
             try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
-            try bench.equal(try await bench.snapshot(key).watch.seq, 3, "nothing more was told")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 3, "seq after the review")
         },
-        ConformanceCase("nothing is told of what nobody watches, or somebody has cancelled") {
+        ConformanceCase("no notice is recorded for an unknown or cancelled watch") {
             bench in
             let key = bench.key("1")
             let unknown = try await bench.watches.announce(notice("srcmn_1"), of: key)
-            try bench.expect(!unknown, "unknown")
+            try bench.expect(!unknown, "a notice about an unknown watch was recorded")
             try await bench.enqueue(key)
             _ = try await bench.watches.cancel(key)
             let cancelled = try await bench.watches.announce(notice("srcmn_1"), of: key)
-            try bench.expect(!cancelled, "cancelled")
+            try bench.expect(!cancelled, "a notice about a cancelled watch was recorded")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.type), ["watch.cancelled"], "types")
         },

@@ -7,24 +7,28 @@ import PollerTesting
 extension QueueConformance {
     /// The order that a watch pays.
     static let paidOrders: [ConformanceCase] = [
-        ConformanceCase("the order that is paid goes to the worker, the reader and each event") {
+        ConformanceCase("the shop's order is in the snapshot, the lease and each event") {
             bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: String(repeating: "A", count: OrderID.lengthMax))
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             let new = try NewWatch(key: key, clientSecret: secret, charge: .whole, order: order)
             _ = try await bench.watches.enqueue([new])
-            try bench.equal(try await bench.snapshot(key).watch.order, order, "as it is read")
+            try bench.equal(
+                try await bench.snapshot(key).watch.order,
+                order,
+                "the order in the snapshot"
+            )
             let lease = try await bench.take(key)
-            try bench.equal(lease.item.order, order, "with the lease")
-            try bench.equal(lease.item.clientSecret, secret, "the secret beside it")
-            try bench.equal(lease.item.charge, .whole, "the order to charge beside it")
+            try bench.equal(lease.item.order, order, "the order in the lease")
+            try bench.equal(lease.item.clientSecret, secret, "the secret in the lease")
+            try bench.equal(lease.item.charge, .whole, "the order to charge in the lease")
             _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
             _ = try await bench.watches.cancel(key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.order), [order, order], "in the events")
+            try bench.equal(log.map(\.order), [order, order], "the order in the events")
         },
-        ConformanceCase("the first order that is paid holds, whoever joins, until a restart") {
+        ConformanceCase("the first order of a watch applies to every join, until a restart") {
             bench in
             let key = bench.key("1")
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
@@ -49,7 +53,7 @@ extension QueueConformance {
                 try bench.equal(watch.order, order, "after a restart")
             }
         },
-        ConformanceCase("a call with another order than an open watch has writes nothing") {
+        ConformanceCase("a call with another order than that of an open watch writes nothing") {
             bench in
             let (key, other) = (bench.key("1"), bench.key("2"))
             let elsewhere = bench.key("3", account: "acct_b")
@@ -72,20 +76,23 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.snapshot(key), before, "the watch")
             for new in [other, elsewhere] {
-                try bench.expect(try await bench.watches.snapshot(of: new) == nil, "it is unknown")
+                try bench.expect(
+                    try await bench.watches.snapshot(of: new) == nil,
+                    "a watch of the rejected call was created"
+                )
             }
             // The same order joins, and its result has the payment, which the order takes over.
             let joined = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
-            try bench.equal(joined.first?.outcome, .joined, "outcome of the same order")
+            try bench.equal(joined.first?.outcome, .joined, "outcome with the same order")
             let read = try await bench.snapshot(key)
-            try bench.equal(read.watch.order, first, "the order that is read")
+            try bench.equal(read.watch.order, first, "the stored order")
             try bench.equal(joined.first?.payment, read.payment, "the payment")
             // A closed watch starts again for any order.
             _ = try await bench.watches.cancel(key)
             let again = try await bench.watches.enqueue([try NewWatch(key: key, order: second)])
-            try bench.equal(again.first?.outcome, .restarted, "outcome of a closed one")
+            try bench.equal(again.first?.outcome, .restarted, "outcome for a closed watch")
         },
-        ConformanceCase("two orders for one source in a call: the first holds") { bench in
+        ConformanceCase("of two orders for one source in a call, the first applies") { bench in
             let key = bench.key("1")
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             let results = try await bench.watches.enqueue(
@@ -98,19 +105,19 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.snapshot(key).watch.order, first, "the order")
         },
-        ConformanceCase("a watch that a hint opens again pays the same order") { bench in
+        ConformanceCase("a watch reopened by a hint keeps its order") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: "A77")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
             _ = try await bench.commit(try await bench.take(key), .close(.expired))
-            try bench.expect(try await bench.watches.hint(key), "it opens")
+            try bench.expect(try await bench.watches.hint(key), "the hint did not reopen the watch")
             try bench.equal(try await bench.take(key).item.order, order, "the order")
         },
     ]
 
     /// The order store.
     static let orders: [ConformanceCase] = [
-        ConformanceCase("an order is kept as it was stored, once for each version") { bench in
+        ConformanceCase("an order is read as stored, and each version is written once") { bench in
             let key = bench.order("A77")
             try bench.equal(try await bench.redis.store.order(key), nil, "at first")
             var order = Order(key: key)
@@ -121,26 +128,32 @@ extension QueueConformance {
             try bench.equal(known.members, order.members, "members")
             try bench.equal(known.right, order.right, "the right")
             try bench.equal(known.version, 2, "version")
-            try bench.expect(known.createdAt != nil, "when it became known")
-            try bench.expect(!(try await bench.store(order, over: 0)), "an older version")
+            try bench.expect(known.createdAt != nil, "the order has no creation time")
+            try bench.expect(
+                !(try await bench.store(order, over: 0)),
+                "a write over an older version was accepted"
+            )
             var later = known
             _ = later.note(bench.key("2"), seq: 1, bench.payment(.paid))
             try bench.expect(try await bench.store(later, over: 2), "the next")
             var other = known
             _ = other.note(bench.key("3"), seq: 1, bench.payment(.paid))
-            try bench.expect(!(try await bench.store(other, over: 2)), "two of the same")
-            try bench.equal(try await bench.redis.store.order(key), later, "what holds")
+            try bench.expect(
+                !(try await bench.store(other, over: 2)),
+                "a second write over a version was accepted"
+            )
+            try bench.equal(try await bench.redis.store.order(key), later, "the stored order")
             let closed = try await bench.watches.stats().closed
-            try bench.equal(closed, 0, "closed watches, of which it is none")
+            try bench.equal(closed, 0, "closed watches")
         },
-        ConformanceCase("what is told of an order is recorded with it, once and in order") {
+        ConformanceCase("the events of an order are recorded with it, once and in order") {
             bench in
             let book = OrderBook(try bench.redis.store)
             let key = bench.order("A77")
             let paid = bench.told(.paid, by: bench.key("1"), seq: 1)
             let first = try await book.note(paid)
             try bench.equal(first.map(\.type), ["order.paid"], "the first")
-            try bench.equal(try await book.note(paid).count, 0, "the first once more")
+            try bench.equal(try await book.note(paid).count, 0, "events of a repeat")
             let second = try await book.note(bench.told(.paid, by: bench.key("2"), seq: 4))
             try bench.equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
             let told = (first + second).map(\.json)
@@ -155,12 +168,12 @@ extension QueueConformance {
             try bench.equal(entries.map(\.event.json), told, "outbox")
             let order = try bench.some(try await bench.redis.store.order(key), "the order")
             try bench.equal(order.seq, 3, "the order's seq")
-            try bench.equal(order.createdAt, paid.polledAt, "since when it is known")
+            try bench.equal(order.createdAt, paid.polledAt, "its creation time")
             try await bench.outOfOrder("event 1 after 3") {
                 _ = try await bench.redis.store.store(order, over: order.version, telling: first)
             }
         },
-        ConformanceCase("of two that ask for the right to charge one gets it") { bench in
+        ConformanceCase("one of two requests for the right to charge is granted") { bench in
             let book = OrderBook(try bench.redis.store)
             let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
             try bench.equal(try await book.take(watches[0]), .granted(1), "the first")
@@ -169,9 +182,10 @@ extension QueueConformance {
             _ = try await book.note(bench.told(.failed, by: watches[0].key, seq: 1))
             try bench.equal(try await book.take(watches[1]), .granted(2), "after a failure")
             let elsewhere = try await book.take(bench.watch("1", of: "B78"))
-            try bench.equal(elsewhere, .granted(1), "of another order")
+            try bench.equal(elsewhere, .granted(1), "the right for another order")
         },
-        ConformanceCase("of many that ask at the same time one may charge") { bench in
+        ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
+            bench in
             let book = OrderBook(try bench.redis.store)
             var granted: [WatchKey] = []
             try await withThrowingTaskGroup(of: WatchKey?.self) { group in
@@ -183,19 +197,28 @@ extension QueueConformance {
                 }
                 for try await key in group { granted += [key].compactMap(\.self) }
             }
-            try bench.equal(granted.count, 1, "those that may: \(granted.map(\.source))")
+            try bench.equal(granted.count, 1, "granted to \(granted.map(\.source))")
             let order = try await bench.redis.store.order(bench.order("A77"))
-            try bench.equal(order?.right?.holder, granted.first, "who has it")
+            try bench.equal(order?.right?.holder, granted.first, "the holder of the right")
         },
-        ConformanceCase("an order is no watch: never due, listed or opened") { bench in
+        ConformanceCase("an order is no watch: it is never due, listed or reopened") { bench in
             let key = bench.order("A77")
             _ = try await OrderBook(bench.redis.store).take(bench.watch("1", of: "A77"))
             try bench.equal(try await bench.due(key.watch), [], "due")
             let page = try await bench.watches.list(ListQuery())
             try bench.equal(page.items.map(\.watch.key), [], "the watches")
-            try bench.expect(!(try await bench.watches.hint(key.watch)), "a hint opens nothing")
-            try bench.expect(!(try await bench.watches.cancel(key.watch)), "nothing to cancel")
-            try bench.expect(!(try await bench.watches.redrive(key.watch)), "nor to redrive")
+            try bench.expect(
+                !(try await bench.watches.hint(key.watch)),
+                "a hint reopened the order"
+            )
+            try bench.expect(
+                !(try await bench.watches.cancel(key.watch)),
+                "the order was cancelled"
+            )
+            try bench.expect(
+                !(try await bench.watches.redrive(key.watch)),
+                "the order was redriven"
+            )
         },
         ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
             let book = OrderBook(try bench.redis.store)
@@ -218,9 +241,9 @@ extension QueueConformance {
             try bench.equal(names, ["A5", "A4", "A3", "A2", "A1"], "the orders")
             let query = OrderQuery(account: account, state: .paid)
             let found = try await bench.redis.store.orders(query).items
-            try bench.equal(found.map(\.key.order.description), ["A2"], "those that are paid")
+            try bench.equal(found.map(\.key.order.description), ["A2"], "paid orders")
         },
-        ConformanceCase("orders that several tries have paid are listed alone") { bench in
+        ConformanceCase("orders that were paid more than once can be listed") { bench in
             let book = OrderBook(try bench.redis.store)
             for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
                 _ = try await book.take(bench.watch("0\(order)", of: order))
@@ -233,9 +256,9 @@ extension QueueConformance {
             }
             let query = OrderQuery(account: bench.key("1").account, isPaidTwice: true)
             let found = try await bench.redis.store.orders(query).items
-            try bench.equal(found.map(\.key.order.description), ["A2"], "those paid twice")
+            try bench.equal(found.map(\.key.order.description), ["A2"], "orders paid twice")
         },
-        ConformanceCase("an order is forgotten like a closed watch, after its last change") {
+        ConformanceCase("an order is purged like a closed watch, after its last change") {
             bench in
             let book = OrderBook(try bench.redis.store)
             let key = bench.order("A77")
@@ -250,7 +273,7 @@ extension QueueConformance {
                 try bench.equal(
                     try await bench.redis.store.order(key) != nil,
                     isKept,
-                    "whether known"
+                    "whether the order exists"
                 )
             }
             let query = OrderQuery(account: key.account)

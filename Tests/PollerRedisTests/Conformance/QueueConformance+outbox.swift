@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let outbox: [ConformanceCase] = [
-        ConformanceCase("events stand in the outbox in the order they were recorded") { bench in
+        ConformanceCase("the outbox has events in the order in which they were recorded") { bench in
             let keys = ["1", "2", "3"].map { bench.key($0) }
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
@@ -23,7 +23,7 @@ extension QueueConformance {
             try bench.equal(Set(entries.map(\.id)).count, 9, "different ids")
             try bench.expect(entries.allSatisfy { $0.partition == home }, "wrong partition")
         },
-        ConformanceCase("a batch is put in the outbox in its own order") { bench in
+        ConformanceCase("the outbox has the events of a batch in the order of the batch") { bench in
             let keys = (0..<5).map { bench.key("\($0)") }
             for key in keys { try await bench.enqueue(key) }
             let home = bench.partition(of: keys[0])
@@ -38,7 +38,7 @@ extension QueueConformance {
                 "events"
             )
         },
-        ConformanceCase("a position reads on behind its entry, without gap or repeat") { bench in
+        ConformanceCase("reading continues after a position, without gap or repeat") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, (0..<7).map { "s\($0)" })
@@ -55,18 +55,18 @@ extension QueueConformance {
             }
             try bench.equal(seqs, Array(1...7), "seq")
         },
-        ConformanceCase("each entry is handed to one of the consumers") { bench in
+        ConformanceCase("each entry is given to one consumer") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c", "d"])
             let first = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 3)
             let second = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(first.map(\.event.seq), [1, 2, 3], "the first consumer's")
-            try bench.equal(second.map(\.event.seq), [4], "the second consumer's")
+            try bench.equal(first.map(\.event.seq), [1, 2, 3], "entries of the first consumer")
+            try bench.equal(second.map(\.event.seq), [4], "entries of the second consumer")
             let third = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(third.map(\.event.seq), [], "what is left")
+            try bench.equal(third.map(\.event.seq), [], "entries left")
         },
-        ConformanceCase("the first reader finds what was recorded before it came") { bench in
+        ConformanceCase("the first consumer reads events recorded before it started") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["a", "b"], notify: ["https://a.example/"])
             let entries = try await bench.unacknowledged(
@@ -74,9 +74,10 @@ extension QueueConformance {
                 ConformanceBench.anna
             )
             try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
-            try bench.equal(entries.first?.notify.count, 1, "where to tell it")
+            try bench.equal(entries.first?.notify.count, 1, "the endpoints")
         },
-        ConformanceCase("an entry is handed out once, abandoned at once or not") { bench in
+        ConformanceCase("an entry is returned once even if it counts as abandoned at once") {
+            bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
@@ -84,20 +85,20 @@ extension QueueConformance {
             try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
             let twice = (entries + entries).map(\.id)
             let positions = try await bench.watches.positions(partition: home, of: twice)
-            try bench.equal(positions, [:], "positions of what is named twice")
+            try bench.equal(positions, [:], "positions of IDs named twice")
         },
-        ConformanceCase("entries a consumer sits on for too long go to another") { bench in
+        ConformanceCase("entries that a consumer holds for too long go to another") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let dead = try await bench.unacknowledged(home, ConformanceBench.anna)
             try bench.equal(dead.count, 2, "entries of the first consumer")
             let early = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(early.count, 0, "entries while the first is at work")
+            try bench.equal(early.count, 0, "entries while the first consumer holds them")
             // A store may measure idleness by a clock that no test can move.
             var late: [OutboxEntry] = []
             try await bench.advance(ms: 50)
-            try await eventually("abandoned entries are handed on") {
+            try await eventually("abandoned entries go to another consumer") {
                 late += try await bench.unacknowledged(
                     home,
                     ConformanceBench.bert,
@@ -107,26 +108,26 @@ extension QueueConformance {
             }
             try bench.equal(Set(late.map(\.event.seq)), [1, 2], "seq")
         },
-        ConformanceCase("entries a consumer is still at work on go to nobody else") { bench in
+        ConformanceCase("entries that a consumer still holds go to no other consumer") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             try await bench.advance(ms: 60_000)
             let lost = try await bench.hold(entries, ConformanceBench.anna)
-            try bench.equal(lost, [], "entries it has lost")
+            try bench.equal(lost, [], "lost entries")
             let other = try await bench.unacknowledged(
                 home,
                 ConformanceBench.bert,
                 idle: .seconds(30)
             )
-            try bench.equal(other.count, 0, "entries of the other")
+            try bench.equal(other.count, 0, "entries of the other consumer")
             try await bench.watches.acknowledge(partition: home, entries.map(\.id))
             let gone = try await bench.hold(entries, ConformanceBench.anna)
-            try bench.equal(gone, Set(entries.map(\.id)), "entries that are dealt with")
+            try bench.equal(gone, Set(entries.map(\.id)), "acknowledged entries")
             try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
         },
-        ConformanceCase("all before the oldest unacknowledged entry is settled") { bench in
+        ConformanceCase("all entries before the oldest unacknowledged one are settled") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let empty = try await bench.watches.settled(partition: home)
@@ -136,9 +137,9 @@ extension QueueConformance {
                 "an entry"
             )
             let oldest = try bench.some(Int64(first.id.prefix { $0 != "-" }), "its ms")
-            for what in ["unread", "handed out"] {
+            for stage in ["unread", "handed out"] {
                 let settled = try await bench.watches.settled(partition: home)
-                try bench.expect(settled.ms <= oldest, "\(what): \(settled.ms) > \(oldest)")
+                try bench.expect(settled.ms <= oldest, "\(stage): \(settled.ms) > \(oldest)")
                 _ = try await bench.unacknowledged(home, ConformanceBench.anna)
             }
             let all = try await bench.watches.entries(partition: home, after: "0", limit: 9)
@@ -152,7 +153,8 @@ extension QueueConformance {
             let done = try await bench.watches.settled(partition: home)
             try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
         },
-        ConformanceCase("acknowledged entries are handed to nobody again, but stay") { bench in
+        ConformanceCase("acknowledged entries are not given out again, but stay in the outbox") {
+            bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
@@ -162,7 +164,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.stats().undelivered, 1, "undelivered")
             try await bench.advance(ms: 50)
             var late: [OutboxEntry] = []
-            try await eventually("the abandoned entry is handed on") {
+            try await eventually("the abandoned entry goes to another consumer") {
                 late += try await bench.unacknowledged(
                     home,
                     ConformanceBench.bert,
@@ -170,11 +172,11 @@ extension QueueConformance {
                 )
                 return !late.isEmpty
             }
-            try bench.equal(Set(late.map(\.event.seq)), [2], "handed on")
+            try bench.equal(Set(late.map(\.event.seq)), [2], "entries taken over")
             let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
             try bench.equal(kept.map(\.event.seq), [1, 2, 3], "kept")
         },
-        ConformanceCase("trimming drops what is old and acknowledged") { bench in
+        ConformanceCase("trimming deletes old acknowledged entries") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
@@ -190,7 +192,7 @@ extension QueueConformance {
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.count, 3, "the watch's own log")
         },
-        ConformanceCase("trimming keeps what nobody has acknowledged, and all behind it") { bench in
+        ConformanceCase("trimming keeps unacknowledged entries and all later ones") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c", "d"])
@@ -206,7 +208,7 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.watches.stats().undelivered, 2, "undelivered")
         },
-        ConformanceCase("trimming an outbox nobody reads keeps everything") { bench in
+        ConformanceCase("trimming an outbox without consumers keeps every entry") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
@@ -215,13 +217,13 @@ extension QueueConformance {
             let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
             try bench.equal(kept.count, 2, "entries")
         },
-        ConformanceCase("an empty outbox has its bounds at zero") { bench in
+        ConformanceCase("the bounds of an empty outbox are zero") { bench in
             let bounds = try await bench.watches.bounds()
             try bench.equal(bounds.count, bench.watches.partitions, "partitions")
             let zero = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
             try bench.expect(bounds.allSatisfy { $0 == zero }, "not zero: \(bounds)")
         },
-        ConformanceCase("bounds tell the oldest, the newest and the newest trimmed entry") {
+        ConformanceCase("bounds are the oldest, the newest and the newest trimmed entry") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -245,7 +247,8 @@ extension QueueConformance {
                 "bounds after"
             )
         },
-        ConformanceCase("bounds of a stream trimmed bare remember its newest entry") { bench in
+        ConformanceCase("the bounds of a completely trimmed outbox include its newest entry") {
+            bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
@@ -259,14 +262,14 @@ extension QueueConformance {
                 "bounds"
             )
         },
-        ConformanceCase("what is of a kind that only another release knows is carried as it is") {
+        ConformanceCase("events of a source kind of another release are stored and delivered") {
             bench in
             let key = bench.key("1", kind: .other("invoice"))
             let home = bench.partition(of: key)
             try await bench.record(key, ["open", "paid"], notify: ["https://a.example/"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             try bench.equal(entries.map(\.event.key), [key, key], "keys in the outbox")
-            try bench.equal(entries.map(\.notify.count), [1, 1], "where to tell it")
+            try bench.equal(entries.map(\.notify.count), [1, 1], "the endpoints")
             let log = try await bench.watches.events(of: key, after: 1, limit: 9)
             try bench.equal(log, [entries[1].event], "the log")
             let mark = DeliveryMark(url: entries[0].notify[0], watch: key)

@@ -6,7 +6,7 @@ import PollerTesting
 /// The results of deliveries: attempts, circuits, dead letters.
 extension QueueConformance {
     static let outcomes: [ConformanceCase] = [
-        ConformanceCase("the newest twenty attempts of a delivery are kept, whole") { bench in
+        ConformanceCase("the newest twenty attempts of a delivery are kept unchanged") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
             try bench.equal(try await bench.deliveries.attempts(of: id), [], "before the first")
@@ -29,7 +29,7 @@ extension QueueConformance {
             try bench.equal(
                 last,
                 [id: written.map(\.at).max()].compactMapValues(\.self),
-                "the last of each"
+                "the last attempt of each delivery"
             )
         },
         ConformanceCase("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
@@ -47,7 +47,8 @@ extension QueueConformance {
             }
             try bench.equal(holds, [30, 60, 120, 240, 480, 900, 900], "holds")
         },
-        ConformanceCase("a claim tells since when an endpoint fails, until it accepts") { bench in
+        ConformanceCase("a lease has the time since which an endpoint fails, until it accepts") {
+            bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
@@ -62,7 +63,7 @@ extension QueueConformance {
             try await bench.end(third, .next(after: .zero))
             try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
         },
-        ConformanceCase("a hold without failures is trouble, a hold of nothing is none") { bench in
+        ConformanceCase("a hold without failures is trouble, an empty hold is not") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
@@ -78,7 +79,8 @@ extension QueueConformance {
                 "trouble after a Retry-After"
             )
         },
-        ConformanceCase("what is set aside is listed as dead until it is marked") { bench in
+        ConformanceCase("a delivery that is set aside is listed as dead until it is marked") {
+            bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, attempts: 13, dead: [1])
@@ -88,15 +90,15 @@ extension QueueConformance {
             try bench.equal(dead.map(\.delivery.state), [state], "dead")
             try bench.equal(dead.map(\.state), [.dead], "its state")
             try bench.equal(dead.first?.lastError, "answered 500", "its error")
-            try bench.equal(dead.first?.givenUpAt, lease.claimedAt, "since when")
+            try bench.equal(dead.first?.givenUpAt, lease.claimedAt, "since")
             try bench.equal(try await bench.deliveries.stats().quarantined, 1, "quarantined")
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.deliveries.stats().quarantined, 0, "after a mark")
             let again = try await bench.list(.dead)
-            try bench.equal(again.map(\.givenUpAt), [nil], "while it goes on")
+            try bench.equal(again.map(\.givenUpAt), [nil], "the time after it resumed")
             try bench.equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("what was given up keeps its reason until it is accepted after all") {
+        ConformanceCase("a dead letter keeps its error until it is accepted") {
             bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
@@ -114,9 +116,9 @@ extension QueueConformance {
             let accepted = DeliveryState(cursor: 2, attempts: 3)
             try await bench.end(try await bench.take(mark), .rest, state: accepted)
             let rested = try await bench.deliveries.delivery(id)
-            try bench.equal(rested?.lastError, nil, "its error once it is accepted")
+            try bench.equal(rested?.lastError, nil, "its error after it was accepted")
         },
-        ConformanceCase("a mark during the lease wins over setting aside") { bench in
+        ConformanceCase("a mark during the lease overrides setting aside") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
@@ -124,7 +126,7 @@ extension QueueConformance {
             try await bench.end(lease, .setAside, state: DeliveryState(cursor: 1, dead: [1]))
             try bench.equal(try await bench.take(mark).item.state.dead, [1], "dead")
         },
-        ConformanceCase("a revision changes what rests and makes it due, once") { bench in
+        ConformanceCase("a revision changes a resting delivery and makes it due, once") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
             try await bench.deliveries.mark([mark])
@@ -148,10 +150,9 @@ extension QueueConformance {
             let missing = bench.deliveries.id(of: mark.endpoint, other.watch)
             let none = DeliveryRevision(id: missing, from: old, to: new)
             let gone = try await bench.deliveries.revise([none], endingHolds: true)
-            try bench.equal(gone, [.missing], "one that is not there")
+            try bench.equal(gone, [.missing], "an unknown delivery")
         },
-        ConformanceCase("what is dismissed is no longer among the dead, and nothing is due for it")
-        {
+        ConformanceCase("a dismissed delivery is not listed as dead and is not due") {
             bench in
             let marks = [try bench.mark("1"), try bench.mark("2")]
             let ids = marks.map { bench.deliveries.id(of: $0.endpoint, $0.watch) }
@@ -173,14 +174,14 @@ extension QueueConformance {
                 let results = try await bench.deliveries.dismiss([revision])
                 try bench.equal(results, [wanted], "the result")
             }
-            try bench.equal(try await bench.list(.dead).count, 0, "dead ones")
+            try bench.equal(try await bench.list(.dead).count, 0, "dead deliveries")
             try bench.equal(try await bench.deliveries.stats().quarantined, 0, "counted")
             try bench.equal(try await bench.deliveries.stats().overdue, 0, "due")
             let rested = try bench.some(try await bench.deliveries.delivery(ids[0]), "the first")
-            try bench.equal(rested.state, .done, "the one that rests")
+            try bench.equal(rested.state, .done, "the resting delivery")
             try bench.equal(rested.delivery.state.cursor, 2, "its cursor")
             let waits = try bench.some(try await bench.deliveries.delivery(ids[1]), "the second")
-            try bench.equal(waits.state, .failing, "the one that is tried again")
+            try bench.equal(waits.state, .failing, "the delivery that is retried")
             try await bench.deliveries.mark([marks[0]])
             try bench.equal(try await bench.take(marks[0]).item.state, none, "marked again")
         },
@@ -198,7 +199,8 @@ extension QueueConformance {
             let probe = try await bench.take(mark)
             try bench.equal(probe.trouble?.isProbed, true, "a probe")
         },
-        ConformanceCase("a mark may name an event that is sent in any case, once") { bench in
+        ConformanceCase("an event that a mark names is sent regardless of the cursor, once") {
+            bench in
             let watch = bench.key("1")
             let endpoint = EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA")
             func mark(_ seq: Int?) -> DeliveryMark {
@@ -206,7 +208,7 @@ extension QueueConformance {
             }
             for _ in 0..<2 { try await bench.deliveries.mark([mark(3)]) }
             let first = try await bench.take(mark(nil))
-            try bench.equal(first.item.state, DeliveryState(again: [3]), "a new one")
+            try bench.equal(first.item.state, DeliveryState(again: [3]), "a new delivery")
             do {
                 try await bench.deliveries.mark([mark(4)])
                 try bench.expect(false, "a mark got lost while the delivery was leased")
@@ -216,17 +218,17 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark(4)])
             let second = try await bench.take(mark(nil))
             let wanted = DeliveryState(cursor: 5, attempts: 2, dead: [1], again: [3, 4])
-            try bench.equal(second.item.state, wanted, "one that waits")
+            try bench.equal(second.item.state, wanted, "a waiting delivery")
             try await bench.end(second, .rest, state: DeliveryState(cursor: 5))
             try await bench.deliveries.mark([mark(2)])
             let third = try await bench.take(mark(nil))
             try bench.equal(
                 third.item.state,
                 DeliveryState(cursor: 5, again: [2]),
-                "one that rests"
+                "a resting delivery"
             )
         },
-        ConformanceCase("lists tell each delivery once, by endpoint and state") { bench in
+        ConformanceCase("each delivery is listed once, by endpoint and state") { bench in
             let marks = try (0..<30).map { try bench.mark("\($0)", "\($0 % 3).example") }
             try await bench.deliveries.mark(marks)
             let leases = try await bench.claimAll()
@@ -253,7 +255,7 @@ extension QueueConformance {
             }
             let endpoint = marks[0].endpoint
             let own = try await bench.list(nil, of: endpoint)
-            try bench.equal(own.count, 10, "of an endpoint")
+            try bench.equal(own.count, 10, "deliveries of an endpoint")
             try bench.equal(Set(own.map(\.delivery.endpoint)), [endpoint], "its endpoint")
             let one = try bench.some(own.first, "a delivery")
             try bench.equal(try await bench.deliveries.delivery(one.id), one, "read alone")
@@ -352,6 +354,6 @@ extension ConformanceBench {
         do {
             try await operation()
         } catch StoreError.unknownCursor { return }
-        throw ConformanceFailure(message: "a foreign cursor was not refused")
+        throw ConformanceFailure(message: "an invalid cursor was accepted")
     }
 }

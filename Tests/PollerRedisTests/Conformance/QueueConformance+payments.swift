@@ -6,7 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// The payment that a poll reports and stores, in addition to the status.
     static let payments: [ConformanceCase] = [
-        ConformanceCase("all events of a commit are told, in order, and once") { bench in
+        ConformanceCase("all events of a commit are recorded in order and once") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/"])
             let lease = try await bench.take(key)
@@ -24,13 +24,13 @@ extension QueueConformance {
                 limit: 10
             )
             try bench.equal(entries.map(\.event.json), told.map(\.json), "outbox")
-            try bench.equal(entries.map(\.notify.count), [1, 1, 1], "where to tell them")
+            try bench.equal(entries.map(\.notify.count), [1, 1, 1], "the endpoints")
             try bench.equal(try await bench.snapshot(key).lastEvent?.id, told.last?.id, "last")
             let next = bench.poll(try await bench.take(key), .next(after: .zero), status: "b")
-            try bench.equal(next.change.event?.seq, 4, "the next one")
+            try bench.equal(next.change.event?.seq, 4, "seq of the next event")
             try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
         },
-        ConformanceCase("each event repeats the metadata of its watch") { bench in
+        ConformanceCase("each event has the metadata of its watch") { bench in
             let key = bench.key("1")
             let metadata = #"{"order":"A \"77\"","n":"Grüße"}"#
             _ = try await bench.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
@@ -47,7 +47,7 @@ extension QueueConformance {
             )
             try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
         },
-        ConformanceCase("of events that do not follow none is told") { bench in
+        ConformanceCase("events that do not follow the last one are all rejected") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
@@ -60,9 +60,9 @@ extension QueueConformance {
             }
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.seq), [1], "log")
-            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "remembered")
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "the stored payment")
         },
-        ConformanceCase("what is remembered of a payment stays until another look says otherwise") {
+        ConformanceCase("the stored payment stays until another poll changes it") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -73,7 +73,7 @@ extension QueueConformance {
                 bench.news(lease, [.status], .next(after: .zero), memory)
             ])
             let again = try await bench.take(key)
-            try bench.equal(again.item.payment, memory, "with the lease")
+            try bench.equal(again.item.payment, memory, "in the lease")
             // Without events, with an error, and without any change.
             var other = memory
             other.object = "def"
@@ -84,7 +84,7 @@ extension QueueConformance {
                 error: "no answer"
             )
             _ = try await bench.commit(try await bench.take(key), .close(.expired))
-            try bench.equal(try await bench.snapshot(key).watch.payment, other, "as it is read")
+            try bench.equal(try await bench.snapshot(key).watch.payment, other, "in the snapshot")
             _ = try await bench.watches.hint(key)
             let hinted = try await bench.take(key)
             try bench.equal(hinted.item.payment, other, "after a hint")
@@ -93,7 +93,7 @@ extension QueueConformance {
             try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
         },
         ConformanceCase(
-            "a secret that a poll has seen is kept, and one that was handed in is before it"
+            "the first secret from a poll is kept, and one from a request replaces it"
         ) {
             bench in
             for (name, form) in [
@@ -108,7 +108,7 @@ extension QueueConformance {
                     bench.news(lease, [.status], .next(after: .zero), secret: learned)
                 ])
                 let again = try await bench.take(key)
-                try bench.equal(again.item.clientSecret, learned, "with the lease")
+                try bench.equal(again.item.clientSecret, learned, "in the lease")
                 _ = try await bench.watches.commit([
                     bench.news(
                         again,
@@ -118,11 +118,11 @@ extension QueueConformance {
                     )
                 ])
                 let kept = try await bench.snapshot(key).watch.clientSecret
-                try bench.equal(kept, learned, "the first one, as it is read")
+                try bench.equal(kept, learned, "the first secret in the snapshot")
                 let given = ClientSecret(unchecked: "given")
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, clientSecret: given)])
                 let joined = try await bench.take(key)
-                try bench.equal(joined.item.clientSecret, given, "the one handed in")
+                try bench.equal(joined.item.clientSecret, given, "the secret from a request")
                 _ = try await bench.commit(joined, .close(.settled))
                 try await bench.enqueue(key)
                 let anew = try await bench.snapshot(key).watch.clientSecret
@@ -130,7 +130,7 @@ extension QueueConformance {
                 _ = try await bench.commit(try await bench.take(key), .close(.settled))
             }
         },
-        ConformanceCase("news of its money opens what has ended with an answer, once each") {
+        ConformanceCase("a money hint reopens a settled or reached watch for a single poll") {
             bench in
             let paid = PaymentMemory(payment: "k3f9a2", money: bench.money)
             let unpaid = PaymentMemory(payment: "k3f9a2", step: "abcdef")
@@ -149,9 +149,16 @@ extension QueueConformance {
                         try bench.equal(try await bench.watches.hint(key, of: news), true, what)
                         let lease = try await bench.take(key)
                         try bench.equal(lease.item.run, run, "run")
-                        try bench.equal(lease.item.endedAs, reason, "how it had ended")
-                        try bench.expect(lease.item.isOnlyLooking, "it only looks")
-                        try bench.equal(lease.item.payment, memory, "what is remembered")
+                        try bench.equal(
+                            lease.item.endedAs,
+                            reason,
+                            "the close reason before the reopening"
+                        )
+                        try bench.expect(
+                            lease.item.isOnlyLooking,
+                            "the watch does more than a review"
+                        )
+                        try bench.equal(lease.item.payment, memory, "the stored payment")
                         _ = try await bench.commit(lease, .close(reason))
                         try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
                     }
@@ -163,7 +170,7 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("what somebody has stopped stays closed, whatever its money does") {
+        ConformanceCase("no hint reopens a cancelled or dead watch") {
             bench in
             for reason in [ClosedReason.cancelled, .dead] {
                 let key = bench.key(reason.rawValue)

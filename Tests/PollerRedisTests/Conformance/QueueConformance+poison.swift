@@ -6,7 +6,7 @@ import PollerTesting
 /// Items that kill their workers are found, isolated, and reported to an operator.
 extension QueueConformance {
     static let poison: [ConformanceCase] = [
-        ConformanceCase("a lease tells how many in a row ended by themselves before it") { bench in
+        ConformanceCase("a lease has the number of expired leases in a row before it") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             var crashes: [Int] = []
@@ -17,7 +17,7 @@ extension QueueConformance {
             }
             try bench.equal(crashes, [0, 1, 2, 3], "crashes")
         },
-        ConformanceCase("a claim tells how many leases it has put back") { bench in
+        ConformanceCase("a claim reports how many leases it has recovered") { bench in
             let keys = bench.keys(0..<70)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -25,9 +25,9 @@ extension QueueConformance {
             try bench.equal(first.recovered, 0, "recovered by the first")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let second = try await bench.claim(in: home, limit: 1)
-            try bench.equal(second.recovered, 70, "recovered by the second, however few it takes")
+            try bench.equal(second.recovered, 70, "recovered by the second, with a limit of one")
         },
-        ConformanceCase("a commit clears the count, a release leaves it") { bench in
+        ConformanceCase("a commit clears the crash count, a release keeps it") { bench in
             let keys = bench.keys(0..<2)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -37,10 +37,10 @@ extension QueueConformance {
             _ = try await bench.commit(leases[1], .next(after: .zero))
             let counts = try await bench.claim(in: home).leases.map { ($0.item.key, $0.crashes) }
             let crashes = Dictionary(uniqueKeysWithValues: counts)
-            try bench.equal(crashes[leases[0].item.key], 1, "crashes of the released one")
-            try bench.equal(crashes[leases[1].item.key], 0, "crashes of the committed one")
+            try bench.equal(crashes[leases[0].item.key], 1, "crashes of the released watch")
+            try bench.equal(crashes[leases[1].item.key], 0, "crashes of the committed watch")
         },
-        ConformanceCase("hints and joins leave the count, a new run begins without") { bench in
+        ConformanceCase("hints and joins keep the crash count, a new run starts at zero") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.crash(bench.partition(of: key), times: 1)
@@ -53,7 +53,7 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.take(key).crashes, 0, "crashes of the next run")
         },
-        ConformanceCase("twice suspected, items come in claims of eight at most") { bench in
+        ConformanceCase("items with two crashes are claimed at most eight at a time") { bench in
             let keys = bench.keys(0..<20)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -62,7 +62,7 @@ extension QueueConformance {
             for _ in 0..<4 { counts.append(try await bench.claim(in: home).leases.count) }
             try bench.equal(counts, [8, 8, 4, 0], "leases of each claim")
         },
-        ConformanceCase("three times suspected, an item comes alone") { bench in
+        ConformanceCase("an item with three crashes is claimed alone") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -75,7 +75,7 @@ extension QueueConformance {
             }
             try bench.equal(sizes, [[3], [3], [3], [0, 0, 0, 0, 0]], "crashes in each claim")
         },
-        ConformanceCase("a suspect behind others waits for a claim that begins with it") { bench in
+        ConformanceCase("a suspect behind other items waits for a claim of its own") { bench in
             let accounts = bench.accounts(2)
             let suspect = bench.key("s", account: accounts[0])
             let home = bench.partition(of: suspect)
@@ -93,7 +93,7 @@ extension QueueConformance {
             }
             try bench.equal(company, 1, "the size of the claim with the suspect")
         },
-        ConformanceCase("suspects are found although others are always ready") { bench in
+        ConformanceCase("suspects are claimed although other items are always ready") { bench in
             let accounts = bench.accounts(3)
             let alone = bench.key("r0", account: accounts[0])
             let home = bench.partition(of: alone)
@@ -113,7 +113,9 @@ extension QueueConformance {
             }
             try bench.expect(found, "the suspect was not claimed in sixty claims")
         },
-        ConformanceCase("after five crashes an item is still handed out, for its holder to close") {
+        ConformanceCase(
+            "an item with over five crashes is still claimed so that its owner can close it"
+        ) {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -126,8 +128,7 @@ extension QueueConformance {
     ]
 
     static let quarantine: [ConformanceCase] = [
-        ConformanceCase("what is closed as dead is in quarantine, that which was closed last first")
-        { bench in
+        ConformanceCase("dead watches are in quarantine, listed last closed first") { bench in
             let keys = bench.keys(0..<5)
             try await bench.quarantine([keys[3], keys[0], keys[4]])
             try await bench.enqueue([keys[1], keys[2]])
@@ -140,7 +141,7 @@ extension QueueConformance {
             let closed = try await bench.list(ListQuery(state: .closed)).map(\.watch.key)
             try bench.equal(Set(closed), [keys[0], keys[1], keys[3], keys[4]], "closed")
         },
-        ConformanceCase("redriving opens a dead watch again with all it was asked for") { bench in
+        ConformanceCase("redriving reopens a dead watch with all its options") { bench in
             let key = bench.key("1")
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             let new = try NewWatch(
@@ -184,31 +185,33 @@ extension QueueConformance {
             let listed = try await bench.list(ListQuery(state: .quarantined))
             try bench.equal(listed.count, 0, "left in quarantine")
             _ = try await bench.commit(again, .next(after: .zero), status: "pending")
-            try bench.equal(try await bench.snapshot(key).watch.seq, 2, "seq goes on")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 2, "seq of the next event")
         },
-        ConformanceCase("only what is in quarantine is redriven, and once") { bench in
+        ConformanceCase("only quarantined watches can be redriven, and once") { bench in
             let keys = bench.keys(0..<3)
-            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an unknown one")
+            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an unknown watch")
             try await bench.enqueue([keys[0], keys[1]])
             _ = try await bench.watches.cancel(keys[1])
-            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an open one")
-            try bench.equal(try await bench.watches.redrive(keys[1]), false, "a cancelled one")
+            try bench.equal(try await bench.watches.redrive(keys[0]), false, "an open watch")
+            try bench.equal(try await bench.watches.redrive(keys[1]), false, "a cancelled watch")
             _ = try await bench.watches.cancel(keys[0])
             try await bench.quarantine([keys[2]])
-            try bench.equal(try await bench.watches.redrive(keys[2]), true, "a dead one")
+            try bench.equal(try await bench.watches.redrive(keys[2]), true, "a dead watch")
             try bench.equal(try await bench.watches.redrive(keys[2]), false, "the same again")
             try bench.equal(try await bench.watches.stats().pending, 1, "waiting")
         },
-        ConformanceCase("what is dismissed leaves the quarantine, closed and told to nobody") {
+        ConformanceCase(
+            "a dismissed watch leaves the quarantine, stays closed and records no event"
+        ) {
             bench in
             let keys = bench.keys(0..<3)
-            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an unknown one")
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an unknown watch")
             try await bench.enqueue(keys[0])
-            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an open one")
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an open watch")
             _ = try await bench.watches.cancel(keys[0])
             try await bench.quarantine([keys[1], keys[2]])
             let before = try await bench.snapshot(keys[1])
-            try bench.equal(try await bench.watches.dismiss(keys[1]), true, "a dead one")
+            try bench.equal(try await bench.watches.dismiss(keys[1]), true, "a dead watch")
             try bench.equal(try await bench.watches.dismiss(keys[1]), false, "the same again")
             let after = try await bench.snapshot(keys[1])
             try bench.equal(after.closed, .cancelled, "closed")
@@ -217,7 +220,7 @@ extension QueueConformance {
             try bench.equal(listed, [keys[2]], "in quarantine")
             try bench.equal(try await bench.watches.stats().quarantined, 1, "counted")
             let closed = try await bench.list(ListQuery(state: .closed)).map(\.watch.key)
-            try bench.equal(Set(closed), Set(keys), "closed ones")
+            try bench.equal(Set(closed), Set(keys), "closed watches")
             try bench.equal(try await bench.watches.redrive(keys[1]), false, "redrive")
             try bench.equal(try await bench.watches.hint(keys[1]), false, "a hint")
             try bench.equal(try await bench.enqueue(keys[1]).outcome, .restarted, "enqueued again")
@@ -230,7 +233,7 @@ extension QueueConformance {
             try bench.equal(listed.count, 0, "in quarantine")
             try bench.equal(try await bench.watches.redrive(key), false, "redrive")
         },
-        ConformanceCase("what is in quarantine is forgotten like all that is closed") { bench in
+        ConformanceCase("quarantined watches are purged like other closed watches") { bench in
             let keys = bench.keys(0..<2)
             try await bench.quarantine([keys[0]])
             try await bench.advance(ms: 60_000)
@@ -241,7 +244,9 @@ extension QueueConformance {
             try bench.equal(listed, [keys[1]], "in quarantine")
             try bench.equal(try await bench.watches.redrive(keys[0]), false, "redrive")
         },
-        ConformanceCase("a redriven watch may die and be redriven again, with the same span") {
+        ConformanceCase(
+            "a redriven watch can be quarantined and redriven again, with the same span"
+        ) {
             bench in
             let key = bench.key("1")
             try await bench.quarantine([key])
@@ -264,7 +269,7 @@ extension ConformanceBench {
         for key in keys {
             try await enqueue(key)
             let result = try await commit(try await take(key), .close(.dead))
-            try equal(result, .done, "the close as dead")
+            try equal(result, .done, "the commit that closes the watch as dead")
             try await advance(ms: 1)
         }
     }

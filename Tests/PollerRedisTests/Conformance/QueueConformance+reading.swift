@@ -11,7 +11,7 @@ extension QueueConformance {
             let events = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(events, [], "events")
         },
-        ConformanceCase("a snapshot tells the next poll while the watch waits, else none") {
+        ConformanceCase("a snapshot has the next poll only while the watch waits") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -24,7 +24,7 @@ extension QueueConformance {
             _ = try await bench.commit(try await bench.take(key), .close(.settled))
             try bench.equal(try await bench.snapshot(key).nextPollAt, nil, "once closed")
         },
-        ConformanceCase("pages show every watch exactly once while nothing moves") { bench in
+        ConformanceCase("every watch is listed exactly once while nothing changes") { bench in
             let open = (0..<23).map { bench.key("open\($0)", account: "acct_\($0 % 5)") }
             let closed = (0..<9).map { bench.key("closed\($0)", account: "acct_\($0 % 4)") }
             let all = (open + closed).sorted { $0.source.description < $1.source.description }
@@ -37,14 +37,14 @@ extension QueueConformance {
                 try bench.equal(Set(seen), Set(all), "watches in pages of \(limit)")
             }
         },
-        ConformanceCase("a page holds no more than its limit") { bench in
+        ConformanceCase("a page has no more items than its limit") { bench in
             let keys = (0..<12).map { bench.key("\($0)", account: "acct_\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let page = try await bench.watches.list(ListQuery(limit: 5))
             try bench.expect(page.items.count <= 5, "\(page.items.count) items")
             try bench.expect(page.next != nil, "no next page although there are more")
         },
-        ConformanceCase("watches that stay as they are are not missed while others move") { bench in
+        ConformanceCase("unchanged watches are not missed while others change") { bench in
             let keys = (0..<40).map { bench.key("\($0)", account: "acct_\($0 % 3)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             var seen: Set<WatchKey> = []
@@ -100,10 +100,10 @@ extension QueueConformance {
             for (name, query, keys) in wanted {
                 let listed = try await bench.list(query).map(\.watch.key)
                 try bench.equal(Set(listed), keys, name)
-                try bench.equal(listed.count, keys.count, "repeats in \(name)")
+                try bench.equal(listed.count, keys.count, "count of \(name)")
             }
         },
-        ConformanceCase("purging forgets what was closed long ago and nothing else") { bench in
+        ConformanceCase("purging deletes only watches that were closed long ago") { bench in
             let old = bench.key("old")
             let young = bench.key("young")
             let open = bench.key("open")
@@ -114,16 +114,16 @@ extension QueueConformance {
             _ = try await bench.watches.cancel(young)
             try await bench.advance(ms: 1000)
             while try await bench.watches.purge(partition: home, retention: .seconds(3600)) {}
-            try bench.equal(try await bench.watches.snapshot(of: old), nil, "the old one")
+            try bench.equal(try await bench.watches.snapshot(of: old), nil, "the old watch")
             let events = try await bench.watches.events(of: old, after: 0, limit: 9)
-            try bench.equal(events, [], "the old one's events")
-            try bench.equal(try await bench.snapshot(young).closed, .cancelled, "the young one")
-            try bench.equal(try await bench.snapshot(open).closed, nil, "the open one")
+            try bench.equal(events, [], "events of the old watch")
+            try bench.equal(try await bench.snapshot(young).closed, .cancelled, "the young watch")
+            try bench.equal(try await bench.snapshot(open).closed, nil, "the open watch")
             let again = try await bench.enqueue(old)
-            try bench.equal(again.outcome, .created, "the old one, enqueued again")
+            try bench.equal(again.outcome, .created, "the old watch, enqueued again")
             try bench.equal(try await bench.list(ListQuery()).count, 3, "watches listed")
         },
-        ConformanceCase("purging goes on until all is forgotten") { bench in
+        ConformanceCase("purging continues until all old watches are deleted") { bench in
             let keys = (0..<300).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             for key in keys { _ = try await bench.watches.cancel(key) }
@@ -187,10 +187,12 @@ extension QueueConformance {
                     lanes: 5,
                     oldestDue: byName[1].claimedAt
                 ),
-                "in the end"
+                "after the commits"
             )
         },
-        ConformanceCase("counts tell what needs a person: quarantine, pauses, holds, circuits") {
+        ConformanceCase(
+            "counts include quarantined watches, paused and held lanes, and open circuits"
+        ) {
             bench in
             let accounts = ["acct_a", "acct_b", "acct_c", "acct_d"]
             let dead = bench.key("dead", account: accounts[0])
@@ -214,7 +216,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.stats().lanesHeld, 1, "held later")
             try await bench.harness.lanes.pause(keys[2].lane)
             let stopped = try await bench.watches.stats()
-            try bench.equal(stopped.circuitsOpen, 0, "of those that a person has not stopped")
+            try bench.equal(stopped.circuitsOpen, 0, "open circuits of lanes that are not paused")
         },
     ]
 }

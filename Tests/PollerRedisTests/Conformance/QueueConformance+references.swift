@@ -4,7 +4,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let references: [ConformanceCase] = [
-        ConformanceCase("references tell where events stand and whose they are") { bench in
+        ConformanceCase("references have the position, watch and lane of events") { bench in
             let keys = ["1", "2"].map { bench.key($0) } + [bench.key("3", kind: .other("invoice"))]
             for key in keys {
                 try await bench.enqueue(key)
@@ -26,7 +26,7 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("references are read on behind a position, without gap or repeat") {
+        ConformanceCase("reading references continues after a position, without gap or repeat") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -46,7 +46,7 @@ extension QueueConformance {
             try bench.equal(pages.map(\.count), [3, 3, 1, 0], "pages")
             try bench.equal(pages.flatMap(\.self), all.map(\.id), "ids")
         },
-        ConformanceCase("the events of references come in the order they were asked for") { bench in
+        ConformanceCase("events are returned in the order of the references") { bench in
             let keys = [bench.key("1"), bench.key("2", account: "acct_other")]
             for key in keys { try await bench.record(key, ["a", "b", "c"]) }
             var references: [OutboxReference] = []
@@ -70,7 +70,7 @@ extension QueueConformance {
             let events = try await bench.watches.events(of: references)
             try bench.equal(events.map(\.?.seq), [3, 1, 3, 1], "seq")
             try bench.equal(events, wanted, "events")
-            try bench.equal(try await bench.watches.events(of: []), [], "events of none")
+            try bench.equal(try await bench.watches.events(of: []), [], "events of no references")
         },
     ]
 }

@@ -6,7 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// The registered endpoints.
     static let registry: [ConformanceCase] = [
-        ConformanceCase("an endpoint is read as it was created, with the store's time") { bench in
+        ConformanceCase("an endpoint is read as created, with the store's time") { bench in
             try await bench.advance(ms: 1234)
             let wanted = try bench.endpoint("full") { endpoint in
                 endpoint.scope = try EndpointScope(
@@ -33,14 +33,14 @@ extension QueueConformance {
                 )
             }
             let created = try await bench.create(wanted)
-            try bench.equal(created, wanted.stamped(created.createdAt), "what was created")
+            try bench.equal(created, wanted.stamped(created.createdAt), "the created endpoint")
             let stored = try await bench.stored(wanted.id)
-            try bench.equal(stored.endpoint, created, "what is read")
+            try bench.equal(stored.endpoint, created, "the stored endpoint")
             try bench.equal(stored.now, created.createdAt, "the time of creation")
             let version = try await bench.harness.endpoints.version()
             try bench.equal(stored.version, version, "version")
         },
-        ConformanceCase("the registry's version grows with every change and no reading") { bench in
+        ConformanceCase("the registry's version grows with every change, not with reads") { bench in
             let store = bench.harness.endpoints
             try bench.equal(try await store.version(), 0, "the version of an empty registry")
             let endpoint = try await bench.create(bench.endpoint("a"))
@@ -56,7 +56,7 @@ extension QueueConformance {
             _ = try await store.read(endpoint.id)
             try bench.equal(try await store.version(), seen.last, "the version after reading")
         },
-        ConformanceCase("a hundred parallel creates with one key make one endpoint") { bench in
+        ConformanceCase("a hundred parallel creations with one key create one endpoint") { bench in
             let request = bench.request("k")
             let made = try await withThrowingTaskGroup(of: EndpointCreation.self) { group in
                 for number in 0..<100 {
@@ -75,21 +75,21 @@ extension QueueConformance {
                     created += 1
                     ids.insert(endpoint.id)
                 case .repeated(let endpoint, let isUntouched):
-                    try bench.expect(isUntouched, "a repeat says that something has changed")
+                    try bench.expect(isUntouched, "a repeat reports a change")
                     ids.insert(endpoint.id)
                 default: try bench.expect(false, "\(creation)")
                 }
             }
-            try bench.equal([created, ids.count], [1, 1], "created, and ids told")
+            try bench.equal([created, ids.count], [1, 1], "creations and returned IDs")
             let page = try await bench.list(limit: 500)
-            try bench.equal(page.items.map(\.id), Array(ids), "endpoints there are")
+            try bench.equal(page.items.map(\.id), Array(ids), "listed endpoints")
         },
-        ConformanceCase("a key is good for one wish of one account, for a day") { bench in
+        ConformanceCase("an idempotency key is valid for one request of one account") { bench in
             let first = try await bench.create(bench.endpoint("a"), bench.request("k"))
             let store = bench.harness.endpoints
             let other = try bench.endpoint("b")
             let wish = try await store.create(other, request: bench.request("k", body: "other"))
-            try bench.equal(wish, .conflict, "the key with another wish")
+            try bench.equal(wish, .conflict, "the key with another request")
             let account = bench.request("k", account: "acct_b")
             try bench.equal(
                 try await bench.create(other, account).id,
@@ -106,7 +106,8 @@ extension QueueConformance {
             let gone = try await store.create(bench.endpoint("d"), request: bench.request("k"))
             try bench.equal(gone, .conflict, "a repeat after the removal")
         },
-        ConformanceCase("an id is registered once, and no more than there may be") { bench in
+        ConformanceCase("an ID is registered once, and the number of endpoints is limited") {
+            bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("n0"))
             let twin = try bench.endpoint("other", id: first.id)
@@ -115,11 +116,16 @@ extension QueueConformance {
                 try await bench.create(bench.endpoint("n\(number)"))
             }
             let excess = try bench.endpoint("excess")
-            try bench.equal(try await store.create(excess, request: nil), .tooMany, "one more")
+            try bench.equal(
+                try await store.create(excess, request: nil),
+                .tooMany,
+                "one over the limit"
+            )
             _ = try await store.remove(first.id)
             try await bench.create(excess)
         },
-        ConformanceCase("of two who change an endpoint at once, the later one is told") { bench in
+        ConformanceCase("the later of two simultaneous changes of an endpoint is rejected") {
+            bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             let stored = try await bench.stored(endpoint.id)
@@ -134,16 +140,16 @@ extension QueueConformance {
             let refused = try await store.replace(theirs, version: stored.version)
             try bench.equal(refused, .changed, "the second change")
             let stale = try await store.remove(endpoint.id, version: stored.version)
-            try bench.equal(stale, .changed, "a removal of what has changed")
+            try bench.equal(stale, .changed, "a removal of an old version")
             let newest = try await bench.stored(endpoint.id).version
             let removal = try await store.remove(endpoint.id, version: newest)
-            try bench.equal(removal, .removed, "a removal of what is there")
+            try bench.equal(removal, .removed, "a removal of the current version")
             let again = try await store.remove(endpoint.id, version: newest)
-            try bench.equal(again, .gone, "one more")
+            try bench.equal(again, .gone, "a repeated removal")
             let late = try await store.replace(mine, version: stored.version)
             try bench.equal(late, .changed, "a change of a deleted endpoint")
         },
-        ConformanceCase("changes made at once by many all take effect") { bench in
+        ConformanceCase("simultaneous changes all take effect") { bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -160,7 +166,7 @@ extension QueueConformance {
             let names = try await bench.stored(endpoint.id).endpoint.headers.map(\.name)
             try bench.equal(names.sorted(), (0..<8).map { "X-\($0)" }, "headers")
         },
-        ConformanceCase("disabling keeps the first reason, enabling ends it") { bench in
+        ConformanceCase("disabling keeps the first reason, and enabling clears it") { bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             try await bench.advance(ms: 5)
@@ -171,9 +177,14 @@ extension QueueConformance {
             try bench.equal(disabled?.state, .disabled(reason: "one", at: at), "state")
             try bench.equal(try await store.enable(endpoint.id)?.state, .enabled, "state")
             let nobody = EndpointID(unchecked: "ep_nobody")
-            try bench.equal(try await store.disable(nobody, reason: "x"), nil, "nobody")
+            try bench.equal(
+                try await store.disable(nobody, reason: "x"),
+                nil,
+                "an unknown endpoint"
+            )
         },
-        ConformanceCase("a reader is told what has changed since, and what is gone") { bench in
+        ConformanceCase("a refresh returns the endpoints changed or removed since a version") {
+            bench in
             let store = bench.harness.endpoints
             let kept = try await bench.create(bench.endpoint("kept"))
             let changed = try await bench.create(bench.endpoint("changed"))
@@ -182,7 +193,7 @@ extension QueueConformance {
             try bench.equal(
                 Set(all.endpoints),
                 [kept, changed, removed],
-                "all there is"
+                "all endpoints"
             )
             try bench.equal(all.version, try await store.version(), "its version")
             let none = try await store.changes(since: all.version, isContinuing: false)
@@ -194,10 +205,13 @@ extension QueueConformance {
             try bench.equal(some.removed, [removed.id], "removed")
             try bench.equal([some.isReset, some.hasMore], [false, false], "reset, more")
             let lost = try await store.changes(since: .max / 4, isContinuing: false)
-            try bench.expect(lost.isReset, "a version of another registry begins anew")
-            try bench.equal(lost.endpoints.count, 2, "all there is then")
+            try bench.expect(
+                lost.isReset,
+                "a version of another registry is not answered with a reset"
+            )
+            try bench.equal(lost.endpoints.count, 2, "endpoints after the reset")
         },
-        ConformanceCase("more changes than a page are told page by page, each once") { bench in
+        ConformanceCase("changes beyond one page are returned page by page, each once") { bench in
             let store = bench.harness.endpoints
             var wanted: Set<EndpointID> = []
             for number in 0..<250 {
@@ -211,8 +225,8 @@ extension QueueConformance {
                 page = try await store.changes(since: page.version, isContinuing: true)
                 told += page.endpoints.map(\.id)
             }
-            try bench.equal(told.count, 250, "endpoints told")
-            try bench.equal(Set(told), wanted, "endpoints told")
+            try bench.equal(told.count, 250, "returned endpoints")
+            try bench.equal(Set(told), wanted, "returned endpoints")
         },
         ConformanceCase("endpoints are listed by account, the newest first, page by page") {
             bench in
@@ -238,9 +252,9 @@ extension QueueConformance {
             do {
                 _ = try await bench.list(limit: 2, cursor: "bm9uZSBvZiBvdXJz")
             } catch StoreError.unknownCursor { return }
-            throw ConformanceFailure(message: "a foreign cursor was taken")
+            throw ConformanceFailure(message: "an invalid cursor was accepted")
         },
-        ConformanceCase("a delivery to a registered endpoint carries its id and no URL") { bench in
+        ConformanceCase("a delivery to a registered endpoint has its ID and no URL") { bench in
             let id = EndpointID(unchecked: "ep_registered")
             let mark = DeliveryMark(endpoint: id, watch: bench.key("1"))
             try await bench.deliveries.mark([mark])

@@ -5,7 +5,7 @@ import PollerTesting
 extension QueueConformance {
     /// Requests with an idempotency key.
     static let namedRequests: [ConformanceCase] = [
-        ConformanceCase("of many that claim a named request at once one has it") { bench in
+        ConformanceCase("one of many simultaneous claims of a named request is granted") { bench in
             let requests = bench.harness.requests
             let claims = try await withThrowingTaskGroup(of: RequestClaim.self) { group in
                 for number in 0..<16 {
@@ -18,9 +18,9 @@ extension QueueConformance {
             let granted = claims.count { if case .granted = $0 { true } else { false } }
             try bench.equal(granted, 1, "granted")
             let waiting = claims.count { $0 == .inUse(for: NamedRequest.lease) }
-            try bench.equal(waiting, 15, "told for how long somebody has it")
+            try bench.equal(waiting, 15, "claims rejected with the remaining time")
         },
-        ConformanceCase("what was answered is told to each repeat, byte by byte, for a day") {
+        ConformanceCase("each repeat within a day gets the same response, byte for byte") {
             bench in
             let requests = bench.harness.requests
             // An encrypted response may hold any byte.
@@ -30,7 +30,7 @@ extension QueueConformance {
             try bench.equal(
                 try await requests.keep(answer, of: "a", owner: "one"),
                 true,
-                "it is kept"
+                "the response is kept"
             )
             try await bench.advance(ms: Int(NamedRequest.span.ms) - 60_000)
             for owner in ["one", "two"] {
@@ -40,25 +40,31 @@ extension QueueConformance {
             try bench.equal(
                 try await requests.keep([1], of: "a", owner: "one"),
                 false,
-                "another answer is kept"
+                "another response is kept"
             )
             try await requests.release("a", owner: "one", forgets: true)
             let repeated = try await requests.claim(.named("a"), owner: "three")
-            try bench.equal(repeated, .kept(answer), "a repeat after a release that came late")
+            try bench.equal(repeated, .kept(answer), "a repeat after a late release")
         },
-        ConformanceCase("a name that was given to something else is refused, answered or not") {
+        ConformanceCase(
+            "a name used for another request is rejected, before and after the response"
+        ) {
             bench in
             let requests = bench.harness.requests
             let other = NamedRequest.named("a", for: "other")
             _ = try await requests.claim(.named("a"), owner: "one")
             try bench.equal(try await requests.claim(other, owner: "two"), .reused, "claimed")
             _ = try await requests.keep([], of: "a", owner: "one")
-            try bench.equal(try await requests.claim(other, owner: "two"), .reused, "answered")
+            try bench.equal(
+                try await requests.claim(other, owner: "two"),
+                .reused,
+                "after the response"
+            )
             try bench.equal(try await requests.claim(.named("a"), owner: "two"), .kept([]), "same")
             let free = try await requests.claim(.named("b", for: "other"), owner: "two")
             try bench.equal(free, .granted(seed: "two"), "another name")
         },
-        ConformanceCase("a claim whose lease has ended is another's, under the same seed") {
+        ConformanceCase("an expired claim passes to another owner with the same seed") {
             bench in
             let requests = bench.harness.requests
             _ = try await requests.claim(.named("a"), owner: "one")
@@ -71,38 +77,42 @@ extension QueueConformance {
             try bench.equal(
                 try await requests.keep([1], of: "a", owner: "one"),
                 false,
-                "an answer of who has lost it is kept"
+                "the response of the former owner is kept"
             )
             try await requests.release("a", owner: "one", forgets: true)
             let still = try await requests.claim(.named("a"), owner: "three")
-            try bench.equal(still, .inUse(for: NamedRequest.lease), "a release of who has lost it")
+            try bench.equal(still, .inUse(for: NamedRequest.lease), "a release by the former owner")
             try bench.equal(
                 try await requests.keep([2], of: "a", owner: "two"),
                 true,
-                "the answer of who has it is kept"
+                "the response of the owner is kept"
             )
             try bench.equal(
                 try await requests.claim(.named("a"), owner: "x"),
                 .kept([2]),
-                "in the end"
+                "the kept response"
             )
         },
-        ConformanceCase("what was refused is forgotten, what is in doubt keeps its seed") { bench in
+        ConformanceCase("a rejected request is deleted, a doubtful one keeps its seed") { bench in
             let requests = bench.harness.requests
             let other = NamedRequest.named("a", for: "other")
             _ = try await requests.claim(.named("a"), owner: "one")
             try await requests.release("a", owner: "one", forgets: true)
             let fresh = try await requests.claim(other, owner: "two")
-            try bench.equal(fresh, .granted(seed: "two"), "a name that was refused")
+            try bench.equal(fresh, .granted(seed: "two"), "the name of a rejected request")
             try await requests.release("a", owner: "two", forgets: false)
             let again = try await requests.claim(other, owner: "three")
-            try bench.equal(again, .granted(seed: "two"), "one in doubt, at once")
+            try bench.equal(again, .granted(seed: "two"), "a doubtful request, at once")
             // The effects of the first request are unknown, so the second one forgets nothing.
             try await requests.release("a", owner: "three", forgets: true)
             let last = try await requests.claim(other, owner: "four")
-            try bench.equal(last, .granted(seed: "two"), "one that was refused after a doubt")
+            try bench.equal(
+                last,
+                .granted(seed: "two"),
+                "a doubtful request that was rejected later"
+            )
             let first = try await requests.claim(.named("a"), owner: "five")
-            try bench.equal(first, .reused, "something else under that name")
+            try bench.equal(first, .reused, "another request with that name")
         },
     ]
 }

@@ -7,19 +7,19 @@ import PollerTesting
 extension QueueConformance {
     /// Watches restored from an archive.
     static let restoring: [ConformanceCase] = [
-        ConformanceCase("a watch of an archive is there as it was, closed, and is found") { bench in
+        ConformanceCase("a restored watch is closed, as archived and searchable") { bench in
             let key = bench.key("1", account: "acct_r")
             let archived = try bench.archived(key, seqs: 1...3)
             try bench.equal(
                 try await bench.watches.restore([archived]),
                 [true],
-                "what was restored"
+                "restored watches"
             )
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.closed, .settled, "why it is closed")
+            try bench.equal(snapshot.closed, .settled, "the close reason")
             try bench.equal(snapshot.watch, archived.watch, "the watch")
             try bench.equal(snapshot.lastError, archived.lastError, "its last error")
-            try bench.equal(snapshot.notify, archived.notify, "where it was told")
+            try bench.equal(snapshot.notify, archived.notify, "its endpoints")
             try bench.equal(snapshot.metadata, archived.metadata, "its metadata")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
@@ -32,12 +32,12 @@ extension QueueConformance {
                     now: Timestamp(ms: 0)
                 )
                 let found = try await bench.watches.list(ListQuery().searching(for: search))
-                try bench.equal(found.items.map(\.watch.key), [key], "what \(text) finds")
+                try bench.equal(found.items.map(\.watch.key), [key], "found by \(text)")
             }
             let closed = try await bench.watches.list(ListQuery(state: .closed))
-            try bench.equal(closed.items.map(\.watch.key), [key], "what is closed")
+            try bench.equal(closed.items.map(\.watch.key), [key], "closed watches")
         },
-        ConformanceCase("of what is restored nobody is told, and nothing is polled") { bench in
+        ConformanceCase("restored watches are neither delivered nor polled") { bench in
             let key = bench.key("1")
             let dead = bench.key("2")
             _ = try await bench.watches.restore([
@@ -47,19 +47,19 @@ extension QueueConformance {
             try await bench.advance(ms: 90_000_000)
             for home in Set([bench.partition(of: key), bench.partition(of: dead)]) {
                 let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-                try bench.equal(told.map(\.event.id), [], "what is in the outbox")
+                try bench.equal(told.map(\.event.id), [], "entries in the outbox")
                 let claim = try await bench.claim(in: home)
-                try bench.equal(claim.leases.map(\.item.key), [], "what is due")
+                try bench.equal(claim.leases.map(\.item.key), [], "due watches")
             }
             let aside = try await bench.watches.list(ListQuery(state: .quarantined))
-            try bench.equal(aside.items.map(\.watch.key), [], "what is in quarantine")
+            try bench.equal(aside.items.map(\.watch.key), [], "watches in quarantine")
             try bench.equal(
                 try await bench.snapshot(dead).closed,
                 .cancelled,
-                "why what was dead is closed"
+                "the close reason of a dead watch"
             )
         },
-        ConformanceCase("what is there already stays as it is, open or closed") { bench in
+        ConformanceCase("existing watches are not changed by a restore, open or closed") { bench in
             let (open, closed, new) = (bench.key("1"), bench.key("2"), bench.key("3"))
             try await bench.record(closed, ["pending"])
             _ = try await bench.watches.cancel(closed)
@@ -67,17 +67,17 @@ extension QueueConformance {
             let before = [try await bench.snapshot(open), try await bench.snapshot(closed)]
             let archived = try [open, closed, new, new].map { try bench.archived($0, seqs: 1...3) }
             let first = try await bench.watches.restore(archived)
-            try bench.equal(first, [false, false, true, false], "what was restored")
+            try bench.equal(first, [false, false, true, false], "restored watches")
             let after = [try await bench.snapshot(open), try await bench.snapshot(closed)]
-            try bench.equal(after, before, "what was there")
+            try bench.equal(after, before, "existing watches")
             let again = try await bench.watches.restore(archived)
             try bench.equal(
                 again,
                 [false, false, false, false],
-                "what was restored the second time"
+                "watches restored the second time"
             )
         },
-        ConformanceCase("a restored watch whose log was forgotten goes on counting") { bench in
+        ConformanceCase("a restored watch continues its run and seq without a log") { bench in
             let (none, some) = (bench.key("1"), bench.key("2"))
             _ = try await bench.watches.restore([
                 try bench.archived(none, seqs: 8..<8), try bench.archived(some, seqs: 5...7),
@@ -88,13 +88,13 @@ extension QueueConformance {
                 try bench.equal(lease.item.seq, 7, "its seq")
                 try bench.equal(lease.item.run, 3, "its run")
                 let result = try await bench.commit(lease, .close(.settled), status: "failed")
-                try bench.equal(result, .done, "the next event")
+                try bench.equal(result, .done, "the next commit")
                 let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-                try bench.equal(log.map(\.seq).last, 8, "the number of the next event")
+                try bench.equal(log.map(\.seq).last, 8, "seq of the next event")
                 try bench.equal(log.count, count + 1, "events")
             }
         },
-        ConformanceCase("news of its money opens a restored watch") { bench in
+        ConformanceCase("a money hint reopens a restored watch") { bench in
             let (paid, unknown) = (bench.key("1"), bench.key("2"))
             let money = "9d2k1a|k3f9a2||un||||lxyz12ab"
             _ = try await bench.watches.restore([
@@ -103,16 +103,16 @@ extension QueueConformance {
             ])
             try bench.expect(
                 try await bench.watches.hint(paid, of: .money),
-                "news of its money did not open it"
+                "the money hint did not reopen the watch"
             )
             try bench.expect(
                 try await !bench.watches.hint(unknown, of: .money),
-                "one without a payment was opened"
+                "a watch without a payment was reopened"
             )
             let lease = try await bench.take(paid)
-            try bench.equal(lease.item.payment?.packed, money, "what is remembered")
+            try bench.equal(lease.item.payment?.packed, money, "the stored payment")
         },
-        ConformanceCase("of a restored watch it is known, also without bodies, that all was told") {
+        ConformanceCase("restored events stay marked as restored when their bodies are deleted") {
             bench in
             let key = bench.key("1")
             let archived = try bench.archived(key, seqs: 1...3)
@@ -126,7 +126,10 @@ extension QueueConformance {
             ) {}
             let faded = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(faded, archived.events.map(\.withoutBody), "without bodies")
-            try bench.expect(faded.allSatisfy(\.isRestored), "they are told again")
+            try bench.expect(
+                faded.allSatisfy(\.isRestored),
+                "a restored event would be delivered again"
+            )
             try await bench.enqueue(key)
             _ = try await bench.commit(
                 try await bench.take(key),
@@ -134,9 +137,13 @@ extension QueueConformance {
                 status: "failed"
             )
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.isRestored), [true, true, true, false], "what is to be told")
+            try bench.equal(
+                log.map(\.isRestored),
+                [true, true, true, false],
+                "events marked as restored"
+            )
         },
-        ConformanceCase("events of an archive that have no bodies are kept as they are") { bench in
+        ConformanceCase("archived events without bodies are restored unchanged") { bench in
             let key = bench.key("1")
             let archived = try bench.archived(key, seqs: 1...3, isFaded: true)
             _ = try await bench.watches.restore([archived])

@@ -5,7 +5,7 @@ import PollerTesting
 
 extension QueueConformance {
     static let searching: [ConformanceCase] = [
-        ConformanceCase("watches are found by source, order and the metadata that are searched") {
+        ConformanceCase("watches are found by source, order and searchable metadata") {
             bench in
             let keys = bench.keys(0..<4) + [bench.key("4", account: "acct_b", kind: .paymentIntent)]
             let metadata = [
@@ -32,7 +32,9 @@ extension QueueConformance {
             ]
             for (text, keys) in wanted { try await bench.finds(keys, by: text) }
         },
-        ConformanceCase("watches are found however people write and type, and by who gets mail") {
+        ConformanceCase(
+            "watches are found despite case, accents and apostrophes, and by mail address"
+        ) {
             bench in
             let (pat, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
             let said = "{\"customer\":\"O’Brien, Pat Müller\",\"email\":\"pat.o@example.com\"}"
@@ -55,7 +57,7 @@ extension QueueConformance {
                 try await bench.finds([], by: text)
             }
         },
-        ConformanceCase("what is found by a word is listed the newest first, page by page") {
+        ConformanceCase("watches found by a word are listed newest first, page by page") {
             bench in
             var keys: [WatchKey] = []
             for number in 0..<24 {
@@ -79,7 +81,7 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("an order is found by its whole name, and by the words of it") { bench in
+        ConformanceCase("an order is found by its whole ID and by its words") { bench in
             let names = ["#1001", "2026/000123", "№ 5", "Bestellung 7 Öl", "A+B", "a,b", "100%"]
             var keys: [WatchKey] = []
             for (number, name) in names.enumerated() {
@@ -103,7 +105,7 @@ extension QueueConformance {
                 try await bench.finds([], by: text)
             }
         },
-        ConformanceCase("a range of days is listed alone, the newest first, page by page") {
+        ConformanceCase("watches created in a time range are listed newest first, page by page") {
             bench in
             var keys: [WatchKey] = []
             for number in 0..<20 {
@@ -126,7 +128,7 @@ extension QueueConformance {
             }
         },
         ConformanceCase(
-            "watches are found by what their polls have seen, and no longer once purged"
+            "watches are found by facts from their polls until they are purged"
         ) {
             bench in
             let (paid, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
@@ -155,7 +157,7 @@ extension QueueConformance {
             try await bench.finds([], by: "amount=1099")
             try await bench.finds([], by: "src_1")
         },
-        ConformanceCase("who has many watches finds all of them, page by page and each once") {
+        ConformanceCase("a search with many results lists each once, page by page") {
             bench in
             let keys = (0..<600).map { bench.key("\($0)", account: "acct_\($0 % 3)") }
             let all = try keys.map {
@@ -176,7 +178,7 @@ extension QueueConformance {
                 try bench.equal(Set(found), Set(wanted), text)
             }
         },
-        ConformanceCase("a source is found in every account, open or closed, in the case it has") {
+        ConformanceCase("a source is found in every account and kind, open or closed") {
             bench in
             let accounts = ["acct_a", "acct_b", "acct_c", "Shop.d"]
             let keys = accounts.flatMap { account in
@@ -208,7 +210,7 @@ extension QueueConformance {
                 try bench.equal(Set(found), [keys[0], keys[6]], "pages of \(limit)")
             }
         },
-        ConformanceCase("ids of an upstream are found in whatever case they are typed") { bench in
+        ConformanceCase("IDs of an upstream are found in upper and lower case") { bench in
             func key(_ source: String) -> WatchKey {
                 WatchKey(source, of: AccountID(unchecked: "bank"), kind: .http)
             }
@@ -221,7 +223,7 @@ extension QueueConformance {
             try await bench.finds([digits], by: "4711")
             try await bench.finds([capital, small], by: "source=inv-7,INV-8")
         },
-        ConformanceCase("a source that is somebody's order too is found once") { bench in
+        ConformanceCase("a source whose ID is also an order's is found once") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: "src_1")
             let metadata = "{\"order\":\"src_1\"}"
@@ -251,6 +253,6 @@ extension ConformanceBench {
         let query = ListQuery(search: try search(text, at: now), limit: 3)
         let found = try await list(query).map(\.watch.key)
         try equal(Set(found), keys, "found by \(text)")
-        try equal(found.count, keys.count, "repeats among those found by \(text)")
+        try equal(found.count, keys.count, "count found by \(text)")
     }
 }

@@ -8,7 +8,7 @@ extension QueueConformance {
     private static let limit = LaneLimit(ratePerSecond: 100, burst: 1, inFlightMax: 8)
 
     static let slowing: [ConformanceCase] = [
-        ConformanceCase("a slow holds the lane, then lets it go on at half its rate") { bench in
+        ConformanceCase("a slowdown holds the lane, which then resumes at half its rate") { bench in
             let keys = bench.keys(0..<8)
             try await bench.enqueue(keys)
             try await bench.attempt(keys[0], .slow(.seconds(2)))
@@ -25,7 +25,7 @@ extension QueueConformance {
             let starts = claim.leases.map { ($0.startsAt - claim.now).ms }
             try bench.equal(starts, [0, 20, 40], "starts at half the rate")
         },
-        ConformanceCase("a slow halves the slots, too, and leaves one at least") { bench in
+        ConformanceCase("a slowdown also halves the slots, down to one") { bench in
             let keys = bench.keys(0..<20)
             try await bench.enqueue(keys)
             let slots = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 5)
@@ -34,11 +34,12 @@ extension QueueConformance {
                 try await bench.attempt(keys[0], .slow(.milliseconds(10)))
                 try await bench.advance(ms: 10)
                 let claim = try await bench.claim(in: home, lane: slots)
-                try bench.equal(claim.leases.count, wanted, "leases at once")
+                try bench.equal(claim.leases.count, wanted, "leases of the claim")
                 _ = try await bench.watches.release(claim.leases.map(\.ref))
             }
         },
-        ConformanceCase("one burst of slows halves once, and the longest hold counts") { bench in
+        ConformanceCase("a burst of slowdowns halves the rate once, and the longest hold applies") {
+            bench in
             let keys = bench.keys(0..<6)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
@@ -55,7 +56,7 @@ extension QueueConformance {
             try bench.equal(report.factor, 0.5, "factor")
             try bench.equal(report.heldUntil, report.now + .milliseconds(1), "held until")
         },
-        ConformanceCase("slows one after the other halve again, down to 1/32") { bench in
+        ConformanceCase("successive slowdowns halve the rate again, down to 1/32") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             var factors: [Double] = []
@@ -100,7 +101,7 @@ extension QueueConformance {
             }
             try bench.expectRate(starts, burst)
         },
-        ConformanceCase("resuming a lane gives it its whole limit again at once") { bench in
+        ConformanceCase("resuming a lane restores its whole limit at once") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             try await bench.attempt(keys[0], .slow(.seconds(60)))
@@ -111,22 +112,26 @@ extension QueueConformance {
             let claim = try await bench.claim(in: bench.partition(of: keys[0]))
             try bench.equal(claim.leases.count, 3, "leases")
         },
-        ConformanceCase("a stale commit signals nothing, nor does a repeated one") { bench in
+        ConformanceCase("the signals of stale and repeated commits are ignored") { bench in
             let keys = bench.keys(0..<2)
             try await bench.enqueue(keys)
             let leases = try await bench.claim(in: bench.partition(of: keys[0])).leases
             _ = try await bench.watches.cancel(leases[0].item.key)
             let stale = bench.poll(leases[0], .rest, signal: .refused(.seconds(60)))
-            try bench.equal(try await bench.watches.commit([stale]), [.leaseLost], "the stale one")
+            try bench.equal(
+                try await bench.watches.commit([stale]),
+                [.leaseLost],
+                "the stale commit"
+            )
             let once = bench.poll(leases[1], .next(after: .zero), signal: .failing)
             for _ in 0..<2 {
-                try bench.equal(try await bench.watches.commit([once]), [.done], "the other")
+                try bench.equal(try await bench.watches.commit([once]), [.done], "the valid commit")
             }
             let report = try await bench.report(keys[1])
             try bench.equal(report.failures, 1, "failures")
             try bench.equal(report.heldUntil, nil, "held until")
         },
-        ConformanceCase("what a lane's attempts told outlives its being empty") { bench in
+        ConformanceCase("a lane keeps its slowdown while it is empty") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.attempt(key, .slow(.seconds(2)))
@@ -140,7 +145,7 @@ extension QueueConformance {
     ]
 
     static let circuits: [ConformanceCase] = [
-        ConformanceCase("ten attempts in a row without an answer open the circuit") { bench in
+        ConformanceCase("ten attempts in a row without a response open the circuit") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             for _ in 0..<9 { try await bench.attempt(key, .failing) }
@@ -156,7 +161,7 @@ extension QueueConformance {
             try bench.equal(claim.leases.count, 0, "leases while open")
             try bench.equal(claim.nextReady, claim.now + .seconds(1), "next ready")
         },
-        ConformanceCase("an answer between failures keeps the circuit closed") { bench in
+        ConformanceCase("a response between failures keeps the circuit closed") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             for number in 0..<30 {
@@ -175,7 +180,11 @@ extension QueueConformance {
             }
             _ = try await bench.watches.commit(answered)
             let closed = try await bench.report(keys[0])
-            try bench.equal([closed.failures, closed.waiting], [0, 0], "an answer at the end")
+            try bench.equal(
+                [closed.failures, closed.waiting],
+                [0, 0],
+                "failures and waiting watches after a response at the end"
+            )
             try bench.equal(closed.heldUntil, nil, "held until")
             let unanswered = leases[11...].enumerated().map { place, lease in
                 bench.poll(lease, .rest, signal: place == 0 ? .fine : .failing)
@@ -183,7 +192,7 @@ extension QueueConformance {
             _ = try await bench.watches.commit(unanswered)
             try await bench.enqueue(bench.key("late"))
             let open = try await bench.report(keys[0])
-            try bench.equal(open.failures, 10, "failures: the answer came first")
+            try bench.equal(open.failures, 10, "failures after a response at the start")
             try bench.equal(open.circuit, .open, "circuit")
         },
         ConformanceCase("an open circuit is probed by one item when its hold is over") { bench in
@@ -193,11 +202,19 @@ extension QueueConformance {
             try bench.equal(try await bench.report(keys[0]).circuit, .probing, "circuit")
             let probe = try await bench.claim(in: home)
             try bench.equal(probe.leases.count, 1, "leases")
-            try bench.equal(try await bench.claim(in: home).leases.count, 0, "leases beside it")
+            try bench.equal(
+                try await bench.claim(in: home).leases.count,
+                0,
+                "leases next to the probe"
+            )
             try await bench.signal(try bench.some(probe.leases.first, "the probe"), .fine)
             let report = try await bench.report(keys[0])
-            try bench.equal(report.circuit, .closed, "circuit after an answer")
-            try bench.equal(try await bench.claim(in: home).leases.count, 20, "leases after it")
+            try bench.equal(report.circuit, .closed, "circuit after a success")
+            try bench.equal(
+                try await bench.claim(in: home).leases.count,
+                20,
+                "leases after a success"
+            )
         },
         ConformanceCase("each failed probe doubles the hold, up to a minute") { bench in
             let keys = bench.keys(0..<3)
@@ -216,7 +233,7 @@ extension QueueConformance {
                 "holds"
             )
         },
-        ConformanceCase("after an answer the first hold is short again") { bench in
+        ConformanceCase("after a success the first hold is short again") { bench in
             let keys = bench.keys(0..<3)
             _ = try await bench.openCircuit(keys)
             try await bench.advance(ms: 1000)
@@ -227,7 +244,7 @@ extension QueueConformance {
             let report = try await bench.report(keys[0])
             try bench.equal(report.heldUntil, report.now + .seconds(1), "held until")
         },
-        ConformanceCase("an item that fails again and again opens no circuit") { bench in
+        ConformanceCase("repeated failures of one item do not open the circuit") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             for _ in 0..<12 { try await bench.attempt(keys[0], .stillFailing) }
@@ -236,7 +253,8 @@ extension QueueConformance {
             try bench.equal(report.failures, 0, "failures")
             try bench.equal(report.heldUntil, nil, "held until")
         },
-        ConformanceCase("an item that fails again holds an open circuit no longer than before") {
+        ConformanceCase("repeated failures of one item do not lengthen the hold of an open circuit")
+        {
             bench in
             let keys = bench.keys(0..<3)
             _ = try await bench.openCircuit(keys)
@@ -250,7 +268,7 @@ extension QueueConformance {
             }
             try bench.equal(holds, [2000, 4000, 1000, 1000, 1000], "holds")
         },
-        ConformanceCase("what the last failure met is kept until an attempt succeeds") { bench in
+        ConformanceCase("the kind of the last failure is kept until an attempt succeeds") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             try bench.equal(try await bench.report(keys[0]).lastFailure, nil, "at first")
@@ -268,17 +286,17 @@ extension QueueConformance {
             }
             for _ in 0..<10 { try await bench.attempt(keys[0], .erring) }
             let open = try await bench.report(keys[0])
-            try bench.equal(open.circuit, .open, "errors open it as silence does")
+            try bench.equal(open.circuit, .open, "circuit after ten errors")
             try await bench.harness.lanes.resume(keys[0].lane)
             try bench.equal(try await bench.report(keys[0]).lastFailure, nil, "resumed")
         },
-        ConformanceCase("a revoked key opens the circuit whatever item finds it out") { bench in
+        ConformanceCase("a revoked key opens the circuit even if one item reports it") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             for _ in 0..<9 { try await bench.attempt(keys[0], .revoked) }
             let before = try await bench.report(keys[0])
             try bench.equal(before.circuit, .closed, "after nine")
-            try bench.equal(before.lastFailure, .revoked, "the failure of the poll")
+            try bench.equal(before.lastFailure, .revoked, "the last failure")
             try await bench.attempt(keys[0], .revoked)
             let open = try await bench.report(keys[0])
             try bench.equal(open.circuit, .open, "after ten of one item")
@@ -331,7 +349,7 @@ extension QueueConformance {
             try bench.equal(report.failures, 0, "failures")
             try bench.equal(try await bench.claim(in: home).leases.count, 5, "leases")
         },
-        ConformanceCase("an open circuit keeps no other lane waiting") { bench in
+        ConformanceCase("an open circuit does not delay other lanes") { bench in
             let accounts = bench.accounts(2)
             let home = try await bench.openCircuit(bench.keys(0..<5, account: accounts[0]))
             try await bench.enqueue(bench.keys(0..<5, account: accounts[1]))

@@ -7,31 +7,43 @@ import PollerTesting
 extension QueueConformance {
     static let suspects: [ConformanceCase] = [
         ConformanceCase(
-            "a mark that is left is one death for each process that handles the entry alone"
+            "an abandoned mark is one crash per process that handled the entry alone"
         ) {
             bench in
             let suspect = bench.suspect("1")
             try bench.equal(try await bench.begin([suspect]), [.fresh], "the first process")
-            try bench.equal(try await bench.deaths(suspect), 1, "deaths before the second")
+            try bench.equal(try await bench.deaths(suspect), 1, "crashes before the second process")
             // Reporting counts nothing.
-            try bench.equal(try await bench.deaths(suspect), 1, "deaths before it is handled")
-            try bench.equal(try await bench.deaths(suspect, isAlone: true), 1, "the second one")
-            try bench.equal(try await bench.deaths(suspect, isAlone: true), 2, "the third one")
+            try bench.equal(
+                try await bench.deaths(suspect),
+                1,
+                "crashes before the entry is handled alone"
+            )
+            try bench.equal(
+                try await bench.deaths(suspect, isAlone: true),
+                1,
+                "crashes before the second process alone"
+            )
+            try bench.equal(
+                try await bench.deaths(suspect, isAlone: true),
+                2,
+                "crashes before the third process alone"
+            )
             try await bench.watches.finish([suspect])
-            try bench.equal(try await bench.begin([suspect]), [.fresh], "after one has survived")
+            try bench.equal(try await bench.begin([suspect]), [.fresh], "after a process survived")
         },
-        ConformanceCase("entries are counted for themselves") { bench in
+        ConformanceCase("crashes are counted per entry") { bench in
             let suspects = ["1", "2", "3"].map { bench.suspect($0) }
             _ = try await bench.begin([suspects[1]])
             let standings = try await bench.begin(suspects)
             try bench.equal(standings[0], .fresh, "the first")
-            try bench.expect(standings[1] != .fresh, "the second was left by a process")
+            try bench.expect(standings[1] != .fresh, "the mark of the second entry is lost")
             try bench.equal(standings[2], .fresh, "the third")
             try await bench.watches.finish([suspects[0]])
-            try bench.equal(try await bench.begin([suspects[0]]), [.fresh], "the first again")
-            try bench.equal(try await bench.deaths(suspects[2]), 1, "deaths of the third")
+            try bench.equal(try await bench.begin([suspects[0]]), [.fresh], "the first entry again")
+            try bench.equal(try await bench.deaths(suspects[2]), 1, "crashes of the third entry")
         },
-        ConformanceCase("a mark that is younger than its reader's span may be of a live process") {
+        ConformanceCase("a mark younger than its reader's span counts as held by a live process") {
             bench in
             let suspect = bench.suspect("1", .retention)
             _ = try await bench.begin([suspect])
@@ -41,38 +53,50 @@ extension QueueConformance {
             try bench.equal(try await bench.deaths(suspect, isAlone: true), 1, "after the span")
             try bench.equal(try await bench.begin([suspect]), [.held], "the next one's span")
         },
-        ConformanceCase("the standing says when the first process began") { bench in
+        ConformanceCase("the standing of an entry has the time of the first process") { bench in
             let suspect = bench.suspect("1")
             _ = try await bench.begin([suspect])
             try await bench.advance(ms: 4000)
             _ = try await bench.begin([suspect], isAlone: true)
             try await bench.advance(ms: 5000)
             guard case .suspected(_, let first, let now)? = try await bench.begin([suspect]).first
-            else { throw ConformanceFailure(message: "it is not suspected") }
-            try bench.equal(now - first, .seconds(9), "since the first")
+            else { throw ConformanceFailure(message: "the entry is not suspected") }
+            try bench.equal(now - first, .seconds(9), "the time since the first process")
         },
         ConformanceCase("an entry that is set aside is listed until it is redriven or dismissed") {
             bench in
             let suspects = [bench.suspect("1", .hint), bench.suspect("2", .replay)]
             for suspect in suspects {
                 _ = try await bench.begin([suspect])
-                try bench.expect(try await bench.setAside(suspect), "it is taken")
+                try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
                 try bench.equal(try await bench.begin([suspect]), [.setAside], "its standing")
                 try await bench.advance(ms: 1000)
             }
             let entries = try await bench.watches.setAsideEntries()
-            try bench.equal(entries.map(\.id), suspects.map(\.id), "the list, of one instant by ID")
-            try bench.equal(entries.map(\.deaths), [3, 3], "deaths")
-            try bench.equal(entries.map(\.about), ["src_1", "src_2"], "what they are about")
+            try bench.equal(
+                entries.map(\.id),
+                suspects.map(\.id),
+                "the list, sorted by ID within one instant"
+            )
+            try bench.equal(entries.map(\.deaths), [3, 3], "crashes")
+            try bench.equal(
+                entries.map(\.about),
+                ["src_1", "src_2"],
+                "the subjects of the entries"
+            )
             try bench.equal(entries[0].hintedWatch, bench.key("1"), "the watch of the hint")
             for (suspect, isRedriven) in zip(suspects, [true, false]) {
                 let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
-                try bench.equal(ended?.id, suspect.id, "what was ended")
+                try bench.equal(ended?.id, suspect.id, "the ended entry")
                 let again = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
                 try bench.equal(again, nil, "ended again")
-                try bench.equal(try await bench.begin([suspect]), [.fresh], "its standing after")
+                try bench.equal(
+                    try await bench.begin([suspect]),
+                    [.fresh],
+                    "its standing afterwards"
+                )
             }
-            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list after")
+            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list afterwards")
         },
         ConformanceCase("an outbox entry that is set aside leaves the outbox, and the others stay")
         {
@@ -85,8 +109,11 @@ extension QueueConformance {
             // The newest entry: readers that have reached it must not be ahead of the outbox.
             let suspect = Suspect(.outbox, partition: home, name: entries[2].id)
             _ = try await bench.begin([suspect])
-            try bench.expect(try await bench.setAside(suspect), "it is taken")
-            try bench.expect(try await bench.setAside(suspect), "taken again by another notifier")
+            try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
+            try bench.expect(
+                try await bench.setAside(suspect),
+                "the entry was not set aside by another notifier"
+            )
             let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
             try bench.equal(kept.map(\.event.seq), [1, 2], "the outbox")
             try bench.equal(try await bench.watches.bounds()[home].newest, before.newest, "newest")
@@ -94,23 +121,23 @@ extension QueueConformance {
             let found = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(found.map(\.seq), [1, 2, 3], "the log of the watch")
             let entry = try bench.some(try await bench.watches.setAsideEntries().first, "an entry")
-            try bench.equal(entry.about, "src_1", "what it is about")
+            try bench.equal(entry.about, "src_1", "its subject")
             try bench.equal(entry.account, key.account, "its account")
             let older = Suspect(.outbox, partition: home, name: entries[1].id)
-            try bench.expect(try await bench.setAside(older), "another one is taken")
+            try bench.expect(try await bench.setAside(older), "another entry was not set aside")
             let newest = try await bench.watches.bounds()[home].newest
             try bench.equal(newest, before.newest, "newest after an older one")
         },
-        ConformanceCase("an outbox entry that is redriven is new and comes to the notifiers") {
+        ConformanceCase("a redriven outbox entry is added as new and read by notifiers") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"], notify: ["https://a.example/hook"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
-            try bench.expect(try await bench.setAside(suspect), "it is taken")
+            try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
             let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: true)
-            try bench.equal(ended?.id, suspect.id, "what was redriven")
+            try bench.equal(ended?.id, suspect.id, "the redriven entry")
             let read = try await bench.watches.read(
                 partition: home,
                 consumer: ConformanceBench.bert,
@@ -119,22 +146,23 @@ extension QueueConformance {
             )
             try bench.equal(read.fresh.map(\.event), [entries[0].event], "the new entry")
             try bench.equal(read.fresh.map(\.notify), [entries[0].notify], "its URLs")
-            try bench.expect(read.fresh[0].id != entries[0].id, "it has another id")
+            try bench.expect(read.fresh[0].id != entries[0].id, "the new entry has the old ID")
             try bench.equal(read.abandoned, [], "abandoned")
         },
-        ConformanceCase("an outbox entry that is dismissed does not come back") { bench in
+        ConformanceCase("a dismissed outbox entry is not read again") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
-            try bench.expect(try await bench.setAside(suspect), "it is taken")
+            try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
             _ = try await bench.watches.endSetAside(suspect.id, isRedriven: false)
             let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
             try bench.equal(kept, [], "the outbox")
             try bench.equal(try await bench.watches.setAsideEntries(), [], "the list")
         },
-        ConformanceCase("abandoned entries come as ids behind the new ones") { bench in
+        ConformanceCase("abandoned entries are returned as IDs, new ones with their events") {
+            bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a"])

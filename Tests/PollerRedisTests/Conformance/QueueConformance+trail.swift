@@ -7,7 +7,7 @@ import PollerTesting
 extension QueueConformance {
     /// Stream tokens used in a URL.
     static let spending: [ConformanceCase] = [
-        ConformanceCase("a token is spent once, whoever spends it, and no other with it") { bench in
+        ConformanceCase("a token can be spent once, and other tokens are not affected") { bench in
             let spent = bench.harness.spentTokens
             try bench.equal(try await spent.isSpent("a"), false, "before")
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -16,7 +16,7 @@ extension QueueConformance {
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            try bench.equal(outcomes.count { $0 }, 1, "who has spent it")
+            try bench.equal(outcomes.count { $0 }, 1, "accepted attempts to spend it")
             try bench.equal(try await spent.isSpent("a"), true, "afterwards")
             try bench.equal(try await spent.isSpent("b"), false, "another")
         }
@@ -24,7 +24,7 @@ extension QueueConformance {
 
     /// The audit trail.
     static let trail: [ConformanceCase] = [
-        ConformanceCase("a change is read as it was noted, with the store's time") { bench in
+        ConformanceCase("a change is read as recorded, with the store's time") { bench in
             let trail = try bench.redis.trail
             let change = AuditedChange(
                 by: AuditActor(
@@ -43,13 +43,13 @@ extension QueueConformance {
                 refused: "not_allowed"
             )
             let noted = try await trail.note(change)
-            try bench.equal(noted.at.ms > 0, true, "the time is the store's")
+            try bench.equal(noted.at.ms > 0, true, "the change has the store's time")
             let page = try await trail.entries(AuditQuery())
-            try bench.equal(page.items, [noted], "what is read")
+            try bench.equal(page.items, [noted], "the entries")
             try bench.equal(page.items.first?.change, change, "the change")
-            try bench.equal(page.next, nil, "what follows the last")
+            try bench.equal(page.next, nil, "the cursor after the last entry")
         },
-        ConformanceCase("pages go from the newest change to the oldest, each once") { bench in
+        ConformanceCase("changes are listed newest first, each once") { bench in
             let trail = try bench.redis.trail
             var noted: [String] = []
             for number in 0..<7 {
@@ -69,10 +69,10 @@ extension QueueConformance {
                 _ = try await trail.entries(query)
                 throw StoreError.corrupt("taken")
             } catch {
-                try bench.equal(error, .unknownCursor, "a cursor that is none")
+                try bench.equal(error, .unknownCursor, "an invalid cursor")
             }
         },
-        ConformanceCase("a filter finds what it names and nothing else") { bench in
+        ConformanceCase("a filter finds only matching changes") { bench in
             let trail = try bench.redis.trail
             let acme = AccountID(unchecked: "acme")
             _ = try await trail.note(bench.change("a", by: "ann"))
@@ -101,7 +101,9 @@ extension QueueConformance {
             let last = Timestamp(ms: 253_402_300_799_999)
             try bench.equal(try await found { $0.until = last }.count, 3, "until 9999")
         },
-        ConformanceCase("who is bound sees what is theirs, and not who others are") { bench in
+        ConformanceCase(
+            "a bound key sees the changes of its accounts without the names of other keys"
+        ) { bench in
             let trail = try bench.redis.trail
             let acme = AccountID(unchecked: "acme")
             _ = try await trail.note(bench.change("cluster", by: "ann"))
@@ -112,14 +114,18 @@ extension QueueConformance {
             var query = AuditQuery()
             query.accounts = .some([acme])
             let items = try await trail.entries(query).items.map(\.change)
-            try bench.equal(items.map(\.action), ["own", "by others"], "what is seen")
-            try bench.equal(items.map(\.by.name), ["own", "another key"], "by whom")
-            try bench.equal(items.map(\.by.key?.description), ["key_own", nil], "their keys")
-            try bench.equal(items.map(\.address), ["192.0.2.9", nil], "from where")
+            try bench.equal(items.map(\.action), ["own", "by others"], "visible changes")
+            try bench.equal(items.map(\.by.name), ["own", "another key"], "visible authors")
+            try bench.equal(items.map(\.by.key?.description), ["key_own", nil], "visible key IDs")
+            try bench.equal(items.map(\.address), ["192.0.2.9", nil], "visible addresses")
             query.by = "ann"
-            try bench.equal(try await trail.entries(query).items.count, 0, "found by a name")
+            try bench.equal(
+                try await trail.entries(query).items.count,
+                0,
+                "changes found by a hidden name"
+            )
         },
-        ConformanceCase("the trail holds no more than it may, the newest, and nothing too old") {
+        ConformanceCase("the trail keeps the newest changes, limited in number and age") {
             bench in
             let trail = try bench.redis.trail
             let bounds = RedisHarness.auditBounds
@@ -132,7 +138,11 @@ extension QueueConformance {
             try await bench.advance(ms: 2 * Int(bounds.ageMax.ms))
             _ = try await trail.note(bench.change("late"))
             let rest = try await trail.entries(AuditQuery()).items.map(\.change.action)
-            try bench.equal(rest.contains("\(bounds.countMax)"), false, "what is too old")
+            try bench.equal(
+                rest.contains("\(bounds.countMax)"),
+                false,
+                "a change over the age limit is kept"
+            )
         },
     ]
 }

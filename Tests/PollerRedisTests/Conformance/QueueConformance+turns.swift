@@ -6,7 +6,7 @@ import PollerTesting
 /// Lanes take turns, and a claim is shared among them.
 extension QueueConformance {
     static let turns: [ConformanceCase] = [
-        ConformanceCase("the places of one claim are shared among the lanes that are ready") {
+        ConformanceCase("the slots of a claim are shared equally among ready lanes") {
             bench in
             let home = try await bench.fill(lanes: 4, apartMs: 50)
             for _ in 0..<4 {
@@ -15,7 +15,7 @@ extension QueueConformance {
                 try bench.equal(counts.values.sorted(), [5, 5, 5, 5], "leases of each lane")
             }
         },
-        ConformanceCase("what a lane cannot use of its share the others get") { bench in
+        ConformanceCase("slots that a lane cannot use go to other lanes") { bench in
             let accounts = bench.accounts(3)
             for account in accounts {
                 try await bench.enqueue(bench.keys(0..<40, account: account))
@@ -25,9 +25,9 @@ extension QueueConformance {
             try await bench.harness.lanes.limit(narrow.lane, to: own)
             let leases = try await bench.claim(in: bench.partition(of: narrow), limit: 30).leases
             try bench.equal(leases.count, 30, "leases")
-            try bench.equal(leases.count { $0.lane == narrow.lane }, 2, "of the narrow lane")
+            try bench.equal(leases.count { $0.lane == narrow.lane }, 2, "leases of the narrow lane")
         },
-        ConformanceCase("a lane that was served goes behind those that wait") { bench in
+        ConformanceCase("a served lane goes behind the waiting lanes") { bench in
             let home = try await bench.fill(lanes: 4, apartMs: 50)
             for round in 0..<5 {
                 var served: [LaneID] = []
@@ -39,16 +39,16 @@ extension QueueConformance {
                 try bench.equal(Set(served).count, 4, "lanes served in round \(round)")
             }
         },
-        ConformanceCase("a commit gives a lane back its slot, not its turn") { bench in
+        ConformanceCase("a commit frees a slot of a lane, but does not move it forward") { bench in
             let home = try await bench.fill(lanes: 3, apartMs: 1000)
             try await bench.expectTurns(of: 3, in: home, .unlimited)
         },
-        ConformanceCase("a full lane whose slot comes back waits for its turn as well") { bench in
+        ConformanceCase("a full lane with a freed slot waits for its turn") { bench in
             let home = try await bench.fill(lanes: 3, apartMs: 1000)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             try await bench.expectTurns(of: 3, in: home, one)
         },
-        ConformanceCase("the end of a claim's look ahead does not put a lane off") { bench in
+        ConformanceCase("the end of a claim's look-ahead does not delay a lane") { bench in
             let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 1000)
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
@@ -67,7 +67,7 @@ extension QueueConformance {
             try bench.equal(claim.leases.count, 1, "leases")
             try bench.equal(claim.nextReady, claim.now + .milliseconds(100), "next ready")
         },
-        ConformanceCase("the lanes of the rest take turns as well") { bench in
+        ConformanceCase("lanes with normal watches take turns, too") { bench in
             let accounts = bench.accounts(3)
             let rest = accounts.flatMap { bench.keys(0..<20, "r", account: $0) }
             try await bench.enqueueRest(rest)
@@ -82,7 +82,7 @@ extension QueueConformance {
                 try bench.equal(served.count, 3, "lanes served in round \(round)")
             }
         },
-        ConformanceCase("a small lane is served beside one that is long overdue") { bench in
+        ConformanceCase("a small lane is served next to a lane that is long overdue") { bench in
             let accounts = bench.accounts(2)
             try await bench.enqueue(bench.keys(0..<200, account: accounts[0]))
             try await bench.advance(ms: 5000)
@@ -101,7 +101,7 @@ extension QueueConformance {
 
     /// Items claimed before they may start.
     static let ahead: [ConformanceCase] = [
-        ConformanceCase("without a look ahead an item starts when it is claimed") { bench in
+        ConformanceCase("without look-ahead an item starts when it is claimed") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.advance(ms: 70)
@@ -109,7 +109,7 @@ extension QueueConformance {
             try bench.equal(lease.startsAt, lease.claimedAt, "start")
             try bench.equal(lease.due, lease.claimedAt + .milliseconds(-70), "due")
         },
-        ConformanceCase("an item due within the look ahead is taken and starts when it is due") {
+        ConformanceCase("an item due within the look-ahead is claimed and starts when it is due") {
             bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
@@ -126,7 +126,7 @@ extension QueueConformance {
             try bench.equal(lease.claimedAt, claim.now, "claimed at")
             try bench.equal(lease.endsAt, claim.now + ConformanceBench.lease, "end")
         },
-        ConformanceCase("an item released before its start is due as before") { bench in
+        ConformanceCase("an item released before its start keeps its due time") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             let first = try await bench.take(key)
@@ -138,7 +138,7 @@ extension QueueConformance {
             try bench.equal(try await bench.waiting(key).due, lease.due, "due")
             try bench.equal(try await bench.due(key), [], "due now")
         },
-        ConformanceCase("starts taken ahead are spaced as the rate allows") { bench in
+        ConformanceCase("starts within the look-ahead are spaced as the rate allows") { bench in
             let limit = LaneLimit(ratePerSecond: 100, burst: 1, inFlightMax: 1000)
             let keys = bench.keys(0..<20)
             try await bench.enqueue(keys)
@@ -154,7 +154,8 @@ extension QueueConformance {
             let more = later.leases.map { ($0.startsAt - claim.now).ms }
             try bench.equal(more, [50, 60, 70], "starts of a claim 25 ms later")
         },
-        ConformanceCase("a burst starts at once, the rest of a look ahead after it") { bench in
+        ConformanceCase("a burst starts at once, later starts of the look-ahead follow at the rate")
+        { bench in
             let limit = LaneLimit(ratePerSecond: 50, burst: 3, inFlightMax: 1000)
             try await bench.enqueue(bench.keys(0..<20))
             let home = bench.partition(of: bench.key("0"))
@@ -175,7 +176,9 @@ extension QueueConformance {
             try bench.equal(starts, [30, 40], "starts")
             try bench.equal(claim.nextReady, claim.now + .milliseconds(50), "next ready")
         },
-        ConformanceCase("no window sees more starts than rate and burst allow, ahead or not") {
+        ConformanceCase(
+            "starts never exceed rate and burst in any window, with or without look-ahead"
+        ) {
             bench in
             // An interval of 33⅓ ms: starts are whole milliseconds, never the earlier one.
             let limit = LaneLimit(ratePerSecond: 30, burst: 1, inFlightMax: 1000)
@@ -211,7 +214,7 @@ extension QueueConformance {
                 "starts"
             )
         },
-        ConformanceCase("what is due comes before what is only due soon") { bench in
+        ConformanceCase("due items are claimed before items that are due soon") { bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
