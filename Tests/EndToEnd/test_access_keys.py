@@ -49,7 +49,7 @@ def becomes(url: str, key: str | None, wanted: int) -> float:
     return time.monotonic() - began
 
 
-def test_the_first_key_closes_every_server_and_a_revoked_one_opens_none_within_a_second(chaos):
+def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_a_second(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, apis=2, listen=False)
     urls = [process.address("api") for process in cluster.apis]
     [source] = cluster.sandbox.create_sources(1)
@@ -106,7 +106,7 @@ def admin_list(cluster: Cluster, admin: str) -> set[str]:
     return {key["id"] for key in ctl(cluster, admin, "key", "list")}
 
 
-def test_keys_outlive_redis_and_who_was_let_in_is_while_it_is_away(chaos):
+def test_keys_survive_a_redis_crash_and_stay_valid_after_it(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     admin = first_key(cluster)
     url = cluster.api.url
@@ -137,7 +137,7 @@ def test_keys_outlive_redis_and_who_was_let_in_is_while_it_is_away(chaos):
     assert kept["name"] == "spare"
 
 
-def test_a_key_that_is_bound_to_an_account_sees_and_makes_nothing_of_others(chaos, tmp_path):
+def test_a_key_bound_to_an_account_cannot_read_or_create_data_of_others(chaos, tmp_path):
     # A publishable key cannot poll without a client_secret, so the watches remain open.
     config = tmp_path / "poller.yaml"
     config.write_text("accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
@@ -206,7 +206,7 @@ def test_a_public_bind_without_a_key_says_how_to_make_one(tmp_path, chaos):
             opened.terminate()
 
 
-def test_a_request_whose_body_comes_late_is_refused_when_the_key_was_revoked_meanwhile(chaos):
+def test_a_request_with_a_late_body_is_rejected_if_its_key_was_revoked_meanwhile(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     admin = first_key(cluster)
     becomes(cluster.api.url, admin, 200)
@@ -231,7 +231,7 @@ def test_a_request_whose_body_comes_late_is_refused_when_the_key_was_revoked_mea
     assert len(ctl(cluster, admin, "key", "list")) == 1
 
 
-def test_who_makes_keys_gives_away_nothing_beyond_and_revokes_none_that_may_more(chaos):
+def test_a_key_cannot_create_or_revoke_keys_with_more_rights_than_its_own(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     admin = first_key(cluster)
     becomes(cluster.api.url, admin, 200)
@@ -270,7 +270,7 @@ def test_who_makes_keys_gives_away_nothing_beyond_and_revokes_none_that_may_more
     assert answers == [201] * 49 + [409]
 
 
-def test_making_a_key_without_redis_ends_with_what_is_wrong():
+def test_creating_a_key_without_redis_fails_and_names_the_setting():
     done = subprocess.run(
         [program("pollerd"), "key", "create"], env=os.environ | {"POLLER_REDIS_URL": "redis://127.0.0.1:1"},
         capture_output=True, text=True, timeout=30,

@@ -62,7 +62,7 @@ def charged_source(cluster: Cluster, **charge) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("make", [paid_intent, charged_source])
-def test_refunds_are_told_each_once_and_nothing_is_polled_between(heard: Cluster, make):
+def test_refunds_are_each_reported_once_without_polls_between_them(heard: Cluster, make):
     source, charge = make(heard)
     looks = len(heard.sandbox.polls(source))
     heard.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
@@ -85,7 +85,7 @@ def test_refunds_are_told_each_once_and_nothing_is_polled_between(heard: Cluster
 
 @pytest.mark.parametrize("make", [paid_intent, charged_source])
 @pytest.mark.parametrize("end, word", [("won", "paid"), ("lost", "reversed")])
-def test_a_dispute_is_told_when_it_is_opened_and_when_it_ends(heard: Cluster, make, end, word):
+def test_a_dispute_is_reported_when_it_opens_and_when_it_closes(heard: Cluster, make, end, word):
     source, charge = make(heard)
     dispute = heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})["id"]
     wait_word(heard, source, "disputed")
@@ -97,7 +97,7 @@ def test_a_dispute_is_told_when_it_is_opened_and_when_it_ends(heard: Cluster, ma
     assert words(heard, source)[-3:] == ["paid", "disputed", word]
 
 
-def test_a_debit_that_the_bank_sends_back_is_told(heard: Cluster):
+def test_a_debit_that_the_bank_returns_is_reported(heard: Cluster):
     source, charge = charged_source(heard)
     path = f"/_sandbox/charges/{charge}/status"
     heard.sandbox._call("POST", path, json={"status": "failed"})
@@ -106,7 +106,7 @@ def test_a_debit_that_the_bank_sends_back_is_told(heard: Cluster):
     assert words(heard, source)[-2:] == ["paid", "reversed"]
 
 
-def test_a_bank_that_answers_after_the_watch_has_ended_is_heard(heard: Cluster):
+def test_a_bank_decision_after_the_watch_has_closed_is_reported(heard: Cluster):
     form = {
         "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",
         "redirect[return_url]": "http://127.0.0.1/r", "owner[name]": "pending_charge",

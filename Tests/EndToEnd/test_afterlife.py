@@ -80,7 +80,7 @@ def is_known(cluster: Cluster, source: str) -> bool:
     return cluster.api.request("GET", f"/v1/watches/{source}").status_code == 200
 
 
-def test_a_dispute_on_day_60_is_told(heard: Cluster):
+def test_a_dispute_on_day_60_is_reported(heard: Cluster):
     source, charge = paid(heard, "klarna")
     never, _ = paid(heard, "ideal")
     told = len(heard.api.events(source))
@@ -106,7 +106,7 @@ def test_a_dispute_on_day_60_is_told(heard: Cluster):
     assert heard.fsck().returncode == 0, heard.fsck().stdout
 
 
-def test_nothing_is_kept_where_nobody_wants_it(heard: Cluster):
+def test_payments_are_not_kept_if_this_is_disabled(heard: Cluster):
     source, _ = paid(heard, "klarna")
     age(heard, 33)
     forget(heard, "young", POLLER_AFTERLIFE="0")

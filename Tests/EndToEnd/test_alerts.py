@@ -243,7 +243,7 @@ class Watched:
             self.collector.close()
 
 
-def test_each_alert_fires_once_when_it_is_provoked_and_falls_silent_after(chaos):
+def test_each_alert_fires_once_when_provoked_and_then_resolves(chaos):
     env = {"POLLER_STRIPE_SWEEP": "1s", "POLLER_QUARANTINE_AFTER": "0s"}
     cluster = chaos(workers=0, notifiers=0, listen=False, env=env)
     it = Watched(cluster)

@@ -22,7 +22,7 @@ def get(cluster: Cluster, name: str) -> requests.Response:
     return requests.get(url, allow_redirects=False, timeout=10)
 
 
-def test_what_is_configured_is_served_byte_for_byte(chaos):
+def test_configured_files_are_served_byte_for_byte(chaos):
     env = {"POLLER_APPLE_APP_SITE_ASSOCIATION": APPLE, "POLLER_ASSET_LINKS": ANDROID}
     cluster: Cluster = chaos(workers=1, listen=False, env=env)
     for name, text in FILES.items():
@@ -31,7 +31,7 @@ def test_what_is_configured_is_served_byte_for_byte(chaos):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_not_configured_is_not_there(calm: Cluster, name: str):
+def test_files_that_are_not_configured_return_404(calm: Cluster, name: str):
     answer = get(calm, name)
     assert answer.status_code == 404 and "Location" not in answer.headers
 
@@ -41,7 +41,7 @@ def test_what_is_not_configured_is_not_there(calm: Cluster, name: str):
     ("POLLER_APPLE_APP_SITE_ASSOCIATION", '{"applinks":{"details":[{"appIDs":["com.example"]}]}}', "ABCDE12345"),
     ("POLLER_ASSET_LINKS", "[{}]", "relation"),
 ])
-def test_what_a_phone_would_ignore_is_refused_at_the_start(variable: str, text: str, advice: str):
+def test_files_that_a_phone_would_ignore_are_rejected_at_startup(variable: str, text: str, advice: str):
     done = subprocess.run(
         [program("pollerd"), "check-config"], env={variable: text, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
         timeout=20,

@@ -77,7 +77,7 @@ def archive(cluster: Cluster, file: Path, *words: str) -> list[str]:
     return file.read_text().splitlines()
 
 
-def test_a_store_that_was_lost_has_its_payments_again(heard: Cluster, tmp_path: Path):
+def test_payments_of_a_lost_store_are_restored(heard: Cluster, tmp_path: Path):
     klarna, charge = paid(heard, "klarna")
     failed, waiting = heard.sandbox.create_source(), heard.sandbox.create_source()
     order = f"R-{uuid.uuid4().hex[:8]}"
@@ -128,7 +128,7 @@ def test_a_store_that_was_lost_has_its_payments_again(heard: Cluster, tmp_path: 
 
 
 @pytest.mark.long
-def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
+def test_a_killed_import_resumes(heard: Cluster, tmp_path: Path):
     source, count = heard.sandbox.create_source(), 2000
     heard.enqueue(source, notify=[])
     heard.wait_status(source, "pending")
@@ -168,7 +168,7 @@ def test_an_import_that_is_killed_goes_on(heard: Cluster, tmp_path: Path):
     assert heard.fsck().returncode == 0, heard.fsck().stdout
 
 
-def test_lines_that_are_wrong_are_named_and_leave_nothing_half(heard: Cluster, tmp_path: Path):
+def test_invalid_lines_are_named_and_restore_no_payment_partially(heard: Cluster, tmp_path: Path):
     source = heard.sandbox.create_source()
     heard.enqueue(source, notify=[])
     heard.wait_status(source, "pending")
@@ -221,7 +221,7 @@ def upstream():
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_an_upstream_writes_no_line_of_an_archive(upstream: Upstream, tmp_path: Path, end: str):
+def test_an_upstream_response_cannot_forge_a_line_of_an_archive(upstream: Upstream, tmp_path: Path, end: str):
     config = tmp_path / "poller.yaml"
     config.write_text(f"""
 upstreams:
@@ -266,7 +266,7 @@ upstreams:
         assert sorted(archive(cluster, tmp_path / "again.ndjson")) != []
 
 
-def test_only_lines_that_the_cluster_has_signed_come_back(heard: Cluster, tmp_path: Path):
+def test_only_lines_signed_by_the_cluster_are_restored(heard: Cluster, tmp_path: Path):
     lines = []
     for number in range(2):
         source = heard.sandbox.create_source()

@@ -50,7 +50,7 @@ def trail(cluster: Cluster, *options: str, key: str = ADA) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_two_keys_change_something_and_everybody_reads_who_it_was(closed: Cluster):
+def test_the_trail_names_the_key_of_each_change(closed: Cluster):
     [source] = closed.sandbox.create_sources(1)
     closed.enqueue(source, notify=[])
     assert ctl(closed, ADA, "lane", "pause", "acme/sources").returncode == 0
@@ -103,7 +103,7 @@ def stored(cluster: Cluster) -> list[str]:
     return [str(entry) for entry in cluster.redis.client().xrange("poller:C{0}")]
 
 
-def test_a_key_made_beside_the_store_is_in_the_trail_and_follow_shows_what_comes(closed: Cluster):
+def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cluster):
     with subprocess.Popen(
         [program("pollerctl"), "audit", "--follow", "--json"], stdout=subprocess.PIPE, text=True,
         env=os.environ | {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA},

@@ -81,7 +81,7 @@ def shop(request, tmp_path_factory):
         cluster.proxy.close()
 
 
-def test_the_console_is_whole_below_the_path(shop: Cluster):
+def test_the_console_works_below_the_path(shop: Cluster):
     console = Console(shop.proxy.url, shop.logs, KEY)
     try:
         console.open("#/payments")

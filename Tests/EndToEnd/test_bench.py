@@ -61,12 +61,12 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
     [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--loads", "heavy"], ["--sizes", "9,3"],
      ["--lanes", "a"], ["--gateways", "0"], ["--per-socket", "101"], ["--no-such-flag"]],
 )
-def test_what_cannot_be_measured_is_refused(tmp_path: Path, arguments: list[str]):
+def test_invalid_options_are_rejected(tmp_path: Path, arguments: list[str]):
     run = bench(tmp_path, *arguments)
     assert run.exit_status == 64 and run.stdout() == "", run.tail()
 
 
-def test_a_database_that_cannot_be_reached_by_its_name_is_refused(tmp_path: Path):
+def test_an_unreachable_database_is_rejected(tmp_path: Path):
     run = bench(tmp_path, "--redis-url", "http://nowhere")
     assert run.exit_status == 78 and "POLLER_REDIS_URL" in run.stderr()
 
@@ -147,7 +147,7 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
         ("s/stub_status;/return 200 '1 1 7';/", "nginx"),
     ],
 )
-def test_figures_that_are_not_true_are_refused(tmp_path: Path, edit: str, complaint: str):
+def test_inconsistent_measurements_are_rejected(tmp_path: Path, edit: str, complaint: str):
     """Checks the case of failed polls, and of an upstream whose request count differs from the worker's."""
     real = nginx()
     bad = tmp_path / "bin" / "nginx"
@@ -159,7 +159,7 @@ def test_figures_that_are_not_true_are_refused(tmp_path: Path, edit: str, compla
     assert run.exit_status == 1 and complaint in run.stderr() and run.stdout() == "", run.tail()
 
 
-def test_a_webhook_is_priced_by_the_notifier_that_sends_it(tmp_path: Path):
+def test_the_cost_of_a_webhook_includes_its_notifier(tmp_path: Path):
     nginx()
     run = bench(tmp_path, "--json", "--only", "deliver", "--seconds", "1", "--watches", "300", within_s=300)
     assert run.exit_status == 0, run.tail()
@@ -181,7 +181,7 @@ OPERATIONS = {
 GROWS = {"lanes": {"search_source", "fallback"}, "watches": set(), "processes": set()}
 
 
-def test_no_operation_takes_more_commands_where_there_is_more(tmp_path: Path):
+def test_no_operation_takes_more_commands_in_a_larger_store(tmp_path: Path):
     saved = tmp_path / "saved.json"
     sizes = ("--sizes", "2000,20000", "--lanes", "500,5000", "--processes", "5,100")
     run = bench(tmp_path, "--only", "scale", *sizes, "--save", str(saved), within_s=300)
@@ -230,14 +230,14 @@ def test_six_masters_share_the_work(tmp_path: Path):
             server.end()
 
 
-def test_masters_are_those_of_a_cluster(tmp_path: Path):
+def test_the_masters_benchmark_requires_a_redis_cluster(tmp_path: Path):
     run = bench(tmp_path, "--only", "masters")
     assert run.exit_status == 1 and "Redis Cluster" in run.stderr(), run.tail()
 
 
 @pytest.mark.alone
 @pytest.mark.long
-def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
+def test_the_cost_of_listeners_is_measured_across_shared_gateways(tmp_path: Path):
     few = ("--only", "crowd", "--watches", "2000", "--gateways", "3", "--seconds", "5")
     run = bench(tmp_path, "--json", *few, within_s=300)
     assert run.exit_status == 0, run.tail()
@@ -257,7 +257,7 @@ def test_listeners_are_priced_by_the_gateways_they_share(tmp_path: Path):
 
 @pytest.mark.alone
 @pytest.mark.long
-def test_marks_of_an_event_for_many_are_made_once(tmp_path: Path):
+def test_marks_of_a_large_fan_out_are_created_once(tmp_path: Path):
     run = bench(tmp_path, "--json", "--only", "fan_out", within_s=300)
     assert run.exit_status == 0, run.tail()
     report = json.loads(run.stdout())

@@ -24,7 +24,7 @@ SHORTAGES = {"redis full", "objects forbidden", "worker killed"}
     ],
     ids=lambda plan: plan.store,
 )
-def test_nothing_is_lost_doubled_or_out_of_order_under_faults(chaos, plan: Plan):
+def test_no_event_is_lost_repeated_or_reordered_under_faults(chaos, plan: Plan):
     run = Run(plan)
     run.on(run.cluster(chaos))
     print(run.figures.text())
@@ -34,7 +34,7 @@ def test_nothing_is_lost_doubled_or_out_of_order_under_faults(chaos, plan: Plan)
     assert sum(run.figures.faults.values()) >= 2
 
 
-def test_with_a_replica_to_wait_for_nothing_accepted_is_lost_in_a_failover(chaos):
+def test_waiting_for_replicas_prevents_loss_in_a_failover(chaos):
     plan = Plan(
         "sentinel", seed=14, seconds=10, sources=60, wait_replicas=2, kinds=frozenset(REDIS)
     )

@@ -52,7 +52,7 @@ def _logged(cluster: Cluster, source: str) -> list[dict] | None:
     return answer.json()["data"] if answer.ok else None
 
 
-def test_after_a_cluster_lost_events_every_endpoint_is_told_the_last_status(chaos):
+def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(chaos):
     cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
     # The deliveries are in partitions of other masters, whose cursors survive.
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
@@ -84,7 +84,7 @@ def test_after_a_cluster_lost_events_every_endpoint_is_told_the_last_status(chao
             sink.close()
 
 
-def test_an_event_that_takes_the_number_of_one_that_was_lost_is_told(chaos):
+def test_an_event_that_reuses_the_seq_of_a_lost_one_is_delivered(chaos):
     cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
     try:
@@ -125,7 +125,7 @@ def _is_noted(cluster: Cluster, partitions: list[str]) -> bool:
         return all(client.hget(f"poller:d:m{{{p}}}", "whole") for p in partitions)
 
 
-def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same(chaos):
+def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos):
     cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
     redis: RedisCluster = cluster.redis
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(16)]
@@ -206,7 +206,7 @@ def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
     return away, account
 
 
-def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
+def test_an_unavailable_shard_delays_only_its_own_data(chaos):
     cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
     redis: RedisCluster = cluster.redis
     for server in redis.servers:
@@ -284,7 +284,7 @@ def test_a_shard_that_is_away_holds_up_what_lies_in_it_and_nothing_else(chaos):
 
 
 @pytest.mark.alone
-def test_nothing_that_counts_is_missing_after_shards_lost_what_they_acknowledged(chaos):
+def test_no_final_status_is_missing_after_shards_lost_acknowledged_writes(chaos):
     plan = Plan("cluster", seed=41, seconds=12, sources=60, kinds=frozenset({"shard lost"}))
     run = Run(plan)
     run.on(run.cluster(chaos))
@@ -294,7 +294,7 @@ def test_nothing_that_counts_is_missing_after_shards_lost_what_they_acknowledged
 
 
 @pytest.mark.alone
-def test_a_slot_may_move_to_another_master_while_it_is_used(chaos):
+def test_a_slot_in_use_can_move_to_another_master(chaos):
     plan = Plan("cluster", seed=31, seconds=10, sources=60, kinds=frozenset({"slot moved"}))
     run = Run(plan)
     run.on(run.cluster(chaos))

@@ -27,7 +27,7 @@ def judged(chaos, plan: Plan) -> Run:
 @needs_owners
 @pytest.mark.long
 @pytest.mark.parametrize("wait_replicas", [0, 2])
-def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replicas: int):
+def test_half_of_the_processes_may_use_a_replaced_master(chaos, wait_replicas: int):
     kinds = frozenset({"master cut off", "api killed"})
     plan = Plan(
         "divided", seed=53, seconds=20, sources=60, wait_replicas=wait_replicas, kinds=kinds
@@ -39,7 +39,7 @@ def test_half_of_all_may_work_with_a_master_that_was_replaced(chaos, wait_replic
 
 @needs_owners
 @pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 1])
-def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_for(
+def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
     chaos, wait_replicas: int
 ):
     env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
@@ -78,7 +78,7 @@ def test_an_island_accepts_nothing_that_would_be_lost_where_replicas_are_waited_
 
 @needs_owners
 @pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 1])
-def test_a_delivery_on_an_island_goes_no_farther_than_its_replicas(chaos, wait_replicas: int):
+def test_an_isolated_master_delivers_no_event_that_its_replicas_lack(chaos, wait_replicas: int):
     env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
     cluster: Cluster = chaos(store="divided", apis=2, workers=1, listen=False, env=env)
     inside, outside = (PollerAPI(role.address("api")) for role in cluster.apis)
@@ -123,7 +123,7 @@ def _is_recorded(api: PollerAPI, source: str) -> bool:
 
 
 @pytest.mark.long
-def test_ways_may_be_slow_stalled_and_cut(chaos):
+def test_connections_may_be_slow_stalled_or_cut(chaos):
     # With this seed, each of the six faults occurs once before any occurs twice.
     plan = Plan("distant", seed=148, seconds=26, kinds=frozenset(TO_REDIS | TO_RECEIVERS))
     figures = judged(chaos, plan).figures

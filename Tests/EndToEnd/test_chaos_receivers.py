@@ -13,7 +13,7 @@ STATUSES = ("chargeable", "consumed")
 DELIVERED_WITHIN_S = 90
 
 
-def test_wild_receivers_get_every_event_in_order_whatever_is_killed(chaos):
+def test_unreliable_receivers_get_every_event_in_order_despite_kills(chaos):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)

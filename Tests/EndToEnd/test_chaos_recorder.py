@@ -24,7 +24,7 @@ def _record(client: redis.Redis, seq: int) -> None:
         both.execute()
 
 
-def test_what_no_replica_has_is_not_recorded(tmp_path: Path):
+def test_events_that_no_replica_has_are_not_recorded(tmp_path: Path):
     master = RedisServer(tmp_path, tmp_path / "master", name="master").start()
     of_it = {"replicaof": f"127.0.0.1 {master.port}"}
     replica = RedisServer(tmp_path, tmp_path / "replica", name="replica", options=of_it).start()

@@ -14,7 +14,7 @@ MARGIN_MS = 250
 
 
 @pytest.mark.parametrize("lease_s, timeout_s", [(2, 1), (12, 8)])
-def test_a_killed_worker_s_sources_are_polled_again_within_lease_plus_one_second(
+def test_sources_of_a_killed_worker_are_polled_again_within_lease_plus_one_second(
     chaos, lease_s: int, timeout_s: int
 ):
     env = {"POLLER_LEASE": f"{lease_s}s", "POLLER_POLL_TIMEOUT": f"{timeout_s}s"}

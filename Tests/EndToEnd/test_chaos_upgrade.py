@@ -15,7 +15,7 @@ KILLED = {"worker killed", "redis killed"}
     reason="POLLER_PREVIOUS_BIN_DIR names no programs of a former release: nothing was rolled out",
 )
 @pytest.mark.parametrize("seed", [65, 67])
-def test_nothing_is_lost_doubled_or_out_of_order_while_a_release_is_rolled_out(chaos, seed: int):
+def test_no_event_is_lost_repeated_or_reordered_during_a_rollout(chaos, seed: int):
     # With these seeds, the first five faults include a rollout of every role and a kill.
     plan = Plan(seed=seed, seconds=30, kinds=frozenset(KILLED | ROLLED), workers=4)
     run = Run(replace(plan, previous=previous_programs()))

@@ -67,7 +67,7 @@ def closed(cluster: Cluster, source: str, timeout_s: float = 30) -> dict:
     return wait_until(look, timeout_s, f"{source} is closed")
 
 
-def test_a_chargeable_source_is_charged_once_and_followed_to_its_end(calm: Cluster):
+def test_a_chargeable_source_is_charged_once_and_watched_until_it_is_final(calm: Cluster):
     source = create(calm, type="ideal")
     order = {"amount": 999, "description": "Order 4711", "metadata": {"order": "4711"}}
     watch(calm, source, order)
@@ -101,7 +101,7 @@ def test_without_an_order_nothing_is_charged(calm: Cluster):
     assert "charge" not in calm.api.watch(source)
 
 
-def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
+def test_a_slow_bank_decision_is_awaited(calm: Cluster):
     sofort = {"type": "sofort", "sofort[country]": "DE"}
     for method, name, last in (
         (sofort, "succeeding_charge", "charge.succeeded"), (sofort, "failing_charge", "charge.failed"),
@@ -124,7 +124,7 @@ def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
         assert len(charges_of(calm, source)) == 1
 
 
-def test_a_bank_that_answers_after_the_deadline_is_still_heard(calm: Cluster):
+def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
     answer = calm.api.enqueue(source, charge=True, policy="interactive", timeout="4s")
     assert answer.status_code in (200, 201), answer.text
@@ -148,7 +148,7 @@ def looks(cluster: Cluster, charge: str) -> list[dict]:
     return [request for request in listed if request["at_ms"] > listed[0]["at_ms"] + 6000]
 
 
-def test_a_decline_is_told_and_ends_the_charging_not_the_watch(calm: Cluster):
+def test_a_decline_is_reported_and_ends_charging_but_not_the_watch(calm: Cluster):
     source = create(
         calm, type="card", amount=500,
         **{
@@ -166,7 +166,7 @@ def test_a_decline_is_told_and_ends_the_charging_not_the_watch(calm: Cluster):
     assert len(charges_of(calm, source)) == 1 and charges_of(calm, source)[0]["status"] == "failed"
 
 
-def test_an_order_that_nobody_understands_is_refused(calm: Cluster):
+def test_an_invalid_order_to_charge_is_rejected(calm: Cluster):
     source = create(calm, type="ideal")
     for charge, field in (
         ({"amount": 0}, "amount"),
@@ -183,7 +183,7 @@ def test_an_order_that_nobody_understands_is_refused(calm: Cluster):
     assert answer.json()["field"] == "charge", answer.text
 
 
-def test_an_answer_that_is_lost_leads_to_no_second_charge(calm: Cluster):
+def test_a_lost_response_leads_to_no_second_charge(calm: Cluster):
     # The charge takes effect, but its answer is lost. The same idempotency key returns it again.
     source = create(calm, type="ideal")
     fault = calm.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
@@ -196,7 +196,7 @@ def test_an_answer_that_is_lost_leads_to_no_second_charge(calm: Cluster):
     assert fault
 
 
-def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
+def test_a_reusable_source_is_charged_once_despite_a_lost_response(calm: Cluster):
     # The source stays chargeable after its charge, so only the idempotency key and a check protect it.
     card = create(
         calm, type="card", amount=None, currency=None,
@@ -270,7 +270,7 @@ def test_a_stored_500_is_doubtful_until_the_charge_is_found(calm: Cluster):
             calm.api.request("DELETE", f"/v1/watches/{source}")
 
 
-def test_a_part_of_the_money_is_not_charged_and_late_money_is(calm: Cluster):
+def test_a_partly_funded_source_is_charged_only_once_fully_funded(calm: Cluster):
     # A bank account number that accepts any amount is chargeable after the first payment.
     source = create(
         calm, type="ach_credit_transfer", amount=None, currency="usd",
@@ -292,7 +292,7 @@ def test_a_part_of_the_money_is_not_charged_and_late_money_is(calm: Cluster):
     assert [charge["amount"] for charge in charges_of(calm, source)] == [1000]
 
 
-def test_a_restarted_watch_and_a_charge_by_hand_do_not_charge_again(calm: Cluster):
+def test_neither_a_restarted_watch_nor_a_manual_charge_charges_again(calm: Cluster):
     # The shop has charged the source before it was watched.
     source = create(calm, type="ideal")
     calm.sandbox.authorise(source)

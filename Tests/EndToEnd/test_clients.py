@@ -51,7 +51,7 @@ def models() -> ModuleType:
     return importlib.import_module("poller_client.models")
 
 
-def test_every_operation_is_there(poller_client, calm: Cluster):
+def test_the_client_has_every_operation(poller_client, calm: Cluster):
     folder = Path(poller_client.__file__).parent / "api"
     made = {path.stem.replace("_", "").lower() for path in folder.glob("*/*.py") if path.stem != "__init__"}
     assert {name.lower() for name in operations(calm)} == made
@@ -82,14 +82,14 @@ def test_a_payment_is_watched_read_and_found(poller_client, calm: Cluster):
     assert isinstance(page, models().WatchPage) and page.data
 
 
-def test_a_problem_is_a_type_of_its_own(poller_client, calm: Cluster):
+def test_a_problem_response_has_its_own_type(poller_client, calm: Cluster):
     client = poller_client.Client(base_url=calm.api.url)
     answer = operation("get_watch").sync_detailed("src_nobody_watches", client=client)
     assert answer.status_code == 404
     assert isinstance(answer.parsed, models().Problem) and answer.parsed.code == "watch_not_found"
 
 
-def test_an_endpoint_is_made_once_however_often_it_is_asked_for(poller_client, calm: Cluster):
+def test_an_endpoint_is_created_once_despite_repeated_requests(poller_client, calm: Cluster):
     client = poller_client.Client(base_url=calm.api.url, raise_on_unexpected_status=True)
     wish = models().NewEndpoint.from_dict({"url": calm.webhook.url + "/clients", "types": ["order.paid_twice"]})
     first, second = (
@@ -211,7 +211,7 @@ def test_a_shop_in_typescript_does_the_same(typescript: Path, calm: Cluster):
     }
 
 
-def test_what_the_description_does_not_know_is_no_typescript(typescript: Path):
+def test_typescript_rejects_fields_missing_from_the_description(typescript: Path):
     shop = (typescript / "shop.ts").read_text()
     wrong = shop
     for right, other in (

@@ -41,20 +41,20 @@ def run(name: str, *arguments: str, env: dict | None = None, **options):
     ],
     ids=" ".join,
 )
-def test_wrong_usage_ends_with_64_and_says_what_is_right(arguments):
+def test_wrong_usage_exits_with_64_and_names_the_correct_usage(arguments):
     done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
     assert done.returncode == 64, done.stderr
     assert "usage" in done.stderr.lower() or "--help" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["enqueue", "get", "poll", "cancel", "events", "wait"])
-def test_an_unreachable_server_ends_with_69_and_names_it(command):
+def test_an_unreachable_server_exits_with_69_and_is_named(command):
     done = run("pollerctl", command, "src_1", env={"POLLER_URL": NOWHERE})
     assert done.returncode == 69, f"{done.returncode} {done.stderr}"
     assert "127.0.0.1:1" in done.stderr
 
 
-def test_a_refused_request_ends_with_1_and_says_why(calm: Cluster):
+def test_a_rejected_request_exits_with_1_and_its_reason(calm: Cluster):
     for arguments in (
         ("enqueue", "src_1", "--timeout", "-5s"),
         ("enqueue", "src_\n1"),
@@ -68,7 +68,7 @@ def test_a_refused_request_ends_with_1_and_says_why(calm: Cluster):
         assert "Fatal error" not in done.stderr
 
 
-def test_the_wrong_key_or_none_ends_with_77(chaos, tmp_path: Path):
+def test_a_wrong_or_missing_key_exits_with_77(chaos, tmp_path: Path):
     keys = tmp_path / "keys"
     keys.write_text(f"# for one test\n{KEY}\n")
     cluster = chaos(workers=0, notifiers=0, listen=False, env={"POLLER_API_KEYS_FILE": str(keys)})
@@ -101,7 +101,7 @@ def test_a_file_of_many_ids_with_duplicates_becomes_one_watch_each(chaos, tmp_pa
     assert cluster.api_process.running
 
 
-def test_ids_from_standard_input_and_the_bad_one_is_named(chaos, tmp_path: Path):
+def test_an_invalid_id_on_standard_input_is_named(chaos, tmp_path: Path):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     env = {"POLLER_URL": cluster.api.url}
     good = run("pollerctl", "enqueue", "--file", "-", env=env, input="src_1\n\nsrc_2\r\n")
@@ -114,7 +114,7 @@ def test_ids_from_standard_input_and_the_bad_one_is_named(chaos, tmp_path: Path)
     assert str(tmp_path / "none") in missing.stderr
 
 
-def test_tables_and_colours_stay_on_terminals(calm: Cluster):
+def test_tables_and_colours_are_only_printed_to_terminals(calm: Cluster):
     done = run("pollerctl", "list", env={"POLLER_URL": calm.api.url})
     assert done.returncode == 0
     assert "\033[" not in done.stdout
@@ -154,14 +154,14 @@ def test_check_config_names_unknown_keys_and_origins_and_hides_secrets(tmp_path:
         assert re.search(pattern, done.stdout), f"{pattern}\n{done.stdout}"
 
 
-def test_check_config_accepts_what_is_right():
+def test_check_config_accepts_a_valid_configuration():
     done = run("pollerd", "check-config", env={"POLLER_LEASE": "15s"})
     assert done.returncode == 0, done.stderr
     assert "POLLER_LEASE=15s" in done.stdout
     assert all(re.match(r"[a-z_0-9]+ {2,}\S", line) for line in done.stdout.splitlines()), done.stdout
 
 
-def test_a_configuration_file_that_is_not_there_is_told_as_such(tmp_path):
+def test_a_missing_configuration_file_is_reported_as_missing(tmp_path):
     done = run("pollerd", "check-config", "--config", str(tmp_path / "none.yaml"))
     assert done.returncode == 78 and "does not exist" in done.stderr, done.stderr
 
@@ -181,7 +181,7 @@ def test_a_configuration_file_that_is_not_there_is_told_as_such(tmp_path):
         ("POLLER_LOG_LEVEL", "loud"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(variable: str, value: str):
+def test_an_invalid_value_is_rejected_with_its_name(variable: str, value: str):
     done = run("pollerd", "check-config", env={variable: value})
     assert done.returncode != 0
     assert variable in done.stderr + done.stdout
@@ -199,7 +199,7 @@ def test_a_public_api_without_keys_refuses_to_start(tmp_path: Path):
     assert "POLLER_API_KEYS_FILE" in done.stderr
 
 
-def test_a_redis_that_evicts_is_refused(chaos):
+def test_an_evicting_redis_is_rejected(chaos):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     cluster.redis.client().config_set("maxmemory-policy", "allkeys-lru")
     done = run("pollerd", "worker", env=cluster.env)
@@ -219,7 +219,7 @@ UNRELEASED = {"partitions": 16, "reader": 3}
     ]
     + [("api", UNRELEASED, "made by a build from before release 1.0.0")],
 )
-def test_a_store_of_another_form_is_left_alone(tmp_path: Path, command: str, layout: dict, advice: str):
+def test_a_store_with_another_format_is_not_changed(tmp_path: Path, command: str, layout: dict, advice: str):
     redis = RedisServer(tmp_path, tmp_path / "data").start()
     try:
         with redis.client() as client:
@@ -240,7 +240,7 @@ def described() -> list[list[str]]:
     return [[line.strip() for line in block.splitlines()] for block in told.split("\n\n")]
 
 
-def test_the_page_of_the_file_is_what_check_config_describes():
+def test_the_guide_to_the_file_matches_check_config():
     page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/ConfigurationFile.md").read_text()
     members = re.findall(r"^\| `([a-z_.]+\.?[A-Z]*[a-z_.]+)` \| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE)
     told = [[place, text, takes, standard if standard == "required" else f"default: {standard}"]
@@ -252,7 +252,7 @@ def test_the_page_of_the_file_is_what_check_config_describes():
     ]
 
 
-def test_every_member_that_is_described_is_read(tmp_path: Path):
+def test_every_documented_member_is_read(tmp_path: Path):
     """Checks that a wrong value of each documented member is refused by its path, so no member is ignored."""
     whole = {
         "accounts": "accounts: {a: {stripe_api_key: {env: K}, charge: {description: x}, branding: {name: x}, limits: {watches: 1}}}",
@@ -279,7 +279,7 @@ def test_every_member_that_is_described_is_read(tmp_path: Path):
         assert done.returncode == 78 and f"{section}.{named}" in done.stderr, f"{place}: {done.stderr}"
 
 
-def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
+def test_all_mistakes_in_the_file_are_named_at_once(tmp_path: Path):
     file = tmp_path / "poller.yaml"
     file.write_text(
         "acounts: {a: {}}\nlease: soon\nlane_rte: 5\n"
@@ -300,7 +300,7 @@ def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
     assert started.returncode == 78 and started.stderr.count("\n") == 1, started.stderr
 
 
-def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: Path):
+def test_an_unreachable_endpoint_in_the_file_causes_a_warning(tmp_path: Path):
     file = tmp_path / "poller.yaml"
     file.write_text(
         "endpoints: {inside: {url: 'https://10.0.0.1/h', secret: {env: HOOK}},"
@@ -319,7 +319,7 @@ def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: P
     assert wrong.returncode == 78 and "cannot receive events" not in wrong.stderr
 
 
-def test_the_page_of_options_is_what_check_config_describes():
+def test_the_guide_to_options_matches_check_config():
     page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/Options.md").read_text()
     rows = re.findall(
         r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (while it runs|at a restart) \| (.*) \|$",
@@ -337,7 +337,7 @@ def test_the_page_of_options_is_what_check_config_describes():
     assert len(told) > 40 and told == options
 
 
-def test_a_secret_in_the_file_may_be_named_instead(tmp_path: Path):
+def test_a_secret_in_the_file_may_be_a_reference(tmp_path: Path):
     config, secret = tmp_path / "poller.yaml", tmp_path / "webhook-secret"
     secret.write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
     secret.chmod(0o600)

@@ -25,7 +25,7 @@ from harness.process import Process
 from harness.waiting import wait_until
 
 
-def test_the_parts_of_the_cluster_are_there():
+def test_compose_has_all_services_of_the_cluster():
     assert set(SERVICES) == {"redis", *OURS}
     assert SERVICES["worker"]["deploy"]["replicas"] == 2
     for name in ("api", "worker", "notifier", "gateway"):
@@ -46,7 +46,7 @@ def test_the_image_is_built_once_and_never_pulled():
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_every_container_of_ours_may_do_nothing_but_its_work(name: str):
+def test_every_container_has_minimal_rights(name: str):
     service = SERVICES[name]
     assert service["read_only"] and service["cap_drop"] == ["ALL"] and "cap_add" not in service
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -56,7 +56,7 @@ def test_every_container_of_ours_may_do_nothing_but_its_work(name: str):
     assert not {"configs", "secrets"} & service.keys()
 
 
-def test_ports_are_open_to_this_machine_only():
+def test_ports_are_published_on_this_machine_only():
     for name, service in SERVICES.items():
         for port in service.get("ports", []):
             assert port.startswith("127.0.0.1:"), f"{name} publishes {port}"
@@ -71,7 +71,7 @@ def redis_configuration(folder: Path) -> Path:
     return path
 
 
-def test_redis_keeps_what_it_is_given_and_asks_for_a_password(tmp_path: Path):
+def test_redis_persists_its_data_and_requires_a_password(tmp_path: Path):
     """Runs the service's command and health check unchanged, except for paths."""
     command = [expand(part) for part in SERVICES["redis"]["command"]]
     command[1] = str(redis_configuration(tmp_path))
@@ -100,7 +100,7 @@ def test_redis_keeps_what_it_is_given_and_asks_for_a_password(tmp_path: Path):
     assert {"redis-data", "sandbox-state"} == COMPOSE["volumes"].keys()
 
 
-def test_every_service_waits_for_one_that_exists_and_has_a_health_check():
+def test_every_service_waits_for_an_existing_service_with_a_health_check():
     for name, service in SERVICES.items():
         for needed in service.get("depends_on", {}):
             assert needed in SERVICES, f"{name} waits for {needed}"
@@ -108,7 +108,7 @@ def test_every_service_waits_for_one_that_exists_and_has_a_health_check():
 
 
 @pytest.mark.parametrize("name", pollerd_services())
-def test_the_key_is_put_where_pollerd_reads_it(name: str, tmp_path: Path):
+def test_the_entrypoint_writes_the_key_to_the_file_that_pollerd_reads(name: str, tmp_path: Path):
     """Runs the entrypoint with another folder than the container's."""
     keys = tmp_path / "api-keys"
     environment = SERVICES[name]["environment"]
@@ -126,7 +126,7 @@ def test_the_key_is_put_where_pollerd_reads_it(name: str, tmp_path: Path):
     assert keys.stat().st_mode & 0o077 == 0
 
 
-def test_what_a_shell_has_exported_for_something_else_stays_outside():
+def test_unrelated_variables_of_the_shell_are_not_passed_on():
     """A live key must not reach the sandbox, and the sandbox's key must not reach Stripe."""
     exported = {"STRIPE_API_KEY": "sk_live_x", "POLLER_STRIPE_API_BASE": "http://127.0.0.1:1"}
     for name in pollerd_services():
@@ -135,7 +135,7 @@ def test_what_a_shell_has_exported_for_something_else_stays_outside():
         assert expand(environment["POLLER_STRIPE_API_BASE"], exported) == "http://sandbox:12111"
 
 
-def test_with_stripe_both_the_key_and_the_address_are_stripe_s():
+def test_with_stripe_both_key_and_address_belong_to_stripe():
     assert set(WITH_STRIPE["services"]) == set(pollerd_services())
     for service in WITH_STRIPE["services"].values():
         environment = service["environment"]
@@ -151,7 +151,7 @@ def test_with_stripe_both_the_key_and_the_address_are_stripe_s():
         "POLLER_LOG_LEVEL", "STRIPE_WEBHOOK_SECRET",
     ],
 )
-def test_what_an_operator_sets_is_passed_on(variable: str):
+def test_variables_set_by_an_operator_are_passed_on(variable: str):
     for name in pollerd_services():
         assert expand(SERVICES[name]["environment"][variable], {variable: "mine"}) == "mine"
 
@@ -191,7 +191,7 @@ def test_published_ports_are_those_the_programs_listen_on():
         assert environment[variable].split(":")[-1] in exposed
 
 
-def test_the_sandbox_takes_its_command_and_its_health_check(tmp_path: Path):
+def test_the_sandbox_accepts_its_command_and_health_check(tmp_path: Path):
     name, *arguments = map(expand, SERVICES["sandbox"]["command"])
     folder = arguments[arguments.index("--state") + 1]
     assert SERVICES["sandbox"]["volumes"] == [f"sandbox-state:{folder}"]
@@ -209,7 +209,7 @@ def test_the_sandbox_takes_its_command_and_its_health_check(tmp_path: Path):
         process.end()
 
 
-def test_the_mail_sink_prints_mails_that_a_person_can_read(tmp_path: Path):
+def test_the_mail_sink_prints_readable_mails(tmp_path: Path):
     """Runs the command and the health check, and sends a mail with an encoded header and an HTML part."""
     text = (MAIL / "Dockerfile").read_text()
     command = json.loads(re.search(r"^CMD (\[.*\])$", text, re.MULTILINE).group(1))

@@ -45,7 +45,7 @@ def composition():
         compose("down", "-v", "--remove-orphans")
 
 
-def test_all_are_well_and_the_command_line_is_there(composition):
+def test_all_services_are_healthy_and_the_command_line_works(composition):
     # The container has the key, and the exit status is 0 if all checks pass.
     compose("exec", "-T", "api", "pollerctl", "doctor")
 
@@ -55,19 +55,19 @@ def test_the_image_is_small(composition):
     assert int(weight.stdout) <= 160_000_000
 
 
-def test_an_unchanged_up_makes_no_container_anew(composition):
+def test_an_unchanged_up_recreates_no_container(composition):
     before = ids()
     compose("up", "-d", "--wait")
     assert ids() == before
 
 
-def test_more_workers_and_notifiers_come_up_beside_the_others(composition):
+def test_more_workers_and_notifiers_can_be_added(composition):
     compose("up", "-d", "--wait", "--scale", "worker=3", "--scale", "notifier=2")
     running = [json.loads(line)["Service"] for line in compose("ps", "--format", "json").splitlines()]
     assert (running.count("worker"), running.count("notifier")) == (3, 2)
 
 
-def test_all_end_at_once_when_they_are_told(composition):
+def test_all_services_stop_promptly(composition):
     start = time.monotonic()
     compose("stop")
     assert time.monotonic() - start < 10

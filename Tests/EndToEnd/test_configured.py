@@ -98,7 +98,7 @@ def watch(cluster: Cluster, source: str, account: str = "bank") -> dict:
     return cluster.api.get(f"/v1/watches/{source}?account={account}&kind=http")
 
 
-def test_a_url_of_an_upstream_is_watched_to_its_end(cluster: Cluster, bank: Bank):
+def test_a_url_of_an_upstream_is_watched_until_it_is_final(cluster: Cluster, bank: Bank):
     bank.states["pay-1"] = "open"
     url = f"{bank.url}/payments/pay-1?full=1"
     answer = by_url(cluster, url, policy="interactive", notify=[cluster.webhook.url])
@@ -117,7 +117,7 @@ def test_a_url_of_an_upstream_is_watched_to_its_end(cluster: Cluster, bank: Bank
     assert by_url(cluster, url, source="pay-1", account="bank", kind="http").json()["id"] == made["id"]
 
 
-def test_an_upstream_may_say_what_of_its_answer_is_the_payment(cluster: Cluster, bank: Bank):
+def test_an_upstream_can_map_its_response_to_a_payment(cluster: Cluster, bank: Bank):
     bank.states["buy-1"] = "open"
     answer = by_url(cluster, f"{bank.url}/paying/buy-1", policy="interactive", notify=[])
     assert answer.status_code == 201, answer.text
@@ -140,7 +140,7 @@ def test_an_upstream_may_say_what_of_its_answer_is_the_payment(cluster: Cluster,
     assert "payment" not in watch(cluster, "pay-1")
 
 
-def test_an_amount_that_is_not_understood_is_reported_by_the_doctor(cluster: Cluster, bank: Bank):
+def test_an_unreadable_amount_is_reported_by_the_doctor(cluster: Cluster, bank: Bank):
     assert "all are understood" in ctl(cluster, "doctor").stdout
     bank.sums = {"cents": 1.099e3, "currency": "EUR"}
     bank.states["buy-3"] = "settled"
@@ -165,7 +165,7 @@ def test_an_amount_that_is_not_understood_is_reported_by_the_doctor(cluster: Clu
     ("{state: {map: {ok: paid}}, currency: euro}", "payment.currency must be a JSON pointer such as"),
     ("{state: {map: {ok: paid}}, money: 1}", "has money, which is not one of amount, amount_format, currency, state"),
 ])
-def test_a_payment_that_cannot_be_read_is_refused_at_the_start(tmp_path, payment: str, said: str):
+def test_an_invalid_payment_mapping_is_rejected_at_startup(tmp_path, payment: str, said: str):
     upstream = "{url: 'https://b.example/{id}', status: /s, final: [ok], payment: " + payment + "}"
     done = check(tmp_path, f"upstreams:\n  bank: {upstream}\n")
     assert done.returncode == 78 and said in done.stderr, done.stderr
@@ -184,7 +184,7 @@ def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> subprocess.Comple
     return done
 
 
-def test_from_the_command_line_too(cluster: Cluster, bank: Bank):
+def test_the_command_line_enqueues_urls_of_an_upstream(cluster: Cluster, bank: Bank):
     bank.states |= {"pay-2": "settled", "pay-3": "settled"}
     urls = [f"{bank.url}/payments/pay-{n}?full=1" for n in (2, 3)]
     shown = ctl(cluster, "enqueue", "--source-url", urls[0], "--source-url", urls[1], "--follow", "--json").stdout.splitlines()
@@ -198,7 +198,7 @@ def test_from_the_command_line_too(cluster: Cluster, bank: Bank):
     assert "upstream" in refused.stderr
 
 
-def test_nothing_outside_the_configuration_is_ever_asked(cluster: Cluster, bank: Bank):
+def test_urls_outside_the_configuration_are_never_requested(cluster: Cluster, bank: Bank):
     asked = len(bank.seen)
     for url in (
         f"{bank.url}/secrets/1", f"{bank.url}/payments/1", f"{bank.url}/payments/a/b?full=1",
@@ -221,7 +221,7 @@ def test_nothing_outside_the_configuration_is_ever_asked(cluster: Cluster, bank:
     assert answer.status_code == 422 and answer.json()["errors"][0]["index"] == 1
 
 
-def test_an_account_may_charge_whatever_becomes_chargeable(cluster: Cluster):
+def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=[])
     cluster.wait_status(source, "pending")
@@ -256,12 +256,12 @@ def test_an_account_may_charge_whatever_becomes_chargeable(cluster: Cluster):
     ("  default:\n    charge: {statement_descriptor: " + "x" * 36 + "}\n", "statement_descriptor"),
     ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    charge: true\n", "secret key"),
 ])
-def test_a_standing_order_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+def test_an_invalid_charge_rule_of_an_account_is_rejected_at_startup(tmp_path, account: str, said: str):
     done = check(tmp_path, "accounts:\n" + account)
     assert done.returncode == 78 and said in done.stderr, done.stderr
 
 
-def test_check_config_shows_who_charges(tmp_path):
+def test_check_config_shows_which_accounts_charge(tmp_path):
     done = check(tmp_path, "accounts:\n  default:\n    charge: true\n  acme:\n    stripe_api_key: {env: ACME}\n")
     assert done.returncode == 0, done.stderr
     assert "account default, charges sources" in done.stdout

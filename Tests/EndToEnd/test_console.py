@@ -54,7 +54,7 @@ def look(front) -> Iterator:
         assert not complaints, complaints
 
 
-def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front):
+def test_the_console_requires_a_key_rejects_a_wrong_one_and_never_shows_it(front):
     console = Console(front.cluster.api.url, front.cluster.logs)
     try:
         console.browser.open(front.cluster.api.url + "/")
@@ -88,7 +88,7 @@ def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_sight(front
         console.close()
 
 
-def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, front):
+def test_an_order_number_leads_to_the_timeline_of_its_payment(look, front):
     console = look("support").open()
     console.press("/")
     console.js("document.querySelector('#q').value = 'PAID-1'")
@@ -107,7 +107,7 @@ def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, 
     console.says("Paid: €45.00 has arrived by iDEAL.")
 
 
-def test_an_order_with_two_tries_is_one_story_of_both(look, front):
+def test_an_order_with_two_attempts_has_one_timeline(look, front):
     console = look("viewer").open("#/payments?q=TWICE-1&go=1")
     console.wait(lambda: console.place.startswith("#/orders/TWICE-1"), "the order is opened")
     console.says("2 payment attempts")
@@ -124,7 +124,7 @@ def test_an_order_with_two_tries_is_one_story_of_both(look, front):
         console.says(told)
 
 
-def test_what_others_have_written_stays_text(look, front):
+def test_markup_in_foreign_data_is_shown_as_text(look, front):
     console = look("admin")
     for page in [*PAGES, "#/payments?q=EVIL-1&go=1", f"#/endpoints/{front.shop.endpoints['bad']}", "#/payments?q=" + "%3Cimg%20src%3Dx%3E"]:
         console.open(page)
@@ -134,7 +134,7 @@ def test_what_others_have_written_stays_text(look, front):
     assert console.js("window.hit") is None
 
 
-def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, front):
+def test_a_payment_of_another_account_or_kind_is_found_by_its_id(look, front):
     console = look("viewer").open(f"#/payments/{front.shop.foreign}")
     console.says("acme")
     console.says("FOREIGN-1")
@@ -148,7 +148,7 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, fro
     console.says("was never watched, or its record has expired")
 
 
-def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_it(look, front):
+def test_the_list_identifies_payments_and_filters_them(look, front):
     console = look("viewer").open("#/payments")
     heads = console.js("[...document.querySelectorAll('#main th')].map((one) => one.innerText)")
     assert heads == ["Order", "Amount", "Payment", "Customer", "Method", "Account", "Source", "Last polled", "Age"]
@@ -170,7 +170,7 @@ def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_i
     console.wait(lambda: console.place == "#/payments?q=amount%3D45.00", "the search again")
 
 
-def test_whoever_may_only_look_is_offered_nothing_else(look, front):
+def test_a_viewer_is_offered_no_actions(look, front):
     console = look("viewer")
     shop = front.shop
     pages = [*PAGES[:-1], "#/payments?q=state%3Dopen", f"#/payments/{shop.open}", f"#/endpoints/{shop.endpoints['bad']}"]
@@ -182,7 +182,7 @@ def test_whoever_may_only_look_is_offered_nothing_else(look, front):
     assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
 
 
-def test_whoever_supports_may_look_again_and_send_again_and_no_more(look, front):
+def test_support_may_poll_and_resend_but_nothing_more(look, front):
     console = look("support").open(f"#/payments/{front.shop.open}")
     assert "Poll now" in console.buttons() and "Cancel watch" not in console.buttons()
     console.open(f"#/endpoints/{front.shop.endpoints['bad']}")
@@ -191,7 +191,7 @@ def test_whoever_supports_may_look_again_and_send_again_and_no_more(look, front)
     assert not console.buttons()
 
 
-def test_a_key_of_one_account_sees_that_account_alone(look, front):
+def test_a_key_of_one_account_sees_only_that_account(look, front):
     console = look("acme").open("#/payments")
     console.says("FOREIGN-1")
     assert "PAID-1" not in console.text
@@ -204,7 +204,7 @@ def test_a_key_of_one_account_sees_that_account_alone(look, front):
     console.says("was never watched, or its record has expired")
 
 
-def test_a_key_of_one_account_is_not_told_that_all_is_calm_while_one_of_its_payments_is_not_known(look, front):
+def test_a_key_of_one_account_sees_that_its_payment_is_in_quarantine(look, front):
     console = look("bank").open()
     console.says("1 payment is in quarantine")
     assert "No issues in these accounts" not in console.text
@@ -234,7 +234,7 @@ def test_the_keyboard_does_what_the_mouse_does(look, front):
     console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
 
 
-def test_nothing_serious_is_in_the_way_of_anybody(look, front):
+def test_no_page_has_a_serious_accessibility_problem(look, front):
     console = look("admin")
     for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
         console.open(page)
@@ -259,14 +259,14 @@ def test_nothing_is_wider_than_a_phone(look, front):
     assert not console.js("document.querySelector('#nav').checkVisibility()"), "the menu closes itself"
 
 
-def test_what_happens_is_shown_as_it_happens(look, front):
+def test_changes_are_shown_live(look, front):
     console = look("viewer").open()
     console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
     front.shop.pays("NEWS-1", 777)
     console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is there", 10)
 
 
-def test_the_overview_draws_what_was_done(look, front):
+def test_the_overview_draws_the_history_of_polls(look, front):
     def polls() -> int:
         told = front.shop.call("GET", "/v1/stats/history?span=24h")["series"]["polls"]
         return sum(told)
@@ -283,6 +283,6 @@ def test_the_overview_draws_what_was_done(look, front):
     console.wait(lambda: console.js("document.querySelector('.chart svg').getAttribute('aria-label')").startswith("Polls, last hour: "), "an hour")
 
 
-def test_no_key_of_its_own_is_not_a_server_that_is_open(look, front):
+def test_the_keys_page_explains_an_empty_list(look, front):
     console = look("admin").open("#/keys")
     console.says("Keys created here or with pollerctl key create appear here.")

@@ -41,7 +41,7 @@ def deliveries(shop: Shop, endpoint: str, state: str) -> list[dict]:
         cursor = f"&cursor={page['next']}"
 
 
-def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, console):
+def test_an_endpoint_is_created_tested_disabled_enabled_rotated_and_removed(shop, console):
     console.open("#/endpoints")
     console.click("New endpoint")
     console.fill(url=shop.receivers.url + "/ok", types="payment.paid")
@@ -86,7 +86,7 @@ def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, c
     assert made["id"] not in [one["id"] for one in shop.call("GET", "/v1/endpoints")["data"]]
 
 
-def test_a_test_that_is_not_accepted_says_what_the_receiver_said(shop, console):
+def test_a_rejected_test_event_shows_the_response_of_the_receiver(shop, console):
     endpoint = shop.endpoint("down", "/down", types=["source.never"])
     console.open(f"#/endpoints/{endpoint}")
     console.click("Test")
@@ -94,7 +94,7 @@ def test_a_test_that_is_not_accepted_says_what_the_receiver_said(shop, console):
     shop.call("DELETE", f"/v1/endpoints/{endpoint}")
 
 
-def test_what_was_given_up_is_sent_again_alone_and_all_together_after_a_count(shop, console):
+def test_dead_letters_are_retried_singly_and_replayed_after_a_count(shop, console):
     endpoint = shop.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
     sources = [shop.pays(f"AGAIN-{n}", 1000 + n) for n in range(3)]
     wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 3, 20, "all are given up")
@@ -142,7 +142,7 @@ def test_a_lane_is_paused_limited_and_resumed(shop, console):
     shop.call("POST", "/v1/lanes/default%2Fsources/limit", default=True)
 
 
-def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
+def test_a_payment_is_polled_on_request_and_its_watch_cancelled(shop, console):
     source = shop.watches("STOP-1", policy="patient")
     attempts = shop.call("GET", f"/v1/watches/{source}")["attempts"]
     console.open(f"#/payments/{source}")
@@ -168,7 +168,7 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     console.says("Waiting · not watched")
 
 
-def test_a_paid_payment_is_looked_at_once_for_what_went_back(shop, console):
+def test_a_poll_of_a_paid_payment_finds_its_refund(shop, console):
     source = shop.pays("BACK-1", 1500)
     shop.until(source, lambda watch: watch["state"] == "closed")
     charges = shop.cluster.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
@@ -180,7 +180,7 @@ def test_a_paid_payment_is_looked_at_once_for_what_went_back(shop, console):
     shop.until(source, lambda watch: watch["payment"]["state"] == "refunded" and watch["state"] == "closed")
 
 
-def test_quarantine_says_why_and_lets_go(shop, console):
+def test_a_quarantined_payment_shows_the_reason_and_can_be_redriven(shop, console):
     source = shop.quarantines("DEAD-9")
     console.open("#/")
     console.says("in quarantine")
@@ -193,7 +193,7 @@ def test_quarantine_says_why_and_lets_go(shop, console):
     shop.until(source, lambda watch: watch["state"] == "open" and watch["status"] == "pending")
 
 
-def test_what_is_not_worth_another_look_is_dismissed(shop, console):
+def test_a_quarantined_payment_can_be_dismissed(shop, console):
     source = shop.quarantines("DEAD-10")
     console.open("#/quarantine")
     console.says("DEAD-10")
@@ -210,7 +210,7 @@ def test_what_is_not_worth_another_look_is_dismissed(shop, console):
     assert "Redrive" not in console.buttons()
 
 
-def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console):
+def test_a_bulk_action_requires_a_count_and_a_confirmation(shop, console):
     sources = [shop.watches(f"BULK-{n}", 4242) for n in range(4)]
     other = shop.watches("OTHER-1", 1)
     console.open("#/payments?q=amount%3D4242")
@@ -228,7 +228,7 @@ def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console
     assert shop.call("GET", f"/v1/watches/{other}")["state"] == "open"
 
 
-def test_whether_somebody_is_sent_mails_and_that_they_are_again(shop, console):
+def test_a_suppressed_address_can_be_checked_and_restored(shop, console):
     shop.call("POST", "/v1/mail/bounces", recipient="gone@example.com", type="hard_bounce")
     console.open("#/mail")
     console.js("document.querySelector('#recipient').value = 'gone@example.com'")
@@ -241,7 +241,7 @@ def test_whether_somebody_is_sent_mails_and_that_they_are_again(shop, console):
     assert not shop.call("GET", "/v1/mail/suppressions/gone@example.com")["suppressed"]
 
 
-def test_who_works_is_listed_and_what_the_doctor_says_is_one_step_away(shop, console):
+def test_processes_are_listed_with_a_link_to_the_health_checks(shop, console):
     console.open("#/processes")
     console.says("worker")
     console.click("Health checks")
@@ -250,7 +250,7 @@ def test_who_works_is_listed_and_what_the_doctor_says_is_one_step_away(shop, con
     console.says("workers")
 
 
-def test_a_key_is_made_shown_once_and_revoked(chaos):
+def test_a_key_is_created_shown_once_and_revoked(chaos):
     """Uses a separate cluster, because the first key locks the server."""
     cluster = chaos(workers=0, notifiers=0, listen=False)
     shop = Shop(cluster)

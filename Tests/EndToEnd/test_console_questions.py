@@ -149,7 +149,7 @@ def test_which_endpoint_fails_since_when(front, console):
         front.shop.call("DELETE", f"/v1/endpoints/{endpoint}")
 
 
-def test_the_page_follows_an_endpoint_that_is_enabled(front, console):
+def test_the_page_updates_when_an_endpoint_is_enabled(front, console):
     endpoint = front.shop.endpoint("held", "/down", types=["source.never"])
     try:
         front.shop.call("POST", f"/v1/endpoints/{endpoint}/disable")
@@ -189,7 +189,7 @@ def test_who_changed_what_by_name(front, console):
     assert "AUDIT-1" in cancelled, cancelled
 
 
-def test_what_was_paid_twice(front, console):
+def test_orders_paid_twice(front, console):
     sources = [front.shop.watches("DOUBLE-1", 990) for _ in range(2)]
     for source in sources:
         front.cluster.sandbox.authorise(source)
@@ -272,7 +272,7 @@ def test_suppressed_addresses_are_listed_and_lifted(front, console):
     assert not front.shop.call("GET", "/v1/mail/suppressions/missing@example.com")["suppressed"]
 
 
-def test_an_order_with_many_tries_stays_readable(front, console):
+def test_an_order_with_many_attempts_stays_readable(front, console):
     sources = [front.shop.watches("MANY-1", 1000, notify=[]) for _ in range(14)]
     for source in sources[:-1]:
         front.cluster.sandbox.set_status(source, "failed")
@@ -309,7 +309,7 @@ def test_incidents_and_health_are_pages_of_the_menu(front, console):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_column_is_cut_off_and_nothing_that_identifies_a_payment_is_left_out(front, console, width):
+def test_no_column_is_cut_off_and_payments_stay_identifiable(front, console, width):
     front.shop.endpoint("wide", "/bad", types=["payment.paid"], retry="none")
     source = front.shop.pays("WIDE-ORDER-2026-000123456", 123456)
     wait_until(lambda: front.shop.call("GET", "/v1/deliveries?state=dead")["data"], 20, "it is given up")
@@ -333,7 +333,7 @@ def test_no_column_is_cut_off_and_nothing_that_identifies_a_payment_is_left_out(
             front.shop.call("DELETE", f"/v1/endpoints/{key['id']}")
 
 
-def test_every_new_page_is_for_everybody_in_light_and_dark(front, console):
+def test_every_new_page_is_accessible_in_light_and_dark(front, console):
     for page in ["#/late", "#/disputes", "#/orders?paid_twice=1", "#/incidents", "#/health", "#/mail", "#/payments", "#/deliveries"]:
         console.open(page)
         assert console.serious() == [], page

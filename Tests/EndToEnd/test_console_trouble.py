@@ -19,7 +19,7 @@ def verdict(console: Console) -> str:
     return console.js("document.querySelector('#verdict')?.innerText ?? ''")
 
 
-def test_all_is_well_is_said_only_while_it_is(chaos):
+def test_the_console_reports_no_problem_only_while_there_is_none(chaos):
     # Without an unsubscribe link in mails and without a master key, the doctor would warn.
     env = {"POLLER_PUBLIC_URL": "https://pay.example.com", "POLLER_MASTER_KEY": bytes(range(32)).hex()}
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
@@ -45,7 +45,7 @@ def test_all_is_well_is_said_only_while_it_is(chaos):
         shop.close()
 
 
-def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(chaos):
+def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
     shop.watches("ALONE-1", policy="patient")
@@ -87,7 +87,7 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         shop.close()
 
 
-def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
+def test_problems_are_listed_once_each_by_severity(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
     console = Console(cluster.api.url, cluster.logs)
@@ -120,7 +120,7 @@ def test_what_is_wrong_stands_by_its_consequence_each_trouble_once(chaos):
         shop.close()
 
 
-def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
+def test_one_slow_read_does_not_slow_the_updates(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     console = Console(cluster.api.url, cluster.logs)
     slow = """(() => {
@@ -145,7 +145,7 @@ def test_one_slow_read_is_no_reason_to_look_less_often(chaos):
         console.close()
 
 
-def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
+def test_an_unread_status_is_not_shown_as_the_customer_s(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
     console = Console(cluster.api.url, cluster.logs)
@@ -185,7 +185,7 @@ def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
 
 
 @pytest.mark.long
-def test_ten_thousand_payments_are_a_list_like_any_other(chaos):
+def test_a_list_of_ten_thousand_payments_stays_fast(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     shop = Shop(cluster)
     for start in range(0, MANY, 1000):

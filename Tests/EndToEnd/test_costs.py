@@ -39,7 +39,7 @@ def planned(*arguments: str) -> dict[str, float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("receivers", "names"), [(1, 2), (2, 0)])
-def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
+def test_the_redis_memory_of_a_payment_matches_the_guide(chaos, receivers: int, names: int):
     env = {
         "POLLER_LANE_RATE": "0", "POLLER_SEARCH": "order,customer",
         "POLLER_BODY_RETENTION": "4d", "POLLER_OUTBOX_RETENTION": "60s",
@@ -88,7 +88,7 @@ def test_what_redis_remembers_of_a_payment(chaos, receivers: int, names: int):
         assert abs(plan[age_of_it] / found - 1) < 0.2, said
 
 
-def test_processes_that_have_nothing_to_do_cost_redis_little(chaos):
+def test_idle_processes_cause_little_load_on_redis(chaos):
     """Checks the claim rate of idle workers.
 
     Twelve workers that claimed from all 16 partitions every second would make 190 claims per second.

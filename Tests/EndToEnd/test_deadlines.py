@@ -8,7 +8,7 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
 
 
-def test_a_window_that_closes_is_told_and_no_payer_hears_of_it(chaos, tmp_path):
+def test_an_expiring_authorisation_is_reported_to_the_shop_but_not_the_payer(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     cluster = chaos(redis_env=clock.env)
     source = cluster.sandbox.create_source()

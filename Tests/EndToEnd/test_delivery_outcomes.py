@@ -84,7 +84,7 @@ def desk(calm: Cluster):
     desk.close()
 
 
-def test_regression_4_a_lease_shorter_than_an_attempt_is_refused():
+def test_regression_4_a_lease_shorter_than_an_attempt_is_rejected():
     done = subprocess.run(
         [program("pollerd"), "check-config", "--delivery-lease", "30s"],
         capture_output=True,
@@ -94,7 +94,7 @@ def test_regression_4_a_lease_shorter_than_an_attempt_is_refused():
     assert done.returncode != 0 and "delivery-lease" in done.stderr and "45s" in done.stderr
 
 
-def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, desk: Desk):
+def test_attempts_are_shown_and_a_dead_letter_can_be_retried(calm: Cluster, desk: Desk):
     [source] = calm.sandbox.create_sources(1)
     receiver = desk.receiver(status=500)
     endpoint = desk.endpoint(receiver, [source], retry=["1s"])
@@ -124,7 +124,7 @@ def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, des
     ctl(calm, "delivery", "retry", dead["id"], status=1)
 
 
-def test_nobody_is_warned_for_ever_of_what_is_dismissed_or_was_an_endpoint_s_that_is_gone(calm: Cluster, desk: Desk):
+def test_dismissed_dead_letters_and_those_of_deleted_endpoints_cause_no_warning(calm: Cluster, desk: Desk):
     # Few enough that no endpoint's circuit opens, which would hold the deliveries in question.
     sources = calm.sandbox.create_sources(2)
     receiver = desk.receiver(status=500)
@@ -162,7 +162,7 @@ def test_nobody_is_warned_for_ever_of_what_is_dismissed_or_was_an_endpoint_s_tha
         assert not desk.deliveries(endpoint, state="dead") and not desk.deliveries(endpoint, state="failing")
 
 
-def test_410_disables_the_endpoint_at_once_and_no_other(calm: Cluster, desk: Desk):
+def test_a_410_disables_only_its_endpoint_at_once(calm: Cluster, desk: Desk):
     sources = calm.sandbox.create_sources(2)
     gone, well = desk.receiver(status=410), desk.receiver()
     endpoint, other = desk.endpoint(gone, sources), desk.endpoint(well, sources)
@@ -203,7 +203,7 @@ def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk)
     assert [receiver.told(source) for source in sources[:2]] == [WHOLE] * 2
 
 
-def test_regression_15_an_endpoint_that_is_down_is_left_alone_and_told_everything_later(
+def test_regression_15_an_endpoint_that_is_down_is_probed_rarely_and_receives_everything_later(
     calm: Cluster, desk: Desk
 ):
     sources = calm.sandbox.create_sources(16)
@@ -230,7 +230,7 @@ def test_regression_15_an_endpoint_that_is_down_is_left_alone_and_told_everythin
     assert [receiver.told(source) for source in sources] == [WHOLE] * 16
 
 
-def test_a_receiver_of_many_moods_gets_everything_once_and_in_order(calm: Cluster, desk: Desk):
+def test_an_unreliable_receiver_gets_every_event_once_and_in_order(calm: Cluster, desk: Desk):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
@@ -248,7 +248,7 @@ def test_a_receiver_of_many_moods_gets_everything_once_and_in_order(calm: Cluste
     assert all(event["id"] == ids[event["source"], event["seq"]] for _, event, _ in receiver.requests)
 
 
-def test_an_endpoint_that_hangs_slows_no_other(calm: Cluster, desk: Desk):
+def test_a_hanging_endpoint_does_not_delay_others(calm: Cluster, desk: Desk):
     sources = calm.sandbox.create_sources(30)
     pit, well = desk.receiver(hang=True), desk.receiver()
     desk.endpoint(pit, sources)
@@ -262,7 +262,7 @@ def test_an_endpoint_that_hangs_slows_no_other(calm: Cluster, desk: Desk):
     assert pit.requests
 
 
-def test_a_replay_sends_everything_since_again_in_order_under_the_same_ids(calm: Cluster, desk: Desk):
+def test_a_replay_resends_events_since_a_time_in_order_with_the_same_ids(calm: Cluster, desk: Desk):
     sources = calm.sandbox.create_sources(3)
     receiver = desk.receiver()
     endpoint = desk.endpoint(receiver, sources)
@@ -283,7 +283,7 @@ def test_a_replay_sends_everything_since_again_in_order_under_the_same_ids(calm:
     ctl(calm, "delivery", "replay", "ep_" + "A" * 16, "--show", status=1)
 
 
-def test_the_fallback_is_told_once_what_was_not_accepted_in_time(calm: Cluster, desk: Desk):
+def test_the_fallback_receives_an_event_once_if_it_was_not_accepted_in_time(calm: Cluster, desk: Desk):
     [source] = calm.sandbox.create_sources(1)
     broken, backup = desk.receiver(status=500), desk.receiver()
     fallback = desk.endpoint(backup, ["src_nobody"])
@@ -298,7 +298,7 @@ def test_the_fallback_is_told_once_what_was_not_accepted_in_time(calm: Cluster, 
     assert delivery["failures"] == 1, "an attempt for the fallback uses nothing of the schedule"
 
 
-def test_after_a_failure_only_the_newest_is_told_and_the_end_always(calm: Cluster, desk: Desk):
+def test_after_a_failure_a_coalescing_endpoint_receives_only_the_newest_event(calm: Cluster, desk: Desk):
     [source] = calm.sandbox.create_sources(1)
     receiver = desk.receiver(status=500)
     endpoint = desk.endpoint(receiver, [source], retry=["1s"] * 10, coalesce=True)

@@ -28,7 +28,7 @@ def processes() -> set[str]:
     return {line.strip() for line in listed.splitlines() if any(name in line for name in names)}
 
 
-def test_once_settles_a_payment_tells_every_channel_and_leaves_nothing_running():
+def test_once_settles_a_payment_on_every_channel_and_leaves_nothing_running():
     before = processes()
     done = run("ops/demo", "--once", POLLER_BIN_DIR=str(Path(program("pollerd")).parent))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -38,7 +38,7 @@ def test_once_settles_a_payment_tells_every_channel_and_leaves_nothing_running()
     assert processes() <= before
 
 
-def test_once_says_what_is_missing_and_fails(tmp_path: Path):
+def test_once_fails_and_names_the_missing_program(tmp_path: Path):
     for name in ("pollerd", "stripe-sandbox"):
         (tmp_path / name).symlink_to(program(name))
     # A command that reports success without enqueuing.
@@ -51,7 +51,7 @@ def test_once_says_what_is_missing_and_fails(tmp_path: Path):
     assert processes() <= before
 
 
-def test_a_wrong_option_is_refused():
+def test_a_wrong_option_is_rejected():
     done = run("ops/demo", "--twice")
     assert done.returncode == 64
     assert "usage: ops/demo [--once]" in done.stderr

@@ -22,7 +22,7 @@ CHECKS = (
 )
 
 
-def test_nothing_is_answered_or_accepted_that_the_description_does_not_name(tmp_path: Path):
+def test_responses_and_accepted_requests_match_the_description(tmp_path: Path):
     keys = tmp_path / "keys"
     keys.write_text(KEY + "\n")
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}

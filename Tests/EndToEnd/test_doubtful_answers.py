@@ -45,7 +45,7 @@ def poke(cluster: Cluster, source: str) -> None:
         {"mode": "html", "status": 302}, {"mode": "html", "status": 400}, {"mode": "html", "status": 404}, {"mode": "gzip"},
     ]],
 ], ids=lambda fault: "-".join(str(value) for value in fault.values()))
-def test_an_outage_ends_no_watch_and_is_over_when_it_is_over(cluster: Cluster, fault: dict):
+def test_an_outage_closes_no_watch_and_polls_continue_after_it(cluster: Cluster, fault: dict):
     sources = [watched(cluster, source) for source in cluster.sandbox.create_sources(15)]
     for source in sources:
         cluster.wait_status(source, "pending")
@@ -72,7 +72,7 @@ def test_an_outage_ends_no_watch_and_is_over_when_it_is_over(cluster: Cluster, f
         cluster.wait_status(source, "failed")
 
 
-def test_one_object_that_is_not_understood_delays_no_other(cluster: Cluster):
+def test_one_unreadable_object_does_not_delay_others(cluster: Cluster):
     (odd,) = cluster.sandbox.create_sources(1)
     fault = cluster.sandbox.fault("gzip", f"/v1/sources/{odd}")
     watched(cluster, odd)
@@ -90,7 +90,7 @@ def test_one_object_that_is_not_understood_delays_no_other(cluster: Cluster):
     cluster.sandbox.clear_fault(fault)
 
 
-def test_an_object_that_is_readable_two_seconds_later_is_watched(cluster: Cluster):
+def test_an_object_that_becomes_readable_after_two_seconds_is_watched(cluster: Cluster):
     (source,) = cluster.sandbox.create_sources(1)
     fault = cluster.sandbox.fault("not_yet", f"/v1/sources/{source}")
     watched(cluster, source)
@@ -101,7 +101,7 @@ def test_an_object_that_is_readable_two_seconds_later_is_watched(cluster: Cluste
     cluster.sandbox.clear_fault(fault)
 
 
-def test_an_id_that_stripe_does_not_know_is_gone_after_some_polls(cluster: Cluster):
+def test_an_id_unknown_to_stripe_is_gone_after_several_polls(cluster: Cluster):
     source = "src_that_never_was"
     watched(cluster, source)
     wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 10, "it says so at once")
@@ -111,7 +111,7 @@ def test_an_id_that_stripe_does_not_know_is_gone_after_some_polls(cluster: Clust
     assert [event["type"] for event in cluster.api.events(source)] == ["watch.gone"]
 
 
-def test_one_404_of_an_object_that_was_there_is_no_end(cluster: Cluster):
+def test_a_single_404_of_a_known_object_does_not_close_its_watch(cluster: Cluster):
     (source,) = cluster.sandbox.create_sources(1)
     watched(cluster, source)
     cluster.wait_status(source, "pending")
@@ -125,7 +125,7 @@ def test_one_404_of_an_object_that_was_there_is_no_end(cluster: Cluster):
     cluster.wait_status(source, "chargeable", timeout_s=30)
 
 
-def test_a_limit_of_one_object_slows_no_other(cluster: Cluster):
+def test_a_limit_of_one_object_does_not_slow_others(cluster: Cluster):
     hot, *others = cluster.sandbox.create_sources(21)
     fault = cluster.sandbox.fault("rate_limit", f"/v1/sources/{hot}", reason="resource-specific")
     watched(cluster, hot)
@@ -151,7 +151,7 @@ def test_a_limit_of_more_than_one_object_slows_the_lane(cluster: Cluster, reason
     cluster.wait_status(source, "pending", timeout_s=20)
 
 
-def test_a_webhook_opens_what_was_given_up_because_it_was_not_understood(chaos):
+def test_a_webhook_reopens_a_watch_quarantined_for_unreadable_responses(chaos):
     port = free_port()
     secret = "whsec_" + "ab12" * 8
     env = USERS_LIMITS | {"POLLER_QUARANTINE_AFTER": "0s"}

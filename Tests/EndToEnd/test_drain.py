@@ -38,7 +38,7 @@ def held_up(cluster: Cluster) -> list[str]:
     return sources
 
 
-def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
+def test_a_draining_worker_reports_it_ends_in_time_and_loses_nothing(chaos):
     """Scales three workers down to one while polls are in flight."""
     cluster: Cluster = chaos(workers=3, listen=False)
     sources = held_up(cluster)
@@ -73,7 +73,7 @@ def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
     history.verdict()
 
 
-def test_probes_and_figures_answer_until_the_drain_has_ended(chaos):
+def test_probes_and_metrics_respond_until_the_drain_has_ended(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     cluster.webhook.hold()
     source = cluster.sandbox.create_source()
@@ -92,7 +92,7 @@ def test_probes_and_figures_answer_until_the_drain_has_ended(chaos):
     assert cluster.webhook.receipts.among([source]), "it was not given up"
 
 
-def test_an_api_that_goes_answers_who_waits(chaos):
+def test_a_draining_api_answers_long_polls(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=[])
@@ -117,7 +117,7 @@ def connected(process: Process) -> bool:
     return any(row.split()[1].endswith(f":{port:04X}") and row.split()[3] == "01" for row in table)
 
 
-def test_a_service_manager_is_told_of_the_beginning_and_the_end(tmp_path: Path):
+def test_the_service_manager_is_notified_of_start_and_stop(tmp_path: Path):
     """Checks the notifications that systemd expects from a unit of Type=notify."""
     redis = RedisServer(tmp_path, tmp_path / "redis").start()
     path = tmp_path / "notify"
@@ -151,7 +151,7 @@ exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --boundin
 
 
 @pytest.mark.parametrize("role", ["api", "worker", "notifier", "gateway"])
-def test_a_role_needs_no_more_than_its_pod_gives_it(calm: Cluster, role: str, tmp_path: Path):
+def test_a_role_needs_no_more_rights_than_its_pod_has(calm: Cluster, role: str, tmp_path: Path):
     if os.getuid() != 0 or not shutil.which("setpriv") or not shutil.which("unshare"):
         pytest.skip("needs root, unshare and setpriv: no process was locked in")
     env = environment("dev", role) | {"POLLER_ADMIN_BIND": "127.0.0.1:0", "POLLER_NAMESPACE": "pod"}

@@ -31,7 +31,7 @@ def redis_url(role: Role) -> str:
     return role.line(r"^pollerd redis listening on (redis://\S+)$").group(1)
 
 
-def test_it_brings_everything_a_first_try_needs(embedded: Role):
+def test_it_starts_everything_that_a_first_trial_needs(embedded: Role):
     sandbox = Sandbox(embedded.address("sandbox"))
     api = PollerAPI(embedded.address("api"))
     source = sandbox.create_source()
@@ -43,7 +43,7 @@ def test_it_brings_everything_a_first_try_needs(embedded: Role):
     assert plain.status_code in (400, 426)
 
 
-def test_what_runs_beside_it_inherits_no_secret(tmp_path: Path):
+def test_child_processes_inherit_no_secret(tmp_path: Path):
     secret = "CANARY-of-the-environment"
     env = ENV | {"STRIPE_WEBHOOK_SECRET": f"whsec_{secret}", "UNRELATED": secret}
     command = [program("pollerd"), "all", "--embedded", "--data-dir", str(tmp_path / "data")]
@@ -63,7 +63,7 @@ def test_what_runs_beside_it_inherits_no_secret(tmp_path: Path):
     ({"POLLER_STRIPE_API_BASE": "http://127.0.0.1:1", "STRIPE_API_KEY": "sk_test_x"},
      "because STRIPE_API_KEY and POLLER_STRIPE_API_BASE are set; unset them"),
 ])
-def test_it_says_when_no_sandbox_is_started(tmp_path: Path, exported: dict, said: str):
+def test_it_reports_when_no_sandbox_is_started(tmp_path: Path, exported: dict, said: str):
     command = [program("pollerd"), "all", "--embedded", "--data-dir", str(tmp_path / "data")]
     role = Role("pollerd", command, tmp_path, ENV | exported).start()
     try:
@@ -82,7 +82,7 @@ def test_sigterm_ends_all_of_it(embedded: Role):
         redis.Redis.from_url(url).ping()
 
 
-def test_even_an_impatient_end_leaves_nothing_running(embedded: Role):
+def test_a_second_sigterm_leaves_nothing_running(embedded: Role):
     embedded.signal(15)
     wait_until(lambda: "draining" in embedded.stderr(), 5, "it says that it drains")
     if embedded.running:
@@ -91,7 +91,7 @@ def test_even_an_impatient_end_leaves_nothing_running(embedded: Role):
     assert embedded.leftovers() == []
 
 
-def test_data_outlives_it_where_a_folder_was_named(embedded: Role):
+def test_data_is_kept_if_a_folder_is_configured(embedded: Role):
     api = PollerAPI(embedded.address("api"))
     source = Sandbox(embedded.address("sandbox")).create_source()
     assert api.enqueue(source).status_code == 201
@@ -100,7 +100,7 @@ def test_data_outlives_it_where_a_folder_was_named(embedded: Role):
     assert PollerAPI(embedded.address("api")).watch(source)["source"] == source
 
 
-def test_a_sandbox_outlives_no_pollerd_however_it_ends(embedded: Role):
+def test_the_sandbox_ends_with_pollerd(embedded: Role):
     sandbox = embedded.address("sandbox")
     assert requests.get(sandbox + "/_sandbox/clock", timeout=5).ok
     embedded.kill9()
@@ -115,7 +115,7 @@ def test_a_sandbox_outlives_no_pollerd_however_it_ends(embedded: Role):
     wait_until(is_gone, 5, "the sandbox has ended")
 
 
-def test_a_sandbox_that_ends_takes_pollerd_with_it(embedded: Role):
+def test_pollerd_ends_with_the_sandbox(embedded: Role):
     listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True).stdout
     found = {int(line.split()[0]) for line in listed.splitlines() if "stripe-sandbox" in line}
     for pid in found & set(embedded.leftovers()):
@@ -125,7 +125,7 @@ def test_a_sandbox_that_ends_takes_pollerd_with_it(embedded: Role):
     assert embedded.leftovers() == []
 
 
-def test_programs_are_found_beside_in_a_named_folder_and_on_the_path(tmp_path: Path):
+def test_programs_are_found_next_to_pollerd_in_a_configured_folder_and_on_the_path(tmp_path: Path):
     alone = tmp_path / "pollerd"
     shutil.copy(program("pollerd"), alone)
     env = {"PATH": str(Path(shutil.which("redis-server")).parent)}
@@ -174,7 +174,7 @@ def test_no_other_user_of_the_machine_can_read_its_data(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
-def test_user_nobody_reads_no_secret(embedded: Role, tmp_path: Path):
+def test_the_user_nobody_can_read_no_secret(embedded: Role, tmp_path: Path):
     secret = PollerAPI(embedded.address("api")).request("POST", "/v1/endpoints", json={"url": "http://127.0.0.1:9/"})
     secret = secret.json()["secret"]
     url = redis_url(embedded)

@@ -65,7 +65,7 @@ def told_inline(cluster: Cluster, source: str) -> list[str]:
     return [receipt.type for receipt in cluster.webhook.receipts.of(source)]
 
 
-def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
+def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop: Shop):
     made = endpoint(
         calm, "add", shop.url, "--types", "source.*", "--metadata", "shop=north", "--header", "X-Key=canary-of-the-shop"
     )
@@ -137,7 +137,7 @@ def rotated_signs(cluster: Cluster, shop: Shop, old: str, new: str) -> bool:
     return genuine(old, headers, body) and genuine(new, headers, body)
 
 
-def test_answers_are_what_openapi_json_says(calm: Cluster, shop: Shop):
+def test_responses_match_openapi_json(calm: Cluster, shop: Shop):
     components = calm.api.get("/openapi.json")["components"]
 
     def check(name: str, answer: dict) -> dict:
@@ -164,7 +164,7 @@ def test_answers_are_what_openapi_json_says(calm: Cluster, shop: Shop):
         check("Endpoint", endpoint(calm, "remove", id))
 
 
-def test_regression_16_a_hundred_parallel_creates_with_one_key_make_one_endpoint(calm: Cluster, shop: Shop):
+def test_regression_16_a_hundred_parallel_creations_with_one_key_create_one_endpoint(calm: Cluster, shop: Shop):
     wish = {"url": shop.url, "metadata": {"shop": "nowhere"}}
 
     def create(_) -> requests.Response:
@@ -187,7 +187,7 @@ def test_regression_16_a_hundred_parallel_creates_with_one_key_make_one_endpoint
     endpoint(calm, "remove", id)
 
 
-def test_regression_17_secrets_are_in_no_answer_and_no_log(calm: Cluster, shop: Shop):
+def test_regression_17_no_response_or_log_contains_a_secret(calm: Cluster, shop: Shop):
     made = endpoint(calm, "add", shop.url, "--metadata", "shop=nowhere", "--header", "Authorization=Bearer canary-17")
     id = made["id"]
     rotated = endpoint(calm, "rotate", id, "--idempotency-key", "canary-key")
@@ -207,14 +207,14 @@ def test_regression_17_secrets_are_in_no_answer_and_no_log(calm: Cluster, shop: 
         assert secret not in text
 
 
-def test_a_test_of_an_endpoint_that_is_not_there_says_why(calm: Cluster):
+def test_testing_an_unknown_endpoint_fails_with_a_reason(calm: Cluster):
     id = endpoint(calm, "add", f"http://127.0.0.1:{free_port()}/hook", "--metadata", "shop=nowhere")["id"]
     result = endpoint(calm, "test", id, fails=True)
     assert result["delivered"] is False and result["class"] == "connect", result
     endpoint(calm, "remove", id)
 
 
-def test_endpoints_of_the_configuration_file(calm: Cluster, shop: Shop, tmp_path):
+def test_endpoints_of_the_configuration_file_are_registered(calm: Cluster, shop: Shop, tmp_path):
     secret = "whsec_Y2FuYXJ5LW9mLXRoZS1maWxlLWNhbmFyeS1vZi10aGUtZmlsZQ=="
     file = tmp_path / "poller.yaml"
     text = (
@@ -267,7 +267,7 @@ def test_endpoints_of_the_configuration_file(calm: Cluster, shop: Shop, tmp_path
     assert refused.returncode == 78 and "endpoints.orders" in refused.stderr, refused.stderr
 
 
-def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
+def test_a_failing_endpoint_is_marked_in_the_list(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     fine = endpoint(cluster, "add", cluster.webhook.url + "/fine", "--types", "next_step.changed")["id"]
     lame = endpoint(cluster, "add", NOWHERE + "/hook")["id"]
@@ -289,7 +289,7 @@ def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
     assert failing.endswith("\tno response"), failing
 
 
-def test_a_test_that_is_accepted_sends_what_waits_for_the_endpoint(chaos, shop: Shop):
+def test_an_accepted_test_event_releases_pending_deliveries(chaos, shop: Shop):
     cluster: Cluster = chaos(workers=1, listen=False)
     shop.status = 503
     id = endpoint(cluster, "add", shop.url, "--retry", "1s,1h")["id"]

@@ -32,7 +32,7 @@ def settle(cluster: Cluster, source: str, *statuses: str) -> None:
 
 
 @pytest.mark.parametrize("outage", ["killed", "locked out"])
-def test_the_python_subscriber_fills_the_gap_a_lost_connection_leaves(
+def test_the_python_subscriber_fills_the_gap_of_a_lost_connection(
     calm: Cluster, request, outage: str
 ):
     source, other = calm.sandbox.create_sources(2)
@@ -73,7 +73,7 @@ def test_the_python_subscriber_fills_the_gap_a_lost_connection_leaves(
 
 
 @pytest.mark.skipif(not shutil.which("redis-cli"), reason="no redis-cli on this machine")
-def test_the_shell_subscriber_reads_a_stream_and_goes_on_where_it_was(calm: Cluster, request):
+def test_the_shell_subscriber_reads_a_stream_and_resumes_at_its_position(calm: Cluster, request):
     source = calm.sandbox.create_source()
     name = f"orders-{source[-6:]}"
     calm.enqueue(source, notify=[f"redis+stream:{name}"])
@@ -91,7 +91,7 @@ def test_the_shell_subscriber_reads_a_stream_and_goes_on_where_it_was(calm: Clus
     assert told == calm.api.events(source)
 
 
-def test_a_stream_is_told_every_event_once_and_in_order_under_its_own_name(calm: Cluster):
+def test_a_named_redis_stream_gets_every_event_once_and_in_order(calm: Cluster):
     sources = calm.sandbox.create_sources(10)
     for source in sources:
         calm.enqueue(source, notify=["redis+stream:all", calm.webhook.url])
@@ -110,7 +110,7 @@ def test_a_stream_is_told_every_event_once_and_in_order_under_its_own_name(calm:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b/c", "/b", "a{b}", "x" * 65, "a:b", "a%00b"])
-def test_a_stream_s_name_that_is_none_is_refused(calm: Cluster, name: str):
+def test_an_invalid_stream_name_is_rejected(calm: Cluster, name: str):
     answer = calm.api.enqueue("src_stream_name", notify=[f"redis+stream:{name}"])
     assert answer.status_code == 422, answer.text
     assert "notify" in answer.json()["field"]

@@ -10,7 +10,7 @@ FORBIDDEN, GOOD = 20, 50
 USERS_LIMITS = {"POLLER_LANE_RATE": "20", "POLLER_LANE_BURST": "5", "POLLER_LANE_CONCURRENCY": "20"}
 
 
-def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
+def test_forbidden_objects_do_not_block_others_in_their_lane(chaos):
     cluster: Cluster = chaos(env=USERS_LIMITS, listen=False)
     sources = cluster.sandbox.create_sources(FORBIDDEN + GOOD)
     forbidden, good = sources[:FORBIDDEN], sources[FORBIDDEN:]
@@ -47,7 +47,7 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
     assert "payments of default/sources cannot be polled" in checks["credentials"]["message"]
 
 
-def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
+def test_polls_resume_when_a_revoked_key_is_valid_again(chaos):
     cluster: Cluster = chaos(env=USERS_LIMITS, listen=False)
     sources = cluster.sandbox.create_sources(30)
     fault = cluster.sandbox.fault("status", "/v1/sources/", status=401)

@@ -10,7 +10,7 @@ from harness.waiting import wait_until
 from test_command_line import run
 
 
-def test_a_gateway_tells_listeners_what_a_notifier_without_one_delivers(chaos):
+def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=0, listen=False)
     gateway = cluster.role("gateway", "gateway").start().wait_ready()
     notifier = cluster.role("notifier", "notifier", {"POLLER_GATEWAY_BIND": "off"}).start().wait_ready()
@@ -38,14 +38,14 @@ def test_a_gateway_tells_listeners_what_a_notifier_without_one_delivers(chaos):
     assert gateway.terminate() == 0
 
 
-def test_a_gateway_that_is_off_is_refused_with_what_to_do():
+def test_a_disabled_gateway_is_rejected_with_advice():
     # The configuration is rejected before the store, which is unreachable here, is contacted.
     done = run("pollerd", "gateway", env={"POLLER_GATEWAY_BIND": "off"})
     assert done.returncode == 78
     assert "set it to HOST:PORT" in done.stderr
 
 
-def test_lines_on_standard_output_are_json_where_the_log_is_asked_to_be(chaos):
+def test_standard_output_is_json_if_the_log_format_is_json(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     role = cluster.role("gateway", "gateway", {"POLLER_LOG_FORMAT": "json"}).start()
     role.line('"message":"pollerd ready"')

@@ -46,7 +46,7 @@ def over_long_polls(cluster: Cluster, place: str, sources: list[str]) -> tuple[l
             return events, place
 
 
-def test_a_reader_changes_transports_and_misses_and_repeats_nothing(calm: Cluster):
+def test_a_reader_that_changes_transports_misses_and_repeats_no_event(calm: Cluster):
     sources = calm.sandbox.create_sources(6)
     place = calm.api.get("/v1/events?from=now&limit=1")["next"]
     ways = [over_websocket, over_event_stream, over_long_polls, over_event_stream, over_websocket, over_long_polls]
@@ -64,7 +64,7 @@ def test_a_reader_changes_transports_and_misses_and_repeats_nothing(calm: Cluste
     assert told == recorded
 
 
-def test_a_seq_of_the_watch_leads_from_a_long_poll_into_a_stream(calm: Cluster):
+def test_a_stream_resumes_from_the_seq_of_a_long_poll(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")

@@ -34,7 +34,7 @@ def closed(cluster: Cluster, source: str) -> dict:
     return wait_until(look, 20, f"{source} is closed")
 
 
-def test_a_watch_until_left_pending_ends_with_the_first_other_status(calm: Cluster):
+def test_a_watch_until_left_pending_closes_at_the_first_other_status(calm: Cluster):
     source = calm.sandbox.create_source()
     ctl(calm, "enqueue", source, "--policy", "interactive", "--until", "left_pending")
     assert calm.wait_status(source, "pending")["until"] == "left_pending"
@@ -55,7 +55,7 @@ def test_a_watch_until_left_pending_ends_with_the_first_other_status(calm: Clust
     assert closed(calm, source)["closed_reason"] == "settled"
 
 
-def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_beyond(calm: Cluster):
+def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_further(calm: Cluster):
     settled = card(calm)
     calm.enqueue(settled, notify=[])
     end = closed(calm, settled)
@@ -79,7 +79,7 @@ def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_beyond(calm:
     assert ctl(calm, "wait", source)
 
 
-def test_who_joins_with_a_farther_goal_is_told_all_of_it(calm: Cluster):
+def test_a_join_with_a_farther_goal_receives_all_events(calm: Cluster):
     source = calm.sandbox.create_source()
     for until, holds in (("left_pending", "left_pending"), ("final", "final"), (None, "final")):
         answer = calm.api.enqueue(source, policy="interactive", until=until)
@@ -103,7 +103,7 @@ def test_an_intent_to_be_captured_has_left_pending(calm: Cluster):
     ctl(calm, "wait", intent, "--until", "left_pending")
 
 
-def test_an_order_to_charge_comes_before_the_goal(calm: Cluster):
+def test_a_source_is_charged_before_its_goal_closes_the_watch(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source, until="left_pending", charge=True, notify=[])
     calm.wait_status(source, "pending")
@@ -111,7 +111,7 @@ def test_an_order_to_charge_comes_before_the_goal(calm: Cluster):
     assert closed(calm, source)["charge"]["state"] == "succeeded"
 
 
-def test_a_goal_that_nobody_knows_is_refused_with_those_there_are(calm: Cluster):
+def test_an_unknown_goal_is_rejected_with_the_valid_ones(calm: Cluster):
     for fields in ({"until": "paid"}, {"until": 3}, {"until": "left_pending", "kind": "http", "account": "x"}):
         answer = calm.api.enqueue("order-1" if "kind" in fields else "src_1", **fields)
         assert answer.status_code in (400, 422) and answer.json()["field"] == "until", answer.text

@@ -73,17 +73,17 @@ def shell(tmp_path_factory):
     [pytest.param(page, marks=pytest.mark.long if page.stem in SIMULATES else ()) for page in PAGES if blocks(page, "sh")],
     ids=lambda page: page.stem,
 )
-def test_what_a_page_tells_to_run_runs(page: Path, shell):
+def test_commands_of_a_guide_run(page: Path, shell):
     done = shell("\n".join(blocks(page, "sh")))
     assert done.returncode == 0, f"{done.stderr[-1500:]}\n{done.stdout[-1500:]}"
 
 
-def test_a_command_that_fails_is_noticed(shell):
+def test_a_failing_command_is_detected(shell):
     assert shell("pollerctl doctor\npollerctl frobnicate | cat\ntrue").returncode == 64
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "yaml")], ids=lambda page: page.stem)
-def test_the_files_of_a_page_are_accepted(page: Path, tmp_path: Path):
+def test_configuration_files_of_a_guide_are_valid(page: Path, tmp_path: Path):
     secrets = {
         "SECOND_STRIPE_KEY": "sk_test_2", "SECOND_WEBHOOK_SECRET": "whsec_second", "BANK_TOKEN": "token",
         "MOLLIE_KEY": "live_1", "PAYPAL_TOKEN": "token",
@@ -145,7 +145,7 @@ def test_the_tutorial_has_ten_commands_with_their_output():
         assert number == 6 or parts[1][0] == "text", number
 
 
-def test_the_tutorial_s_commands_print_what_stands_below_them(shell):
+def test_commands_of_the_tutorial_print_the_shown_output(shell):
     script, wanted = "", {}
     for number, parts in steps().items():
         if parts[0][0] == "sh":

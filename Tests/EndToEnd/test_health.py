@@ -16,7 +16,7 @@ def test_every_role_is_alive_and_ready(calm: Cluster):
             assert answer.status_code == 200, f"{role.name}{path}: {answer.text}"
 
 
-def test_metrics_are_as_prometheus_wants_them(calm: Cluster):
+def test_metrics_are_valid_for_prometheus(calm: Cluster):
     """Parses the metrics with Prometheus' own library, and with `promtool` if it is available."""
     source = calm.sandbox.create_source()
     calm.enqueue(source)
@@ -27,7 +27,7 @@ def test_metrics_are_as_prometheus_wants_them(calm: Cluster):
         assert "," not in build.labels["roles"] or role.name.startswith("notifier")
 
 
-def test_figures_of_the_cluster_are_not_told_while_they_are_not_known(chaos):
+def test_cluster_metrics_are_absent_while_they_are_unknown(chaos):
     cluster = chaos(listen=False)
     cluster.enqueue(cluster.sandbox.create_source())
 
@@ -47,7 +47,7 @@ def test_figures_of_the_cluster_are_not_told_while_they_are_not_known(chaos):
     assert cluster.api_process.metric("poller_store_up") == 1
 
 
-def test_not_ready_without_redis_but_alive_and_ready_again_with_it(chaos):
+def test_without_redis_a_process_is_alive_but_not_ready(chaos):
     cluster = chaos(listen=False)
     cluster.redis.kill9()
     for role in roles(cluster):

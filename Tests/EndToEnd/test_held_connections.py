@@ -57,7 +57,7 @@ def until_closed(client: socket.socket, limit_s: float) -> bytes:
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_a_handshake_that_is_not_valid_is_answered_and_closed(calm: Cluster, name: str):
+def test_an_invalid_handshake_is_answered_and_closed(calm: Cluster, name: str):
     lines, status = ODD[name]
     with socket.create_connection(where(calm.gateway()), timeout=5) as client:
         client.sendall(request(lines))
@@ -97,7 +97,7 @@ def test_a_connection_without_a_complete_request_is_closed_at_every_listener(cal
         assert after >= HEAD_S[listener] - 1, f"{listener} {kind}: {after}"
 
 
-def test_connections_that_ask_for_nothing_do_not_stop_others(calm: Cluster):
+def test_idle_connections_do_not_block_others(calm: Cluster):
     held = []
     try:
         for listener, address in listeners(calm).items():
@@ -127,7 +127,7 @@ def test_connections_that_ask_for_nothing_do_not_stop_others(calm: Cluster):
 @pytest.mark.parametrize(
     "hosts", [(), ("a", "a"), ("127.0.0.1", "evil.example"), ("a b",), ("",)], ids=["none", "two", "another", "a space", "empty"]
 )
-def test_a_request_names_one_host(calm: Cluster, listener: str, hosts: tuple[str, ...]):
+def test_a_request_must_have_exactly_one_host(calm: Cluster, listener: str, hosts: tuple[str, ...]):
     path = {"gateway": "/v1/stream", "api": "/v1/stats", "admin": "/livez"}[listener]
     with socket.create_connection(listeners(calm)[listener], timeout=5) as client:
         head = "".join(f"{text}\r\n" for text in [f"GET {path} HTTP/1.1", *[f"Host: {host}" for host in hosts], ""])

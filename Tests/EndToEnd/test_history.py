@@ -22,7 +22,7 @@ def total(cluster: Cluster, name: str, span: str = "24h") -> int:
 
 
 @pytest.mark.parametrize("store", ["standalone", "cluster"])
-def test_what_processes_did_is_told_also_of_one_that_has_ended(chaos, store: str):
+def test_the_history_includes_the_work_of_ended_processes(chaos, store: str):
     cluster: Cluster = chaos(workers=1, store=store, listen=False)
     sources = cluster.sandbox.create_sources(COUNT)
     for source in sources:
@@ -63,7 +63,7 @@ def test_failures_are_counted_and_top_draws_them(chaos):
     assert {"Polls", "Changes", "Deliveries", "Failures", "Lag"} <= lines.keys()
 
 
-def test_a_wrong_span_is_refused(calm: Cluster):
+def test_an_invalid_span_is_rejected(calm: Cluster):
     answer = calm.api.request("GET", "/v1/stats/history", params={"span": "1y"})
     assert answer.status_code == 400 and "24h, 90d" in answer.text
 

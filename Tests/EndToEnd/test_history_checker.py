@@ -42,7 +42,7 @@ def test_a_true_history_passes():
     history.verdict()
 
 
-def test_an_intent_that_came_back_unseen_may_repeat_its_status():
+def test_an_intent_that_returned_to_a_status_unobserved_may_repeat_it():
     happened = [{"status": s} for s in ("requires_action", "processing", "requires_action", "succeeded")]
     recorded = story("requires_action", "requires_action", "succeeded")
     HistoryChecker({"pi_1": happened}, {"pi_1": recorded}).verdict()
@@ -50,7 +50,7 @@ def test_an_intent_that_came_back_unseen_may_repeat_its_status():
         HistoryChecker({"pi_1": happened[2:]}, {"pi_1": recorded}).verdict()
 
 
-def test_a_status_nobody_could_have_seen_may_be_missing():
+def test_a_status_that_no_poll_could_observe_may_be_missing():
     HistoryChecker(HAPPENED, {"src_1": story("pending", "consumed")}).verdict()
 
 
@@ -69,7 +69,7 @@ def test_a_status_nobody_could_have_seen_may_be_missing():
     ],
     ids="lost unfinished disordered repeated gap twice open chain invented".split(),
 )
-def test_a_false_record_is_found(recorded, says):
+def test_a_false_record_is_detected(recorded, says):
     history = HistoryChecker(HAPPENED, {"src_1": recorded})
     assert any(says in violation for violation in history.violations), history.violations
     with pytest.raises(AssertionError):
@@ -91,7 +91,7 @@ def paid(status: str = "chargeable", **changes) -> list[dict]:
     return [*WHOLE[:2], word, WHOLE[2] | {"seq": 4}]
 
 
-def test_what_is_told_of_the_money_repeats_the_status_and_nothing_else():
+def test_payment_events_may_repeat_the_status_and_nothing_else():
     HistoryChecker(HAPPENED, {"src_1": paid()}).verdict()
 
 
@@ -104,7 +104,7 @@ def test_what_is_told_of_the_money_repeats_the_status_and_nothing_else():
     ],
     ids="early other twice".split(),
 )
-def test_a_false_word_is_found(recorded, says):
+def test_a_false_payment_state_is_detected(recorded, says):
     history = HistoryChecker(HAPPENED, {"src_1": recorded})
     assert any(says in violation for violation in history.violations), history.violations
 
@@ -120,7 +120,7 @@ def test_a_false_word_is_found(recorded, says):
     ],
     ids=["missing", "disordered", "doubled", "invented", "foreign"],
 )
-def test_a_false_delivery_is_found(got, says):
+def test_a_false_delivery_is_detected(got, says):
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
     history.channel("webhook", arrived(got))
     assert any(says in violation for violation in history.violations), history.violations
@@ -144,7 +144,7 @@ def checked(events: list[dict], **options) -> HistoryChecker:
     return HistoryChecker(happened, {"src_1": events}, seen_within_ms=2000, **options)
 
 
-def test_a_status_seen_while_it_lasted_passes_and_its_delay_is_known():
+def test_a_status_observed_while_it_lasted_is_valid_and_its_delay_is_measured():
     history = checked(timed(WHOLE, pending=4000), noticed_within_ms=3500)
     history.verdict()
     assert history.noticed_ms == [3000, 100, 100]
@@ -155,13 +155,13 @@ def test_a_status_seen_while_it_lasted_passes_and_its_delay_is_known():
     [({"chargeable": 2500}, "out of order"), ({"pending": 7500}, "out of order")],
     ids=["before it was", "after it was over"],
 )
-def test_a_status_recorded_at_a_moment_at_which_it_was_not_is_found(polls, says):
+def test_a_status_recorded_at_a_time_when_it_did_not_exist_is_detected(polls, says):
     history = checked(timed(WHOLE, **polls))
     assert any(says in violation for violation in history.violations), history.violations
     assert history.counts["disordered"] > 0
 
 
-def test_a_status_that_lasted_and_is_not_on_record_is_lost():
+def test_a_lasting_status_that_was_not_recorded_counts_as_lost():
     events = timed(story("pending", "consumed"))
     checked(events).verdict()
     history = checked(events, noticed_within_ms=3000)
@@ -175,7 +175,7 @@ def test_a_status_that_lasted_and_is_not_on_record_is_lost():
     assert checked(events, noticed_within_ms=3000, refused={"src_2": [begin + 500]}).late
 
 
-def test_a_poll_that_saw_what_came_next_hides_nothing_that_was_recorded_before():
+def test_a_poll_that_observed_the_next_status_does_not_hide_recorded_ones():
     # The last poll began within 3.5 s of `chargeable`, and was answered after that status had ended, after 4 s.
     events = timed(WHOLE, consumed=TIMES["chargeable"] + 3000)
     checked(events, noticed_within_ms=3500).verdict()
@@ -186,7 +186,7 @@ LOST = WHOLE[1] | {"id": "evt_lost"}
 REWOUND = [WHOLE[0], LOST, WHOLE[1], WHOLE[2]]
 
 
-def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
+def test_events_undone_by_a_failover_count_once_and_only_if_allowed():
     history = HistoryChecker(HAPPENED, {"src_1": REWOUND}, lineages=True)
     history.channel("webhook", arrived(REWOUND), foreign=True)
     history.agrees("src_1", WHOLE)
@@ -199,7 +199,7 @@ def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
     assert any("never recorded" in violation for violation in history.violations)
 
 
-def test_what_is_told_of_the_money_before_the_first_status_may_be_read_twice():
+def test_a_payment_event_before_the_first_status_may_be_read_twice():
     first = WHOLE[0] | {"id": "evt_0", "type": "payment.authorised", "status": None}
     first |= {"payment": {"state": "authorised"}}
     read = [first, *(event | {"seq": event["seq"] + 1} for event in WHOLE)]
@@ -209,7 +209,7 @@ def test_what_is_told_of_the_money_before_the_first_status_may_be_read_twice():
     assert any("says None" in violation for violation in history.violations)
 
 
-def test_what_was_told_and_lost_before_anybody_could_read_it_must_have_been_true():
+def test_an_event_delivered_and_then_lost_must_have_been_true():
     glimpsed = WHOLE[1] | {"id": "evt_glimpsed"}
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True)
     for channel in ("websocket", "redis"):
@@ -233,13 +233,13 @@ def test_what_was_told_and_lost_before_anybody_could_read_it_must_have_been_true
     ],
     ids=["invented", "unfinished", "told of the lost one only", "the last one not last"],
 )
-def test_a_failover_excuses_nothing_else(recorded, got, says):
+def test_a_failover_excuses_no_other_fault(recorded, got, says):
     history = HistoryChecker(HAPPENED, {"src_1": recorded}, lineages=True)
     history.channel("webhook", arrived(got), doubles=True, foreign=True)
     assert any(says in violation for violation in history.violations), history.violations
 
 
-def test_what_two_masters_tell_for_a_while_comes_again_but_for_the_last_word():
+def test_events_of_two_masters_may_repeat_but_not_after_the_last_one():
     repeated = arrived([*WHOLE[:2], WHOLE[0], WHOLE[2]])
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True)
     history.channel("webhook", repeated, doubles=True, foreign=True)
@@ -254,7 +254,7 @@ def test_what_two_masters_tell_for_a_while_comes_again_but_for_the_last_word():
     assert history.counts["disordered"] == 2
 
 
-def test_a_log_that_disagrees_with_the_outbox_is_found():
+def test_a_log_that_differs_from_the_outbox_is_detected():
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
     history.agrees("src_1", WHOLE[1:])
     history.verdict()
@@ -268,7 +268,7 @@ def test_violations_are_counted_by_kind():
     assert history.counts == {"lost": 1, "doubled": 1, "disordered": 1, "false": 1}
 
 
-def test_mail_is_only_what_a_customer_can_act_on():
+def test_a_mail_is_expected_only_if_the_customer_can_act_on_it():
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
     history.channel("email", arrived(WHOLE[1:]))
     history.verdict()
@@ -302,7 +302,7 @@ CASE = "<testsuite>{}</testsuite>"
     ],
     ids=["failures", "skips", "errors", "crash after", "no tests", "crash before", "half a report", "no report"],
 )
-def test_the_tally_of_ops_test_is_honest(tmp_path: Path, report, status, counts):
+def test_the_tally_of_ops_test_counts_correctly(tmp_path: Path, report, status, counts):
     path = tmp_path / "report.xml"
     if report is not None:
         path.write_text(report)
@@ -314,7 +314,7 @@ def test_the_tally_of_ops_test_is_honest(tmp_path: Path, report, status, counts)
     assert len(failures) == int(counts.split()[1]), "each failure is named"
 
 
-def test_the_tally_names_what_failed_and_why(tmp_path: Path):
+def test_the_tally_names_failed_tests_and_reasons(tmp_path: Path):
     path = tmp_path / "report.xml"
     path.write_text(
         CASE.format('<testcase classname="Tests.Clock" name="ticks()"><failure message="1 is not\n 2"/></testcase>')

@@ -23,7 +23,7 @@ def weights(cluster: Cluster) -> dict[str, float]:
     return found
 
 
-def test_a_finished_payment_weighs_little(chaos):
+def test_a_finished_payment_uses_little_memory(chaos):
     cluster: Cluster = chaos(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"})
     sources = cluster.sandbox.create_sources(PAYMENTS)
     for number, source in enumerate(sources):
@@ -44,7 +44,7 @@ def test_a_finished_payment_weighs_little(chaos):
     assert sum(young.values()) < YOUNG_MAX
 
 
-def test_an_open_watch_weighs_little(chaos):
+def test_an_open_watch_uses_little_memory(chaos):
     cluster: Cluster = chaos(
         # A single partition makes one list as long as those of a large store.
         workers=0, notifiers=0, listen=False, env={"POLLER_SEARCH": "none", "POLLER_PARTITIONS": "1"},

@@ -87,14 +87,14 @@ def test_a_wrong_field_is_named(unchanged: Cluster, body: dict, names: str):
 
 
 @pytest.mark.parametrize("body", [case[1] for case in RAW], ids=[case[0] for case in RAW])
-def test_what_is_no_watch_is_refused(unchanged: Cluster, body: bytes):
+def test_a_body_that_is_not_a_watch_is_rejected(unchanged: Cluster, body: bytes):
     response = unchanged.api.request(
         "POST", "/v1/watches", data=body, headers={"Content-Type": "application/json"}
     )
     assert_problem(response)
 
 
-def test_a_body_of_ten_megabytes_is_refused(unchanged: Cluster):
+def test_a_body_of_ten_megabytes_is_rejected(unchanged: Cluster):
     body = b'{"source": "src_1", "metadata": {"k": "' + b"v" * 10_000_000 + b'"}}'
     address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
     # Sent over a plain socket, because the server may respond and close before it has read the body.
@@ -115,7 +115,7 @@ def test_a_body_of_ten_megabytes_is_refused(unchanged: Cluster):
     assert answer == "" or " 413 " in answer.splitlines()[0], answer[:200]
 
 
-def test_a_chunked_body_without_end_is_cut_at_the_limit(unchanged: Cluster):
+def test_an_endless_chunked_body_is_cut_at_the_limit(unchanged: Cluster):
     def chunks():
         yield b'{"source": "src_1", "metadata": {"k": "'
         for _ in range(160):
@@ -130,7 +130,7 @@ def test_a_chunked_body_without_end_is_cut_at_the_limit(unchanged: Cluster):
     assert_problem(response, statuses=(413,))
 
 
-def test_one_wrong_item_and_nothing_of_the_batch_is_done(unchanged: Cluster):
+def test_one_invalid_item_rejects_the_whole_batch(unchanged: Cluster):
     batch = [{"source": f"src_batch{n}"} for n in range(50)] + [{"source": "src_\n"}]
     response = unchanged.api.request("POST", "/v1/watches/batch", json=batch)
     assert_problem(response)
@@ -167,7 +167,7 @@ def test_a_page_in_a_browser_cannot_use_a_keyless_api(unchanged: Cluster):
     assert_problem(response, statuses=(403,))
 
 
-def test_half_a_request_does_not_hold_up_others(unchanged: Cluster):
+def test_an_incomplete_request_does_not_delay_others(unchanged: Cluster):
     address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
     opened = []
     try:
@@ -182,7 +182,7 @@ def test_half_a_request_does_not_hold_up_others(unchanged: Cluster):
             client.close()
 
 
-def test_one_address_has_so_many_connections_at_each_listener(tmp_path: Path):
+def test_connections_per_address_are_limited_at_each_listener(tmp_path: Path):
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     env["POLLER_CONNECTIONS_PER_ADDRESS"] = "5"
     role = Role("pollerd", [program("pollerd"), "all", "--embedded"], tmp_path, env).start()

@@ -91,7 +91,7 @@ def forged(source: str, number: int, **more) -> bytes:
     return event(notice, "source.mandate_notification", f"evt_forged{number}", **more)
 
 
-def test_no_secret_announces_a_debit_to_the_payer_of_another_account(cluster: Cluster):
+def test_a_webhook_secret_cannot_announce_a_debit_of_another_account(cluster: Cluster):
     source, customer = debit_of_shop_b(cluster)
     names = ["shopb", "acct_shopb", "default", "acct_ours", "nobody", "acct_nobody"]
     for number, name in enumerate(names):
@@ -143,7 +143,7 @@ def lanes(cluster: Cluster) -> set[str]:
     return {lane["id"] for lane in cluster.api.get("/v1/lanes?limit=500")["data"]}
 
 
-def test_six_hundred_named_accounts_make_no_lane_and_no_watch(cluster: Cluster):
+def test_six_hundred_unknown_accounts_create_no_lane_and_no_watch(cluster: Cluster):
     before, accounts = lanes(cluster), cluster.api.get("/v1/accounts?limit=500")["data"]
     ignored = cluster.api_process.metric("poller_stripe_webhooks_total")
     with ThreadPoolExecutor(4) as pool:
@@ -216,7 +216,7 @@ def test_the_api_answers_while_nested_bodies_are_posted(cluster: Cluster):
         ),
     ],
 )
-def test_a_connected_account_has_one_platform_and_no_key_of_its_own(tmp_path: Path, accounts: str, said: str | None):
+def test_a_connected_account_belongs_to_one_platform_and_has_no_key(tmp_path: Path, accounts: str, said: str | None):
     file = tmp_path / "poller.yaml"
     file.write_text(f"accounts: {{{accounts}}}\n")
     done = subprocess.run(

@@ -13,7 +13,7 @@ from harness.cluster import Cluster, program
 from harness.containers import PROGRAMS, ROOT, SERVICES, expand, of
 
 
-def test_the_image_s_health_check_asks_a_path_that_answers(calm: Cluster):
+def test_the_health_check_of_the_image_requests_an_existing_path(calm: Cluster):
     (line,) = of("HEALTHCHECK")
     command = json.loads(line.split("CMD", 1)[1])
     url = next(part for part in command if part.startswith("http://"))
@@ -25,7 +25,7 @@ def test_the_image_s_health_check_asks_a_path_that_answers(calm: Cluster):
         assert subprocess.run(local).returncode == 0, f"{role.name}: {local}"
 
 
-def test_every_path_the_build_copies_exists_and_reaches_it():
+def test_every_path_copied_by_the_build_exists_and_is_not_ignored():
     ignore = (ROOT / "ops/Dockerfile.dockerignore").read_text().split()
     for line in of("COPY"):
         if line.startswith("--from"):
@@ -35,7 +35,7 @@ def test_every_path_the_build_copies_exists_and_reaches_it():
             assert f"!{path}" in ignore, f"{path} is kept out of the build by its .dockerignore"
 
 
-def test_the_build_makes_and_installs_every_program():
+def test_the_build_compiles_and_installs_every_program():
     build = next(line for line in of("RUN") if "swift build" in line)
     assert "--product poller " in build and "$bin/poller" in build
     for name in PROGRAMS:
@@ -87,7 +87,7 @@ def image(tmp_path_factory) -> Image:
     return Image(tmp_path_factory.mktemp("image"))
 
 
-def test_what_is_in_the_image_is_all_that_its_programs_need(image: Image, calm: Cluster):
+def test_the_image_contains_everything_that_its_programs_need(image: Image, calm: Cluster):
     for name in PROGRAMS:
         done = image.run(name, "--help")
         assert done.returncode == 0 and "USAGE" in done.stdout, done.stderr
@@ -111,7 +111,7 @@ def test_what_is_in_the_image_is_all_that_its_programs_need(image: Image, calm: 
     assert {"libc6", "libcurl4", "libssl3", "libhiredis0.14"} <= {it.name for it in (image.root / "var/lib/dpkg/status.d").iterdir()}
 
 
-def test_the_image_is_small_beside_its_programs(image: Image):
+def test_third_party_files_of_the_image_are_small(image: Image):
     """Checks the sizes: of the limit of 160 MB, third-party files may take 90 MB.
 
     test_compose_for_real.py checks the whole image where Docker is available.

@@ -119,7 +119,7 @@ def a_lane_that_stops(watched: Watched) -> None:
     watched.ends("lane_stopped")
 
 
-def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
+def test_each_incident_and_its_end_are_reported_once(chaos, shops: list[Shop]):
     cluster: Cluster = chaos(
         workers=1,
         apis=2,

@@ -31,7 +31,7 @@ def kinds(cluster: Cluster) -> list[str]:
     return [one["kind"] for one in open_incidents(cluster)]
 
 
-def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos):
+def test_a_revoked_key_is_the_first_incident_within_ten_seconds(chaos):
     # With default settings, checks are five seconds apart, and a stopped lane is reported after a minute.
     cluster: Cluster = chaos(workers=1, listen=False)
     gone = MoodyReceiver(status=410)
@@ -60,7 +60,7 @@ def test_a_revoked_key_is_one_incident_within_ten_seconds_and_stands_first(chaos
         gone.close()
 
 
-def test_a_receiver_that_is_down_is_told_once_with_since_and_why_and_its_return(chaos, shops: list[Shop]):
+def test_a_receiver_that_is_down_and_its_recovery_are_each_reported_once(chaos, shops: list[Shop]):
     cluster: Cluster = chaos(
         workers=1, listen=False, env={"POLLER_INCIDENT_HOLD": HOLD, "POLLER_ENDPOINT_FAILING_AFTER": "4s"}
     )
@@ -90,7 +90,7 @@ def test_a_receiver_that_is_down_is_told_once_with_since_and_why_and_its_return(
         down.close()
 
 
-def test_dead_letters_are_an_incident_until_they_are_sent_whatever_happens_to_their_endpoint(chaos, shops: list[Shop]):
+def test_dead_letters_are_an_incident_until_they_are_sent(chaos, shops: list[Shop]):
     cluster: Cluster = chaos(workers=1, listen=False, env={"POLLER_INCIDENT_HOLD": HOLD})
     watched = Watched(cluster, *shops)
     bad = MoodyReceiver(status=500)
@@ -120,7 +120,7 @@ def test_dead_letters_are_an_incident_until_they_are_sent_whatever_happens_to_th
         bad.close()
 
 
-def test_a_worker_that_was_killed_is_told_as_lost_and_one_that_was_shut_down_as_clean(chaos):
+def test_a_killed_worker_is_reported_as_lost_a_stopped_one_as_clean(chaos):
     cluster: Cluster = chaos(workers=2, listen=False)
     listed = {one["pid"]: one for one in cluster.api.get("/v1/workers")["data"]}
     killed, ended = (listed[worker.pid] for worker in cluster.workers)

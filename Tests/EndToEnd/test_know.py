@@ -11,7 +11,7 @@ PAYMENTS, HURRY, DAY_S = 24, 10, 20
 @pytest.mark.parametrize(
     "mode", [pytest.param(mode, marks=pytest.mark.long if mode in ("sweep", "webhooks") else ()) for mode in MODES]
 )
-def test_every_change_is_told_and_its_price_is_known(mode: str):
+def test_every_change_is_reported_and_its_cost_is_measured(mode: str):
     run = KnowRun(mode, PAYMENTS, hurry=HURRY, day_s=DAY_S)
     with run.cluster() as cluster:
         known = run.on(cluster)

@@ -77,7 +77,7 @@ SCALED_OBJECT = {
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_object_is_one_that_kubernetes_takes(overlay: str):
+def test_every_object_is_valid_for_kubernetes(overlay: str):
     for found in rendered(overlay):
         if found["kind"] == "ScaledObject":
             jsonschema.validate(found, SCALED_OBJECT)
@@ -91,7 +91,7 @@ def test_every_object_is_one_that_kubernetes_takes(overlay: str):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_pod_keeps_to_the_strictest_standard(overlay: str):
+def test_every_pod_meets_the_restricted_standard(overlay: str):
     """Checks the namespace's `restricted` standard, and a read-only root file system."""
     (namespace,) = of_kind(overlay, "Namespace").values()
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
@@ -115,7 +115,7 @@ def test_every_pod_keeps_to_the_strictest_standard(overlay: str):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_selects_finds_pods_and_every_role_has_its_budget_and_policy(overlay: str):
+def test_every_selector_matches_pods_and_every_role_has_budget_and_policy(overlay: str):
     labels = {name: work["spec"]["template"]["metadata"]["labels"] for name, work in workloads(overlay).items()}
 
     def found(selector: dict) -> set[str]:
@@ -193,7 +193,7 @@ def test_every_variable_is_known_and_every_value_accepted(overlay: str, name: st
 
 
 @pytest.mark.parametrize("name", ROLES)
-def test_every_role_has_the_configuration_file_and_its_secrets_where_it_may_name_them(name: str):
+def test_every_role_has_the_configuration_file_and_its_secrets(name: str):
     assert configuration_file("dev", name) is None
     for overlay in ("production", "cluster"):
         # The overlay's own file, so that an operator need not look for it in a component.
@@ -205,7 +205,7 @@ def test_every_role_has_the_configuration_file_and_its_secrets_where_it_may_name
         assert mount["readOnly"] and mount["mountPath"] == "/run/secrets/configuration"
 
 
-def test_the_ingress_lets_through_what_the_api_takes_and_waits_as_long():
+def test_the_ingress_has_the_body_and_time_limits_of_the_api():
     """Compares the Ingress with the code's limits for bodies and long polls."""
     (ingress,) = of_kind("production", "Ingress").values()
     told = ingress["metadata"]["annotations"]
@@ -219,7 +219,7 @@ def test_the_ingress_lets_through_what_the_api_takes_and_waits_as_long():
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 @pytest.mark.parametrize("name", ROLES)
-def test_traces_go_to_the_labelled_collector_and_without_one_nowhere(overlay: str, name: str):
+def test_traces_are_sent_only_to_the_labelled_collector(overlay: str, name: str):
     collector = environment(overlay, name).get("POLLER_OTLP_ENDPOINT")
     labels = of_kind(overlay, "Deployment")[f"poller-{name}"]["spec"]["template"]["metadata"]["labels"]
 
@@ -238,7 +238,7 @@ def test_traces_go_to_the_labelled_collector_and_without_one_nowhere(overlay: st
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_no_secret_is_where_everybody_reads_it(overlay: str):
+def test_no_manifest_contains_a_secret(overlay: str):
     for name in ROLES:
         for key, value in environment(overlay, name).items():
             if overlay != "dev":
@@ -254,7 +254,7 @@ def test_no_secret_is_where_everybody_reads_it(overlay: str):
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 @pytest.mark.parametrize("name", ROLES)
-def test_ports_and_times_fit_each_other(overlay: str, name: str):
+def test_ports_and_time_limits_match(overlay: str, name: str):
     spec, container = role(overlay, name)
     env = environment(overlay, name)
     assert container["args"] == ["pollerd", name]
@@ -276,7 +276,7 @@ def test_ports_and_times_fit_each_other(overlay: str, name: str):
     assert spec["terminationGracePeriodSeconds"] >= int(hook[1]) + drain + 10
 
 
-def test_the_probes_ask_what_answers(calm: Cluster):
+def test_the_probes_request_existing_paths(calm: Cluster):
     paths = set()
     for overlay in OVERLAYS:
         for name in ROLES:
@@ -289,7 +289,7 @@ def test_the_probes_ask_what_answers(calm: Cluster):
             assert process.admin(path).status_code == 200
 
 
-def test_images_are_pinned_and_of_this_release():
+def test_images_are_pinned_to_this_release():
     version = re.search(r'version = "([\d.]+)"', (ROOT / "Sources/pollerd/PollerdCommand.swift").read_text())[1]
     for overlay in OVERLAYS:
         for name, workload in workloads(overlay).items():
@@ -303,7 +303,7 @@ def test_images_are_pinned_and_of_this_release():
     assert full in [volume.get("configMap", {}).get("name") for volume in pod(nodes)["volumes"]]
 
 
-def test_workers_are_scaled_by_what_is_wanted_and_nobody_else_sets_their_number():
+def test_workers_are_scaled_only_by_the_metric_of_wanted_workers():
     for overlay in ("production", "cluster"):
         (scaled,) = of_kind(overlay, "ScaledObject").values()
         spec = scaled["spec"]

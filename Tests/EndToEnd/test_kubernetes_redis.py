@@ -85,7 +85,7 @@ def nodes(tmp_path: Path):
     made.stop()
 
 
-def test_the_first_node_makes_the_cluster_and_all_find_each_other_when_all_have_moved(nodes: Nodes):
+def test_the_first_node_creates_the_cluster_which_survives_new_addresses(nodes: Nodes):
     nodes.start(turn=1)
     wait_until(nodes.are_whole, 40, "the cluster is made", pause_s=0.5)
     peer = nodes.address(0, 1)
@@ -106,7 +106,7 @@ def test_the_first_node_makes_the_cluster_and_all_find_each_other_when_all_have_
     assert subprocess.run(read, env=env, capture_output=True, text=True).stdout == "yes\n"
 
 
-def test_a_shard_that_is_lost_stops_no_other(nodes: Nodes):
+def test_a_lost_shard_does_not_stop_others(nodes: Nodes):
     nodes.start(turn=1)
     wait_until(nodes.are_whole, 40, "the cluster is made", pause_s=0.5)
     with nodes.client(0) as client:
@@ -136,7 +136,7 @@ def test_a_shard_that_is_lost_stops_no_other(nodes: Nodes):
         assert client.execute_command("CLUSTER INFO")["cluster_state"] == "ok"
 
 
-def test_no_machine_has_two_of_the_nodes():
+def test_no_machine_runs_two_nodes():
     """Checks that nodes run on separate machines, so that a lost one does not take a master and its replica."""
     (workload,) = of_kind("cluster", "StatefulSet").values()
     (rule,) = pod(workload)["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -144,7 +144,7 @@ def test_no_machine_has_two_of_the_nodes():
     assert rule["labelSelector"]["matchLabels"].items() <= workload["spec"]["template"]["metadata"]["labels"].items()
 
 
-def test_the_names_of_the_nodes_are_those_that_the_set_gives():
+def test_node_names_match_the_stateful_set():
     (workload,) = of_kind("cluster", "StatefulSet").values()
     (container,) = pod(workload)["containers"]
     env = {entry["name"]: entry.get("value") for entry in container["env"]}

@@ -52,7 +52,7 @@ HONEST = (
 )
 
 
-def test_an_honest_story_passes():
+def test_a_true_history_of_statements_passes():
     checker = checked(story(*BOUGHT), *HONEST)
     checker.ended(["webhook"])
     checker.verdict()
@@ -78,20 +78,20 @@ def test_an_honest_story_passes():
     ],
     ids=str,
 )
-def test_a_lie_is_seen(lie: Statement):
+def test_a_false_statement_is_detected(lie: Statement):
     checker = checked(story(*BOUGHT), lie)
     assert checker.counts == {"false": 1}
     with pytest.raises(AssertionError, match="1 violations"):
         checker.verdict()
 
 
-def test_a_word_is_not_told_before_it_is_true():
+def test_a_payment_state_reported_too_early_is_detected():
     early = Statement("webhook", "src_1", frozenset({"paid"}), 2950, 2800, "evt_1")
     assert checked(story(*BOUGHT), early).counts == {"false": 1}
     assert checked(story(*BOUGHT), replace(early, told_ms=3050)).counts == {}
 
 
-def test_a_word_that_is_carried_along_may_be_a_look_old():
+def test_an_unchanged_payment_state_in_an_event_may_be_one_poll_old():
     event = recorded(4, "source.consumed", "authorised")
     assert checked(story(*BOUGHT), of_event(event, 9000), carried_ms=0).counts == {"false": 1}
     assert checked(story(*BOUGHT), of_event(event, 9000), carried_ms=500).counts == {}
@@ -99,7 +99,7 @@ def test_a_word_that_is_carried_along_may_be_a_look_old():
     assert checked(story(*BOUGHT), of_event(news, 9000), carried_ms=500).counts == {"false": 1}
 
 
-def test_a_page_may_lag_as_far_as_it_is_allowed_to():
+def test_a_page_may_lag_within_its_limit():
     assert checked(story(*BOUGHT), shown("awaiting_customer", 2400)).counts == {}
     assert checked(story(*BOUGHT), shown("authorised", 3700)).counts == {"false": 1}
 
@@ -140,7 +140,7 @@ def test_a_page_may_lag_as_far_as_it_is_allowed_to():
     ],
     ids=lambda value: value.word if isinstance(value, Truth) else "",
 )
-def test_life_after_success(more: list, truth: Truth):
+def test_refunds_and_disputes_after_a_success_become_true_states(more: list, truth: Truth):
     ledger = story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in enumerate(more)))
     assert ledger.last("src_1") == {truth}
     checker = checked(ledger, pushed(truth.word, 5000, received=truth.received, returned=truth.returned))
@@ -210,26 +210,26 @@ INTENT = {"object": "payment_intent", "amount": 2000}
         ([("object", INTENT | {"status": "canceled", "cancellation_reason": "abandoned"})], "expired"),
     ],
 )
-def test_before_any_money_came(steps: list, word: str):
+def test_statuses_before_a_payment_become_true_states(steps: list, word: str):
     ledger = story(*((1000 * n, kind, facts) for n, (kind, facts) in enumerate(steps, 1)))
     assert {truth.word for truth in ledger.last("src_1")} == {word}
 
 
-def test_what_can_be_used_again_waits_for_its_next_order():
+def test_a_reusable_source_is_authorised_for_its_next_order():
     card = source("chargeable", usage="reusable")
     ledger = story((1, "object", card), (2, "charge", PAID), (3, "charge", {"id": "ch_2", "status": "failed"}))
     assert ledger.last("src_1") == {Truth("paid", 1099), Truth("authorised")}
     assert checked(ledger, pushed("failed", 5000)).counts == {"false": 1}
 
 
-def test_what_was_reserved_beyond_what_was_captured_was_never_paid():
+def test_an_uncaptured_part_of_a_hold_was_never_paid():
     part = PAID | {"amount_captured": 700, "amount_refunded": 0}
     assert story((1, "charge", part)).last("src_1") == {Truth("paid", 700)}
     assert story((1, "charge", part | {"amount_refunded": 399})).last("src_1") == {Truth("partially_refunded", 700, 399)}
     assert story((1, "charge", part | {"amount_refunded": 700})).last("src_1") == {Truth("refunded", 700, 700)}
 
 
-def test_a_final_word_that_nobody_was_told_is_missed():
+def test_an_undelivered_final_payment_state_is_detected():
     refunded = (9000, "charge", PAID | {"amount_refunded": 1099, "refunded": True})
     checker = checked(story(*BOUGHT, refunded), *HONEST)
     checker.ended(["webhook", "mail"])
@@ -237,7 +237,7 @@ def test_a_final_word_that_nobody_was_told_is_missed():
     assert "last truth is refunded" in checker.violations[0]
 
 
-def test_a_word_told_twice_is_seen():
+def test_a_payment_state_reported_twice_is_detected():
     assert checked(story(*BOUGHT), HONEST[2], HONEST[2]).counts == {"doubled": 1}
     twice = [pushed("paid", 3100 + n, n, "mail") for n in (1, 2)]
     assert checked(story(*BOUGHT), *twice).counts == {"doubled": 1}
@@ -247,7 +247,7 @@ def test_a_word_told_twice_is_seen():
     assert checker.counts == {}
 
 
-def test_a_word_that_came_true_again_is_no_double():
+def test_a_recurring_payment_state_is_not_a_duplicate():
     disputed = [
         (at_ms, "dispute", {"id": "dp_1", "charge": "ch_1", "status": status})
         for at_ms, status in ((4000, "needs_response"), (6000, "won"))
@@ -257,7 +257,7 @@ def test_a_word_that_came_true_again_is_no_double():
     assert checked(story(*BOUGHT), *again).counts == {"doubled": 1}
 
 
-def test_an_order_charged_twice_is_seen():
+def test_an_order_charged_twice_is_detected():
     other = PAID | {"id": "ch_2", "metadata": {"order": "7"}}
     ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", other))
     checker = checked(ledger, pushed("paid", 4000))
@@ -270,7 +270,7 @@ def test_an_order_charged_twice_is_seen():
         assert all(len(charges) == 1 for charges in ledger.money_by_order().values())
 
 
-def test_where_the_clock_was_moved_the_order_is_held_against_it():
+def test_with_a_changed_clock_only_the_order_of_states_is_checked():
     honest = [pushed(word, 50, n) for n, word in enumerate(("awaiting_customer", "authorised", "paid"))]
     assert checked(story(*BOUGHT), *honest, by_time=False).counts == {}
     assert checked(story(*BOUGHT), *honest[::2], by_time=False).counts == {}
@@ -312,7 +312,7 @@ def test_events_and_answers_are_read_as_statements():
     assert checked(story(*BOUGHT), answer).counts == {"false": 1}
 
 
-def test_stripe_s_record_becomes_a_ledger():
+def test_events_of_stripe_become_a_ledger():
     changes = [
         {"source": "src_1", "status": status, "at_ms": at_ms}
         for status, at_ms in (("pending", 10_500), ("chargeable", 10_700), ("consumed", 10_901))

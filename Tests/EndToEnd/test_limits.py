@@ -65,7 +65,7 @@ def p99(spans: list[float]) -> float:
 
 
 @pytest.mark.alone
-def test_a_flood_of_one_key_is_held_and_another_key_does_not_notice(limited: Cluster):
+def test_a_flood_with_one_key_is_limited_and_does_not_slow_another_key(limited: Cluster):
     alone: list = []
     asks(limited, QUIET, 4, 0.03, alone)
     flooded: list[list] = [[] for _ in range(4)]
@@ -90,7 +90,7 @@ def test_a_flood_of_one_key_is_held_and_another_key_does_not_notice(limited: Clu
     assert after < max(10 * before, 0.5)
 
 
-def test_clients_that_never_finish_a_head_are_ended_and_others_served(limited: Cluster):
+def test_clients_that_never_finish_a_request_head_are_disconnected(limited: Cluster):
     sockets = [socket.create_connection(("127.0.0.1", port(limited)), timeout=5) for _ in range(200)]
     began = time.monotonic()
     for each in sockets:
@@ -113,7 +113,7 @@ def test_clients_that_never_finish_a_head_are_ended_and_others_served(limited: C
 
 
 @pytest.mark.alone
-def test_ten_thousand_connections_that_say_nothing_cost_no_answer(limited: Cluster):
+def test_ten_thousand_silent_connections_delay_no_response(limited: Cluster):
     count = 9_900
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < count + 500:
@@ -178,7 +178,7 @@ def has(api: PollerAPI) -> dict:
 
 
 @pytest.mark.alone
-def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notice(shared: Cluster):
+def test_an_account_with_too_many_watches_is_limited_and_does_not_slow_another(shared: Cluster):
     alone: list = []
     begins(shared.quiet, 2, 0.03, alone)
     flooded: list[list] = [[] for _ in range(4)]
@@ -225,7 +225,7 @@ def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notic
     assert told.returncode == 1 and f"of at most {WATCHES} open watches" in told.stderr, "at once, without trying for minutes"
 
 
-def test_an_account_registers_as_many_endpoints_as_it_may(shared: Cluster):
+def test_an_account_registers_endpoints_up_to_its_limit(shared: Cluster):
     for api, most in ((shared.flood, ENDPOINTS), (shared.quiet, 3)):
         statuses = [
             api.request("POST", "/v1/endpoints", json={"url": "https://shop.example/hook"}).status_code
@@ -237,7 +237,7 @@ def test_an_account_registers_as_many_endpoints_as_it_may(shared: Cluster):
     assert refused.json()["code"] == "too_many_endpoints" and "Retry-After" not in refused.headers
 
 
-def test_a_key_that_waits_for_too_much_is_told_so_and_another_waits(shared: Cluster):
+def test_a_key_over_its_limit_of_long_polls_is_rejected_another_is_not(shared: Cluster):
     """Each wait holds a slot until it is answered, and a freed slot is available immediately."""
     shared.quiet.enqueue("src_waited").raise_for_status()
     path = "/v1/events?from=now&wait={}"
@@ -270,7 +270,7 @@ def test_a_key_that_waits_for_too_much_is_told_so_and_another_waits(shared: Clus
     assert shared.flood.request("GET", path.format("50ms")).status_code == 200
 
 
-def test_a_key_with_all_its_streams_is_told_so_and_another_listens(shared: Cluster):
+def test_a_key_over_its_limit_of_streams_is_rejected_another_is_not(shared: Cluster):
     url = shared.gateway() + "/v1/events/stream"
 
     def listen(key: str) -> requests.Response:

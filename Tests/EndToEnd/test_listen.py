@@ -79,7 +79,7 @@ def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, t
 @pytest.mark.parametrize(
     "arguments", [["--print", "--forward-to", "http://127.0.0.1:1/"], ["--port", "1"], ["--print", "--since", "1h"]]
 )
-def test_a_receiver_takes_no_options_of_a_forwarder(arguments: list[str]):
+def test_a_printing_receiver_rejects_options_of_a_forwarder(arguments: list[str]):
     done = run("pollerctl", "listen", *arguments)
     assert done.returncode == 64 and "--print" in done.stderr
 
@@ -109,7 +109,7 @@ def check_nothing_lost(cluster: Cluster, sink: WebhookSink, sources: list[str]) 
     return len(came) - len(first)
 
 
-def test_nothing_is_lost_when_it_is_killed_and_the_receiver_and_the_server_fail(
+def test_no_event_is_lost_when_listener_receiver_and_server_fail(
     chaos, sink: WebhookSink, tmp_path: Path
 ):
     dice = random.Random(20261123)
@@ -154,7 +154,7 @@ def test_nothing_is_lost_when_it_is_killed_and_the_receiver_and_the_server_fail(
     assert listener.running
 
 
-def test_a_receiver_that_refuses_is_told_again_in_order_and_the_developer_why(
+def test_a_rejected_event_is_resent_in_order_and_the_reason_is_printed(
     chaos, sink: WebhookSink, tmp_path: Path
 ):
     cluster = chaos(listen=False)
@@ -181,7 +181,7 @@ def test_a_receiver_that_refuses_is_told_again_in_order_and_the_developer_why(
     assert "eur" in cells[4] and cells[6] == "200" and cells[7].endswith(" ms")
 
 
-def test_a_first_start_begins_now_and_the_next_one_where_it_was(
+def test_a_first_start_begins_now_and_the_next_resumes(
     chaos, sink: WebhookSink, tmp_path: Path
 ):
     cluster = chaos(listen=False)
@@ -269,7 +269,7 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
     assert [json.loads(line)["id"] for line in listed.stdout.splitlines()][: len(wanted)] == wanted
 
 
-def test_what_is_typed_wrongly_is_refused():
+def test_invalid_options_of_listen_are_rejected():
     for arguments, said in [
         (("listen",), "--forward-to must name a URL"),
         (("listen", "--forward-to", "localhost:3000"), "--forward-to must be a URL"),

@@ -41,7 +41,7 @@ def make(cluster: Cluster, count: int, account: str | None = None) -> list[str]:
     return sources
 
 
-def test_the_newest_come_first_in_the_api_and_on_the_command_line(calm: Cluster):
+def test_the_newest_items_are_listed_first_by_api_and_command_line(calm: Cluster):
     sources = make(calm, 12, "newest")
     for source in sources[1::4]:
         calm.api.request("DELETE", f"/v1/watches/{source}")
@@ -81,7 +81,7 @@ def test_the_newest_come_first_in_the_api_and_on_the_command_line(calm: Cluster)
         calm.api.request("DELETE", f"/v1/endpoints/{row['id']}")
 
 
-def test_a_cursor_holds_while_watches_are_added(calm: Cluster):
+def test_a_cursor_stays_valid_while_watches_are_added(calm: Cluster):
     sources = make(calm, 6)
     first = calm.api.get("/v1/watches?limit=2")
     assert [watch["source"] for watch in first["data"]] == sources[:3:-1]
@@ -90,7 +90,7 @@ def test_a_cursor_holds_while_watches_are_added(calm: Cluster):
     assert [watch["source"] for watch in rest["data"]] == sources[3::-1]
 
 
-def test_keys_are_listed_the_newest_first(chaos):
+def test_keys_are_listed_newest_first(chaos):
     cluster = chaos(workers=1)
     made = [ctl(cluster, "key", "create", "--role", "admin", "--name", "first")[0]]
     key = {"Authorization": f"Bearer {made[0]['key']}"}

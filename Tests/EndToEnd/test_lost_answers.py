@@ -12,7 +12,7 @@ ROUNDS = 4
 SOURCES = 12
 
 
-def test_what_a_lost_answer_held_is_told_at_once(chaos):
+def test_items_of_a_lost_response_are_processed_at_once(chaos):
     """Cuts the worker's and the notifier's connections repeatedly, between a claim or commit and its answer."""
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     found = urlsplit(cluster.redis.url)

@@ -67,7 +67,7 @@ def page(mail) -> str:
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_every_mail_looks_as_it_should_in_light_and_dark(shop: Cluster, tmp_path: Path):
+def test_every_mail_is_rendered_correctly_in_light_and_dark(shop: Cluster, tmp_path: Path):
     browser = Browser(shop.logs)
     try:
         for occasion, status in OCCASIONS.items():
@@ -116,7 +116,7 @@ def test_a_mail_names_the_order_in_the_customer_s_language(shop: Cluster):
             assert order in part and source not in part
 
 
-def test_a_voucher_is_mailed_once_and_what_nobody_can_act_on_is_not(shop: Cluster):
+def test_a_voucher_is_mailed_once_and_events_without_an_action_are_not(shop: Cluster):
     form = {"type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
             "redirect[return_url]": "http://127.0.0.1/thanks"}
     source = enqueue(shop, "voucher@example.com", shop.sandbox._stripe("POST", "/v1/sources", form)["id"],
@@ -134,7 +134,7 @@ def test_a_voucher_is_mailed_once_and_what_nobody_can_act_on_is_not(shop: Cluste
     assert len(mails(shop, source)) == 1 and mails(shop, other) == []
 
 
-def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
+def test_one_click_unsubscribes_from_a_shop_and_completes_the_delivery(shop: Cluster):
     recipient = "stop@example.com"
     source = enqueue(shop, recipient)
     shop.sandbox.set_status(source, "chargeable")
@@ -167,7 +167,7 @@ def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
     assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
 
 
-def test_a_payment_that_the_bank_refuses_later_was_never_told_as_confirmed(shop: Cluster):
+def test_a_payment_that_the_bank_declines_later_was_never_mailed_as_confirmed(shop: Cluster):
     for name, last in (("failing_charge", "failed"), ("succeeding_charge", "confirmed")):
         form = {
             "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",
@@ -185,7 +185,7 @@ def test_a_payment_that_the_bank_refuses_later_was_never_told_as_confirmed(shop:
         assert "Please don&#39;t pay again" in page(mails(shop, source)[1])
 
 
-def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
+def test_a_reported_bounce_suppresses_further_mails(shop: Cluster):
     recipient = "gone@example.com"
     answer = shop.api.request(
         "POST", "/v1/mail/bounces", json={"recipient": recipient, "type": "hard_bounce"}

@@ -59,7 +59,7 @@ def mails(cluster: Cluster, source: str) -> list:
     return [mail for mail in cluster.mail.messages if source in mail["To"] and "debited" in mail["Subject"]]
 
 
-def test_the_customer_is_told_of_each_debit_once(heard: Cluster):
+def test_the_customer_is_notified_of_each_debit_once(heard: Cluster):
     created = debit(heard)
     source = created["id"]
     heard.enqueue(source, metadata={"order": "A77"}, client_secret=created["client_secret"])
@@ -90,7 +90,7 @@ def test_the_customer_is_told_of_each_debit_once(heard: Cluster):
     assert len({event["id"] for event in notices(heard, source)}) == 2
 
 
-def test_it_is_told_after_the_watch_has_ended_and_only_where_it_is_asked_for(heard: Cluster):
+def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(heard: Cluster):
     debits = [debit(heard, "stripe_email"), debit(heard)]
     silent, source = (each["id"] for each in debits)
     for each in (source, silent):
@@ -109,7 +109,7 @@ def test_it_is_told_after_the_watch_has_ended_and_only_where_it_is_asked_for(hea
     assert told.count("source.chargeable") == 1, told
 
 
-def test_a_webhook_that_is_sent_again_and_again_is_one_notice():
+def test_a_repeated_webhook_is_one_notice():
     cluster = told_by_webhook()
     try:
         created = debit(cluster)

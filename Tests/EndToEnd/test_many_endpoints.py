@@ -94,7 +94,7 @@ def waiting(cluster: Cluster) -> int:
     return stats["pending"] + stats["leased"]
 
 
-def test_who_has_one_endpoint_does_not_stand_behind_those_of_another_account(cluster, shop):
+def test_an_account_with_one_endpoint_does_not_wait_for_thousands_of_another(cluster, shop):
     many_endpoints(cluster, shop.origin)
     for _ in range(4):
         watch(cluster, "many")
@@ -108,7 +108,7 @@ def test_who_has_one_endpoint_does_not_stand_behind_those_of_another_account(clu
     assert len(shop.paths) == 4 * MANY + 3
 
 
-def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
+def test_silent_receivers_do_not_delay_others(cluster, shop):
     silence = Silence()
     try:
         many_endpoints(cluster, silence.url)
@@ -126,7 +126,7 @@ def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
         silence.close()
 
 
-def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_account(cluster, shop):
+def test_a_slow_platform_does_not_delay_other_receivers_of_the_account(cluster, shop):
     silence = Silence(answers_one_of=10)
     try:
         platform = source(cluster, "many")
@@ -168,7 +168,7 @@ def end_leases(client) -> None:
         client.zadd(key, dict.fromkeys(client.zrange(key, 0, -1), 1), xx=True)
 
 
-def test_a_notifier_that_dies_in_the_middle_of_a_fan_out_is_followed_by_one_that_goes_on(cluster, shop):
+def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
     count = 3000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()

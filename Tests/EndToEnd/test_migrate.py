@@ -7,7 +7,7 @@ from harness.cluster import Cluster, program
 
 
 @pytest.mark.parametrize("step", ["plan", "apply", "verify"])
-def test_a_new_store_has_the_newest_form(calm: Cluster, step: str):
+def test_a_new_store_has_the_newest_format(calm: Cluster, step: str):
     done = subprocess.run(
         [program("pollerd"), "migrate", step], env=calm.env, capture_output=True, text=True, timeout=60
     )

@@ -38,7 +38,7 @@ def charged_out_of_sight(shop: Cluster, sale: Sale) -> tuple[dict, str]:
 
 
 @pytest.mark.parametrize("move, word", [("refund", "partially_refunded"), ("dispute", "disputed")])
-def test_money_that_moves_before_the_source_has_ended_is_heard(shop: Cluster, move: str, word: str):
+def test_a_change_of_the_money_is_reported_before_the_source_changes(shop: Cluster, move: str, word: str):
     """1: a hint about the money arrives while the watch is open, and the source does not show the change."""
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     charge, shut = charged_out_of_sight(shop, sale)
@@ -58,7 +58,7 @@ def test_money_that_moves_before_the_source_has_ended_is_heard(shop: Cluster, mo
     check_words(shop, [sale])
 
 
-def test_a_charge_that_failed_while_its_source_was_out_of_sight_is_not_told_as_processing(shop: Cluster):
+def test_a_charge_that_failed_between_polls_is_not_reported_as_processing(shop: Cluster):
     """11: the known charge state is outdated when polls of the source work again, so the charge is read first."""
     form = {"sofort[country]": "DE", "owner[name]": "failing_charge"}
     sale = Sale(shop, "sofort", charge={"metadata": {"order": "A"}}, form=form, notify=shop.notify).pending()
@@ -76,7 +76,7 @@ def test_a_charge_that_failed_while_its_source_was_out_of_sight_is_not_told_as_p
     check_words(shop, [sale])
 
 
-def test_a_dispute_that_was_lost_while_its_source_was_out_of_sight_is_not_told_as_open(shop: Cluster):
+def test_a_dispute_that_was_lost_between_polls_is_not_reported_as_open(shop: Cluster):
     """10: a charge stays marked as disputed, so the outcome is read from its disputes, without any hint."""
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
@@ -95,7 +95,7 @@ def test_a_dispute_that_was_lost_while_its_source_was_out_of_sight_is_not_told_a
     check_words(shop, [sale])
 
 
-def test_a_key_that_may_not_see_charges_holds_nothing_back(shop: Cluster):
+def test_a_key_without_access_to_charges_still_reports_the_status(shop: Cluster):
     """1: the status is published even though the charge cannot be read."""
     sale = Sale(shop, policy="patient", notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]

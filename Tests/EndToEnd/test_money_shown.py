@@ -32,7 +32,7 @@ def told(cluster: Cluster, source: str) -> list[list[str]]:
     return [row.split("\t")[3:5] for row in ctl(cluster, "events", source).splitlines()]
 
 
-def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
+def test_waiting_for_a_payment_ignores_the_status_of_the_source(calm: Cluster):
     source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
     calm.enqueue(source, charge=True, notify=[])
     calm.wait_status(source, "pending")
@@ -64,7 +64,7 @@ def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
     assert "next step" not in shown
 
 
-def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
+def test_the_next_step_is_shown_until_it_is_done(calm: Cluster):
     source = create(calm, type="multibanco", **{"owner[email]": "a@example.com"})
     calm.enqueue(source, notify=[])
     voucher = calm.wait_status(source, "pending")["object"]["multibanco"]
@@ -85,7 +85,7 @@ def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_the_console_says_what_has_become_of_the_money(calm: Cluster):
+def test_the_console_shows_each_change_of_the_payment(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source, notify=[])
     calm.wait_status(source, "pending")

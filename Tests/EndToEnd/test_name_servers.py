@@ -21,7 +21,7 @@ def dns(tmp_path):
     server.close()
 
 
-def test_zones_that_never_answer_hold_up_nobody_else(chaos, dns: TarpitDNS):
+def test_silent_name_servers_do_not_delay_other_receivers(chaos, dns: TarpitDNS):
     cluster = chaos(workers=1, notifiers=0, listen=False)
     notifier = cluster.role("notifier", "notifier")
     notifier.command = dns.command(program("pollerd"), "notifier")

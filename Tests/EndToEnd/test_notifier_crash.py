@@ -4,7 +4,7 @@ from harness.cluster import Cluster
 from harness.waiting import wait_until
 
 
-def test_events_recorded_while_no_notifier_lives_are_delivered_when_one_does(chaos):
+def test_events_recorded_without_a_notifier_are_delivered_by_the_next_one(chaos):
     cluster: Cluster = chaos(listen=False)
     cluster.notifiers[0].kill9()
     source = cluster.sandbox.create_source()
@@ -20,7 +20,7 @@ def test_events_recorded_while_no_notifier_lives_are_delivered_when_one_does(cha
     cluster.verify([source])
 
 
-def test_a_notifier_killed_in_mid_attempt_is_followed_by_the_same_event_again(chaos):
+def test_an_event_is_sent_again_after_a_notifier_was_killed_during_its_attempt(chaos):
     cluster: Cluster = chaos(listen=False)
     cluster.webhook.hold()
     source = cluster.sandbox.create_source()
@@ -42,7 +42,7 @@ def test_a_notifier_killed_in_mid_attempt_is_followed_by_the_same_event_again(ch
     assert cluster.webhook.attempts.count(first) >= 2
 
 
-def test_with_two_notifiers_nobody_is_told_twice(chaos):
+def test_with_two_notifiers_each_event_is_delivered_once(chaos):
     cluster: Cluster = chaos(notifiers=2)
     sources = cluster.sandbox.create_sources(40)
     for source in sources:

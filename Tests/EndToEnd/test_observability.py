@@ -78,7 +78,7 @@ def unknown(expressions: Iterable[str]) -> list[str]:
     return found
 
 
-def test_rules_and_board_name_metrics_labels_and_values_that_there_are():
+def test_rules_and_board_use_existing_metrics_labels_and_values():
     assert not unknown(rule["expr"] for rule in rules("record") + rules("alert"))
     assert not unknown(queries_of(BOARD))
 
@@ -95,11 +95,11 @@ def test_rules_and_board_name_metrics_labels_and_values_that_there_are():
         "poller_reads_30d / on (region) poller_read_budget_30d",
     ],
 )
-def test_a_query_of_what_is_not_there_is_noticed(expression: str):
+def test_a_query_of_an_unknown_metric_is_detected(expression: str):
     assert unknown([expression])
 
 
-def test_every_alert_says_what_is_wrong_and_leads_to_its_section():
+def test_every_alert_names_its_problem_and_its_runbook_section():
     page = (GUIDES / "Runbook.md").read_text()
     sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", page, re.M | re.S))
     alerts = rules("alert")
@@ -117,7 +117,7 @@ def test_every_alert_says_what_is_wrong_and_leads_to_its_section():
     assert {name for name in sections if name.startswith("Poller")} == set(names), "no section without an alert"
 
 
-def test_commands_of_the_runbook_are_there():
+def test_commands_of_the_runbook_exist():
     page = (GUIDES / "Runbook.md").read_text()
     told = {command for command in re.findall(r"`((?:pollerctl|pollerd) [^`]+)`", page)}
     assert len(told) > 20
@@ -136,7 +136,7 @@ def test_commands_of_the_runbook_are_there():
             assert option in done.stdout, f"{command}: no option {option}"
 
 
-def test_every_alert_has_a_test_that_sees_it_fire_and_fall_silent():
+def test_every_alert_has_a_test_of_firing_and_resolving():
     tested = {test["name"]: test for test in TESTS["tests"]}
     for alert in rules("alert"):
         name = alert["alert"]
@@ -181,7 +181,7 @@ FLAWS = {
 
 @needs_promtool
 @pytest.mark.parametrize("name", FLAWS)
-def test_a_rule_that_is_wrong_fails_its_test(name: str, tmp_path: Path):
+def test_a_wrong_rule_fails_its_test(name: str, tmp_path: Path):
     flawed = copy.deepcopy(RULES)
     (rule,) = [rule for rule in rules("alert", flawed) if rule["alert"] == name]
     before = rule["expr"]
@@ -193,7 +193,7 @@ def test_a_rule_that_is_wrong_fails_its_test(name: str, tmp_path: Path):
     assert done.returncode != 0 and name in done.stdout + done.stderr
 
 
-def test_the_board_is_what_its_generator_makes():
+def test_the_board_is_the_output_of_its_generator():
     done = subprocess.run([sys.executable, FOLDER / "board.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     ids = [panel["id"] for panel in BOARD["panels"]]

@@ -80,7 +80,7 @@ def check(shop: Cluster, sale: Sale) -> None:
     assert sale.words() == words
 
 
-def test_money_that_was_lost_before_the_first_look_was_never_paid(shop: Cluster):
+def test_money_lost_before_the_first_poll_is_not_reported_as_paid(shop: Cluster):
     """1a: the dispute's webhook is the only information while the source cannot be polled."""
     charges, faults = [], []
 
@@ -99,7 +99,7 @@ def test_money_that_was_lost_before_the_first_look_was_never_paid(shop: Cluster)
     check(shop, sale)
 
 
-def test_who_asks_anew_for_a_lost_dispute_is_told_of_the_loss_alone(shop: Cluster):
+def test_a_new_watch_of_a_lost_dispute_reports_only_the_loss(shop: Cluster):
     """1b: the second run starts with a consumed source whose money is already lost."""
     order = {"metadata": {"order": "A"}}
     sale = Sale(shop, charge=order, notify=shop.notify).pending()
@@ -117,7 +117,7 @@ def test_who_asks_anew_for_a_lost_dispute_is_told_of_the_loss_alone(shop: Cluste
 
 
 @pytest.mark.parametrize("name, word", [("succeeding_charge", "paid"), ("failing_charge", "failed")])
-def test_the_end_of_the_shop_s_own_charge_is_told_though_its_watch_had_ended(shop: Cluster, name: str, word: str):
+def test_the_result_of_the_shop_s_charge_is_reported_after_the_watch_closed(shop: Cluster, name: str, word: str):
     """4: the watch closes when the source leaves pending. The shop charges afterwards, and the bank answers late."""
     form = {"sofort[country]": "DE", "owner[name]": name}
     sale = Sale(shop, "sofort", form=form, until="left_pending", notify=shop.notify).pending()
@@ -130,7 +130,7 @@ def test_the_end_of_the_shop_s_own_charge_is_told_though_its_watch_had_ended(sho
     check(shop, sale)
 
 
-def test_what_the_shop_charges_after_our_charge_was_refused_is_paid(shop: Cluster):
+def test_a_charge_by_the_shop_after_our_declined_charge_is_paid(shop: Cluster):
     """5b: the bank declines our charge and accepts the shop's own charge afterwards."""
     refusal = {"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds", "message": "No."}
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
@@ -145,7 +145,7 @@ def test_what_the_shop_charges_after_our_charge_was_refused_is_paid(shop: Cluste
     assert sale.closed()["payment"]["amount_received"] == AMOUNT
 
 
-def test_what_was_given_back_before_its_kept_card_is_gone_is_told_with_it(shop: Cluster):
+def test_a_refund_before_the_saved_card_was_deleted_is_reported(shop: Cluster):
     """6b: the source was not polled for a while, and the webhook of the refund arrives late."""
     order = {"metadata": {"order": "A"}}
     sale = Sale(shop, "card", charge=order, form=CARD, is_kept=True, until="final", notify=shop.notify)
@@ -163,7 +163,7 @@ def test_what_was_given_back_before_its_kept_card_is_gone_is_told_with_it(shop: 
     check(shop, sale)
 
 
-def test_a_hold_on_a_card_of_3d_secure_is_no_payment(shop: Cluster):
+def test_a_hold_on_a_3d_secure_card_is_not_a_payment(shop: Cluster):
     """7a: the shop charges without capture and releases the hold later, so no money was ever taken."""
     form = {"type": "card", "amount": AMOUNT, "currency": "eur"} | CARD
     form = {name: value for name, value in form.items() if value}
@@ -181,7 +181,7 @@ def test_a_hold_on_a_card_of_3d_secure_is_no_payment(shop: Cluster):
     check(shop, sale)
 
 
-def test_the_shop_s_own_charge_that_fails_later_was_never_paid(shop: Cluster):
+def test_a_charge_by_the_shop_that_fails_later_was_never_paid(shop: Cluster):
     """7b: an iDEAL charge usually succeeds at once. This one fails later, so no money arrived and none went back."""
     sale = chargeable(Sale(shop, form={"owner[name]": "failing_charge"}, notify=shop.notify))
     assert own(sale)["status"] == "pending"
@@ -191,7 +191,7 @@ def test_the_shop_s_own_charge_that_fails_later_was_never_paid(shop: Cluster):
     check(shop, sale)
 
 
-def test_a_hold_that_was_released_while_its_charge_was_out_of_sight_is_cancelled(shop: Cluster):
+def test_a_hold_released_between_polls_is_reported_as_cancelled(shop: Cluster):
     """7c: a hint reopens the watch, its poll gets no answer, and meanwhile the shop enqueues the source again."""
     sale = chargeable(Sale(shop, "klarna", notify=shop.notify))
     charge = own(sale, capture="false")
@@ -222,7 +222,7 @@ LOCKED = {"status": 429, "body": {"error": LOCK}}
     [(LOCKED, refund, "refunded"), ({"status": 429}, lose, "reversed")],
     ids=["locked, refunded", "too many requests, lost"],
 )
-def test_what_went_back_before_its_source_was_seen_is_told_with_it(shop: Cluster, answer: dict, move, word: str):
+def test_a_refund_before_the_source_was_polled_is_reported_with_the_payment(shop: Cluster, answer: dict, move, word: str):
     """6a: the source cannot be polled from its charge on, and the webhook about the money arrives late."""
     def posted() -> int:
         asked = shop.sandbox._call("GET", "/_sandbox/requests?path=/v1/charges")["data"]

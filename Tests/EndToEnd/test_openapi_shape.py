@@ -42,7 +42,7 @@ def resolved(description: dict, schema: dict) -> dict:
     return description["components"]["schemas"][name] if name else schema
 
 
-def test_every_operation_has_one_tag_that_is_described(description: dict):
+def test_every_operation_has_one_described_tag(description: dict):
     described = {tag["name"] for tag in description["tags"]}
     used = [operation["tags"] for _, operation in operations(description)]
     assert all(len(tags) == 1 for tags in used)
@@ -58,7 +58,7 @@ def test_pages_for_people_are_left_out(calm: Cluster, description: dict):
     assert {"/", "/r/{source}", "/openapi.json"} <= set(whole["paths"])
 
 
-def test_no_body_of_a_request_is_a_choice_that_generators_cannot_type(description: dict):
+def test_no_request_body_is_a_union_that_generators_cannot_type(description: dict):
     untyped = []
     for name, media in bodies(description):
         schema = resolved(description, media["schema"])
@@ -68,7 +68,7 @@ def test_no_body_of_a_request_is_a_choice_that_generators_cannot_type(descriptio
     assert len(list(bodies(description))) > 10
 
 
-def test_enumerations_have_names_of_their_own(description: dict):
+def test_enumerations_are_named(description: dict):
     in_place = [
         path
         for name, schema in description["components"]["schemas"].items()
@@ -82,19 +82,19 @@ def test_enumerations_have_names_of_their_own(description: dict):
     assert description["components"]["schemas"]["WatchState"]["enum"] == ["open", "closed"]
 
 
-def test_no_parameter_has_a_name_that_stands_for_others(description: dict):
+def test_no_parameter_name_contains_a_dot(description: dict):
     names = {each["name"] for _, operation in operations(description) for each in operation.get("parameters", [])}
     assert not [name for name in names if "." in name]
 
 
-def test_the_server_is_the_one_that_was_asked(calm: Cluster, description: dict):
+def test_the_server_is_the_requested_one(calm: Cluster, description: dict):
     assert description["servers"] == [{"url": calm.api.url}]
     port = calm.api.url.rsplit(":", 1)[1]
     other = requests.get(f"{calm.api.url}/openapi.json", headers={"Host": f"localhost:{port}"}, timeout=10).json()
     assert other["servers"] == [{"url": f"http://localhost:{port}"}]
 
 
-def test_examples_are_what_their_schemas_say(description: dict):
+def test_examples_match_their_schemas(description: dict):
     components = description["components"]
     checked, without = 0, []
     for _, operation in operations(description):

@@ -54,7 +54,7 @@ def pollerctl(cluster: Cluster, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_order_is_in_the_watch_and_in_each_event_and_holds_until_a_restart(calm: Cluster):
+def test_the_order_is_in_the_watch_and_each_event_until_a_restart(calm: Cluster):
     source = create(calm, type="ideal")
     made = watch(calm, source, "T-1")
     assert made["order"] == "T-1"
@@ -79,7 +79,7 @@ NAMES = ["#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B 100%", "a?b&c=
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_order_has_the_name_that_the_shop_gives_it_wherever_it_is_shown(calm: Cluster, name: str):
+def test_an_order_is_shown_everywhere_under_the_shop_s_name(calm: Cluster, name: str):
     source = create(calm, type="ideal")
     pollerctl(calm, "enqueue", source, "--order", name, "--policy", "interactive")
     assert json.loads(pollerctl(calm, "get", source, "--json"))["order"] == name
@@ -101,7 +101,7 @@ def test_an_order_has_the_name_that_the_shop_gives_it_wherever_it_is_shown(calm:
     assert pollerctl(calm, "timeline", "--order", name)
 
 
-def test_a_charge_of_such_an_order_names_it_at_stripe_and_is_made_once(calm: Cluster):
+def test_a_charge_of_an_order_names_it_at_stripe_and_is_made_once(calm: Cluster):
     name = "2026/№ 7 #1"
     source = create(calm, type="ideal")
     watch(calm, source, name, charge=True)
@@ -111,7 +111,7 @@ def test_a_charge_of_such_an_order_names_it_at_stripe_and_is_made_once(calm: Clu
     assert [charge["metadata"]["poller_order"] for charge in charges] == [name]
 
 
-def test_an_order_paid_by_two_tries_is_told_as_paid_twice_to_who_asked(calm: Cluster, shop: Shop):
+def test_an_order_paid_by_two_attempts_is_reported_as_paid_twice(calm: Cluster, shop: Shop):
     wish = {"url": shop.url, "types": ["order.*"]}
     answer = calm.api.request("POST", "/v1/endpoints", json=wish)
     assert answer.status_code == 201, answer.text
@@ -164,7 +164,7 @@ def test_orders_are_shown_by_api_and_command_line(calm: Cluster):
     assert "T-4" in pollerctl(calm, "get", source)
 
 
-def test_of_two_tries_to_pay_an_order_one_is_charged(calm: Cluster):
+def test_one_of_two_attempts_to_pay_an_order_is_charged(calm: Cluster):
     sources = [create(calm, type="ideal") for _ in range(6)]
     for source in sources:
         watch(calm, source, "T-5", charge=True)
@@ -185,7 +185,7 @@ def test_of_two_tries_to_pay_an_order_one_is_charged(calm: Cluster):
     assert [event["type"] for event in told(calm, "T-5")].count("order.paid_twice") == 0
 
 
-def test_a_try_that_was_declined_leaves_the_order_to_the_next_one(calm: Cluster):
+def test_after_a_declined_attempt_the_next_one_is_charged(calm: Cluster):
     first = create(
         calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "failing_charge"}
     )
@@ -202,7 +202,7 @@ def test_a_try_that_was_declined_leaves_the_order_to_the_next_one(calm: Cluster)
     assert [charge["status"] for charge in charges_of(calm, second)] == ["succeeded"]
 
 
-def test_orders_are_paid_once_and_told_once_while_everything_is_killed(chaos):
+def test_orders_are_paid_and_reported_once_despite_kills(chaos):
     cluster: Cluster = chaos(workers=2, notifiers=2, listen=False)
     orders = {f"K-{n}": [create(cluster, type="ideal") for _ in range(3)] for n in range(12)}
     sources = [source for tries in orders.values() for source in tries]

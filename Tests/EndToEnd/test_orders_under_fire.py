@@ -13,7 +13,7 @@ ORDERS = int(os.environ.get("POLLER_ORDERS", 4 * len(KINDS)))
 SEED = int(os.environ.get("POLLER_SEED", "12"))
 
 
-def test_orders_of_every_kind_end_once_whoever_dies():
+def test_orders_of_every_kind_end_once_despite_kills():
     run = OrderRun(ORDERS, SEED)
     with run.cluster() as cluster:
         run.on(cluster)

@@ -27,7 +27,7 @@ def started(cluster: Cluster, name: str, role: str, stderr, env: dict | None = N
 
 @linux
 @pytest.mark.parametrize("role", ["api", "worker", "notifier"])
-def test_a_full_log_disk_stops_no_role(chaos, role: str):
+def test_a_full_log_disk_does_not_stop_a_role(chaos, role: str):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     made = started(cluster, f"full-{role}", role, "/dev/full").wait_ready()
     assert made.admin("/livez").status_code == 200
@@ -38,7 +38,7 @@ def test_a_full_log_disk_stops_no_role(chaos, role: str):
 
 
 @linux
-def test_payments_go_through_while_the_log_disk_is_full(chaos):
+def test_payments_complete_while_the_log_disk_is_full(chaos):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     started(cluster, "full-worker", "worker", "/dev/full").wait_ready()
     started(cluster, "full-notifier", "notifier", "/dev/full").wait_ready()
@@ -50,7 +50,7 @@ def test_payments_go_through_while_the_log_disk_is_full(chaos):
 
 
 @linux
-def test_a_stalled_log_reader_blocks_no_probe_and_no_request(chaos):
+def test_a_stalled_log_reader_blocks_neither_probes_nor_requests(chaos):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     reader, writer = os.pipe()
     fcntl.fcntl(writer, F_SETPIPE_SZ, 65536)
@@ -132,7 +132,7 @@ def test_output_on_a_full_disk_is_an_error(calm: Cluster, command: list[str]):
 
 @linux
 @pytest.mark.parametrize("command", COMMANDS[:3], ids=" ".join)
-def test_closed_output_is_an_error_and_a_closed_pipe_is_none(calm: Cluster, command: list[str]):
+def test_closed_output_is_an_error_but_a_closed_pipe_is_not(calm: Cluster, command: list[str]):
     calm.enqueue(calm.sandbox.create_source())
     assert run(calm, command, ">&-").returncode == 74
     assert run(calm, command, "| head -c 0 >/dev/null; exit ${PIPESTATUS[0]}").returncode == 0

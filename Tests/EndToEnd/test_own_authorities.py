@@ -76,7 +76,7 @@ def own(tmp_path_factory):
 
 
 @pytest.mark.parametrize("variable", ["POLLER_CA_FILE", "SSL_CERT_FILE"])
-def test_an_authority_of_ones_own_is_trusted_everywhere(chaos, own, variable: str):
+def test_a_configured_authority_is_trusted_everywhere(chaos, own, variable: str):
     root, house, relay, config = own
     house.state, house.posted = "open", []
     cluster: Cluster = chaos(workers=1, listen=False, env={
@@ -93,7 +93,7 @@ def test_an_authority_of_ones_own_is_trusted_everywhere(chaos, own, variable: st
     wait_until(lambda: [mail for mail in relay.messages if mail["To"] == customer], 20, "the payer is mailed")
 
 
-def test_without_it_nobody_is_believed_and_no_path_of_ours_is_told(chaos, own):
+def test_without_the_authority_certificates_are_rejected_and_no_path_is_revealed(chaos, own):
     root, house, relay, config = own
     house.state, house.posted = "open", []
     cluster: Cluster = chaos(workers=1, listen=False, env={
@@ -114,7 +114,7 @@ def test_without_it_nobody_is_believed_and_no_path_of_ours_is_told(chaos, own):
 
 
 @pytest.mark.parametrize("text", [None, "no certificate\n"])
-def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str | None):
+def test_a_file_without_certificates_is_rejected(tmp_path: Path, text: str | None):
     path = tmp_path / "ca.pem"
     if text:
         path.write_text(text)

@@ -98,7 +98,7 @@ def bill(packages: dict[str, Path]) -> dict:
     return json.loads(done.stdout)
 
 
-def test_the_bill_of_materials_is_what_cyclonedx_says_one_is(bill: dict):
+def test_the_bill_of_materials_is_valid_cyclonedx(bill: dict):
     validator = JsonStrictValidator(SchemaVersion.V1_6)
     assert validator.validate_str(json.dumps(bill)) is None
     assert validator.validate_str(json.dumps(bill | {"version": "one"})), "it sees what is none"
@@ -109,7 +109,7 @@ def test_the_bill_of_materials_is_what_cyclonedx_says_one_is(bill: dict):
         assert {need["ref"], *need["dependsOn"]} <= known
 
 
-def test_every_direct_dependency_is_exact_and_in_it_with_its_licence(bill: dict):
+def test_direct_dependencies_are_pinned_and_listed_with_their_licences(bill: dict):
     manifest = (ROOT / "Package.swift").read_text()
     declared = re.findall(r'url: "https://(github\.com/[^"]+)",\s*(\w+): "([\d.]+)"', manifest)
     assert len(declared) == manifest.count(".package(") > 10
@@ -124,7 +124,7 @@ def test_every_direct_dependency_is_exact_and_in_it_with_its_licence(bill: dict)
             assert part["licenses"], purl
 
 
-def test_what_comes_along_is_in_it_too(bill: dict):
+def test_indirect_dependencies_are_listed_too(bill: dict):
     """Checks for indirect dependencies, the C code in them, Swift itself, and the libraries that the programs load."""
     names = {part["name"]: part for part in bill["components"]}
     assert {"swift-atomics", "swift-asn1", "swift-runtime"} <= names.keys()
@@ -138,7 +138,7 @@ def test_what_comes_along_is_in_it_too(bill: dict):
         assert names["libc6"]["purl"].startswith("pkg:deb/debian/libc6@")
 
 
-def test_a_unit_may_do_little(tmp_path: Path):
+def test_a_unit_file_grants_few_rights(tmp_path: Path):
     """Checks the unit file alone, before any package is installed."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze here: the unit was not looked at")
@@ -194,11 +194,11 @@ def test_everything_works_once_it_is_installed(installed: Machine, lintian: obje
     assert bill["metadata"]["component"]["version"] == version.removesuffix("-debug")
 
 
-def test_nothing_runs_before_it_is_told_to(installed: Machine):
+def test_no_unit_runs_before_it_is_enabled(installed: Machine):
     assert not installed.run("systemctl", "list-units", "--no-legend", "--all", "pollerd@*").stdout
 
 
-def test_a_configuration_that_cannot_be_used_is_not_tried_again(installed: Machine):
+def test_a_unit_with_an_invalid_configuration_is_not_restarted(installed: Machine):
     installed.shell("echo POLLER_LEASE=nonsense > /etc/poller/broken.env; echo ROLE=worker >> /etc/poller/broken.env")
     assert installed.run("systemctl", "start", "pollerd@broken", check=False).returncode != 0
     assert show(installed, "pollerd@broken", "ExecMainStatus") == "78"
@@ -221,7 +221,7 @@ def running(installed: Machine) -> Machine:
     return installed
 
 
-def test_units_run_as_somebody_who_may_do_little(running: Machine):
+def test_units_run_as_a_user_with_few_rights(running: Machine):
     for unit in UNITS:
         found = running.run("systemd-analyze", "security", unit).stdout
         exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", found)
@@ -239,7 +239,7 @@ def test_units_run_as_somebody_who_may_do_little(running: Machine):
         assert float(re.search(rf"^process_{name} (\S+)$", figures, re.MULTILINE)[1]) > 0
 
 
-def test_a_command_beside_the_store_has_what_the_units_have(running: Machine):
+def test_a_command_on_the_host_uses_the_configuration_of_the_units(running: Machine):
     """Runs commands with the units' configuration. A bare `pollerd` would use another store, or none."""
     told = running.run("poller-run", "--as", "worker", "check-config").stdout
     assert "POLLER_STRIPE_API_BASE=http://127.0.0.1:12111" in told
@@ -260,7 +260,7 @@ def test_a_command_beside_the_store_has_what_the_units_have(running: Machine):
     wait_until(lambda: not running.run(*units).stdout, 5, "nothing of it is left")
 
 
-def test_a_payment_is_followed_and_a_restart_loses_none_of_it(running: Machine):
+def test_a_payment_is_watched_and_survives_a_restart(running: Machine):
     script = """
     export POLLER_API_KEY=%s STRIPE_API_KEY=%s POLLER_STRIPE_API_BASE=http://127.0.0.1:12111
     source=$(pollerctl source create ideal --amount 1099 --return-url https://shop.example.com/thanks |
@@ -280,7 +280,7 @@ def test_a_payment_is_followed_and_a_restart_loses_none_of_it(running: Machine):
     running.run("env", key, "pollerctl", "wait", source, "--until", "chargeable", "--timeout", "30s")
 
 
-def test_an_upgrade_restarts_what_runs_and_keeps_what_was_configured(running: Machine, packages: dict[str, Path]):
+def test_an_upgrade_restarts_running_units_and_keeps_the_configuration(running: Machine, packages: dict[str, Path]):
     before = {unit: show(running, unit, "MainPID") for unit in UNITS}
     running.run("dpkg", "--force-unsafe-io", "-i", f"/tmp/{packages['poller'].name}")
     for unit, role in zip(UNITS, ROLES, strict=True):
@@ -288,7 +288,7 @@ def test_an_upgrade_restarts_what_runs_and_keeps_what_was_configured(running: Ma
     assert "12111" in running.run("cat", "/etc/poller/poller.env").stdout
 
 
-def test_the_end_leaves_nothing_behind(running: Machine, packages: dict[str, Path]):
+def test_a_purge_removes_every_file(running: Machine, packages: dict[str, Path]):
     files = running.shell(f"for path in $(dpkg -L {' '.join(packages)}); do [ -d $path ] || echo $path; done").split()
     assert len(files) > 40
     running.run("dpkg", "--remove", *packages)
@@ -299,7 +299,7 @@ def test_the_end_leaves_nothing_behind(running: Machine, packages: dict[str, Pat
     assert not left
 
 
-def test_lintian_has_nothing_to_say(lintian: subprocess.Popen | None):
+def test_lintian_reports_no_problem(lintian: subprocess.Popen | None):
     if lintian is None:
         pytest.skip("no lintian here: the packages were not checked")
     said, _ = lintian.communicate(timeout=600)

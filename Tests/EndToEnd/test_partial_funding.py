@@ -33,7 +33,7 @@ def last(cluster: Cluster, source: str, type: str) -> dict:
     )[0]
 
 
-def test_each_part_that_a_source_receives_is_told(heard: Cluster):
+def test_each_partial_payment_of_a_source_is_reported(heard: Cluster):
     form = {"type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
             "redirect[return_url]": "https://shop.example.com/thanks"}
     source = heard.sandbox._stripe("POST", "/v1/sources", form)["id"]
@@ -48,7 +48,7 @@ def test_each_part_that_a_source_receives_is_told(heard: Cluster):
     assert types(heard, source)[-1] == "source.chargeable"
 
 
-def test_each_part_that_an_intent_receives_is_told(heard: Cluster):
+def test_each_partial_payment_of_an_intent_is_reported(heard: Cluster):
     customer = heard.sandbox._stripe("POST", "/v1/customers", {})["id"]
     form = {"amount": 2000, "currency": "eur", "customer": customer, "confirm": "true",
             "payment_method_types[]": "customer_balance", "payment_method_data[type]": "customer_balance",

@@ -4,7 +4,7 @@ from harness.cluster import Cluster, Role, program
 from test_command_line import run
 
 
-def test_a_store_is_made_with_as_many_partitions_as_asked_for_and_keeps_them(chaos, tmp_path):
+def test_a_store_is_created_with_the_configured_partitions_and_keeps_them(chaos, tmp_path):
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "48"}, listen=False)
     with cluster.redis.client() as client:
         assert client.hget("poller:layout", "partitions") == "48"
@@ -27,7 +27,7 @@ def test_a_store_is_made_with_as_many_partitions_as_asked_for_and_keeps_them(cha
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
 
 
-def test_a_number_that_cannot_be_is_refused():
+def test_an_invalid_number_of_partitions_is_rejected():
     for wrong in ("0", "1025", "many"):
         done = run("pollerd", "worker", env={"POLLER_PARTITIONS": wrong})
         assert done.returncode == 78 and "from 1 to 1024" in done.stderr, done

@@ -66,7 +66,7 @@ def about(shop: Cluster, sale: Sale) -> list[dict]:
 PATIENT_S = 27
 
 
-def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
+def test_webhooks_in_the_wrong_order_end_at_the_current_state(shop: Cluster):
     """1: the newest event arrives first. The checks run after the last event has arrived."""
     sale = Sale(shop, policy="patient", notify=shop.notify).pending()
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
@@ -86,7 +86,7 @@ def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
     check_words(shop, [sale])
 
 
-def test_two_changes_of_one_second_are_both_told(shop: Cluster):
+def test_two_changes_in_one_second_are_both_reported(shop: Cluster):
     """2: the second event has the timestamp of the first, whose poll ran before the second event arrived."""
     for _ in range(10):
         before = taken(shop, "accepted")
@@ -107,7 +107,7 @@ def test_two_changes_of_one_second_are_both_told(shop: Cluster):
     check_words(shop, [sale])
 
 
-def test_two_changes_of_one_object_in_one_second_are_both_told(shop: Cluster):
+def test_two_changes_of_one_object_in_one_second_are_both_reported(shop: Cluster):
     """2: two refunds of one charge in the same second. The watch is closed, so only the event reveals the second."""
     # Drop the separate events of each refund, which would be hints too.
     lost = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "drop", "match": "refund.*"})["id"]
@@ -130,7 +130,7 @@ def test_two_changes_of_one_object_in_one_second_are_both_told(shop: Cluster):
     check_words(shop, [sale])
 
 
-def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster):
+def test_a_race_of_return_webhook_and_poll_reports_each_change_once(shop: Cluster):
     """3: the customer's return, Stripe's webhook and our own poll happen at the same moment."""
     sales = [Sale(shop, charge={"metadata": {"order": str(n)}}, notify=shop.notify) for n in range(12)]
     for sale in sales:
@@ -188,7 +188,7 @@ LOCK = {
 }
 
 
-def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster):
+def test_only_a_locked_object_waits_and_no_failure_is_reported(shop: Cluster):
     """8: another request holds the object's lock. This is no failure of the payment and delays no other payment."""
     locked, free = (Sale(shop, charge=True, notify=shop.notify).pending() for _ in range(2))
     lock = shop.sandbox._call("POST", "/_sandbox/locks", json={"id": locked.id, "reads": True})
@@ -232,7 +232,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_an_error_while_charging_is_never_told_as_a_refusal(shop: Cluster, error: dict):
+def test_an_error_while_charging_is_never_reported_as_a_decline(shop: Cluster, error: dict):
     """11: only the bank can decline. After any other error the customer is not asked to pay again."""
     sale = Sale(shop, charge=True, notify=shop.notify).pending()
     fault = shop.sandbox.fault(**error, match="/v1/charges", method="POST", times=2)
@@ -278,7 +278,7 @@ def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
     check_words(shop, [sale, other])
 
 
-def test_what_stripe_refuses_for_its_limits_is_waited_for_and_nobody_hears_of_it(shop: Cluster):
+def test_requests_over_the_limits_of_stripe_are_retried_without_a_report(shop: Cluster):
     """7: five requests per second for the polls and charges of eight payments. None is reported as failed."""
     sales = [Sale(shop, charge=True, notify=shop.notify) for _ in range(8)]
     for sale in sales:

@@ -35,7 +35,7 @@ def looked_again(sale: Sale) -> None:
     wait_until(lambda: len(sale.cluster.sandbox.polls(sale.id)) > before + 1, 20, "looked at again")
 
 
-def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
+def test_an_unpaid_source_expires_after_an_hour_on_every_channel(shop: Cluster):
     """10: the customer went to the bank and closed the page. Until the limit the page says that the payment is open."""
     sale = Sale(shop, charge=True, policy="standard", notify=shop.notify).pending()
     # The customer returns without having paid. The return URL claims success.
@@ -56,7 +56,7 @@ def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
     check_words(shop, [sale])
 
 
-def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
+def test_an_unfinished_intent_is_reported_after_48_hours(shop: Cluster):
     """10: `requires_action` for two days, then `requires_payment_method`, and no payment."""
     form = {
         "amount": 2000, "currency": "eur", "payment_method_types[]": "ideal",
@@ -92,7 +92,7 @@ def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
     assert told and not any("confirmed" in subject or "processed" in subject for subject in told)
 
 
-def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
+def test_a_source_not_charged_in_time_is_reported_as_expired(shop: Cluster):
     """5: the shop does not charge within six hours. The customer, who had agreed, learns that the payment expired."""
     sale = Sale(shop, policy="standard", notify=shop.notify).pending()
     shop.sandbox.authorise(sale.id)
@@ -114,7 +114,7 @@ def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
-def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp_path):
+def test_after_a_downtime_expired_sources_are_reported_and_others_charged(chaos, tmp_path):
     """5: all workers and notifiers are down for seven hours. Chargeable sources are charged once, the rest expire."""
     clock = FakedClock(tmp_path / "clock")
     shop: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})

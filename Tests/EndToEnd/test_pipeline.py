@@ -30,7 +30,7 @@ def pollerctl(calm: Cluster, *arguments: str, **options) -> subprocess.Completed
     )
 
 
-def test_a_source_settles_and_every_channel_tells_each_change_once_and_in_order(calm: Cluster):
+def test_a_source_settles_and_every_channel_delivers_each_change_once_in_order(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     settle(calm, source)
@@ -52,7 +52,7 @@ def test_a_source_settles_and_every_channel_tells_each_change_once_and_in_order(
     calm.verify([source])
 
 
-def test_a_declined_try_is_told_though_the_status_stays(calm: Cluster):
+def test_a_declined_attempt_is_reported_although_the_status_stays(calm: Cluster):
     form = {"amount": 2000, "currency": "eur", "payment_method_types[]": "card"}
     intent = calm.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
     calm.enqueue(intent, policy="interactive")
@@ -75,7 +75,7 @@ def test_a_declined_try_is_told_though_the_status_stays(calm: Cluster):
     calm.api.request("DELETE", f"/v1/watches/{intent}")
 
 
-def test_a_payment_intent_settles_likewise(calm: Cluster):
+def test_a_payment_intent_settles_on_every_channel(calm: Cluster):
     intent = calm.sandbox.create_intent()
     calm.enqueue(intent)
     calm.wait_status(intent, "requires_action")
@@ -90,7 +90,7 @@ def test_a_payment_intent_settles_likewise(calm: Cluster):
     calm.verify([intent])
 
 
-def test_a_payment_the_customer_refuses_is_told_as_failed(calm: Cluster):
+def test_a_payment_declined_by_the_customer_is_reported_as_failed(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
@@ -99,7 +99,7 @@ def test_a_payment_the_customer_refuses_is_told_as_failed(calm: Cluster):
     calm.verify([source])
 
 
-def test_a_hundred_sources_at_once_keep_their_stories_apart(calm: Cluster):
+def test_events_of_a_hundred_simultaneous_sources_are_not_mixed_up(calm: Cluster):
     sources = calm.sandbox.create_sources(100)
     batch = [{"source": s, "policy": "interactive", "notify": calm.notify_of(s)} for s in sources]
     response = calm.api.request("POST", "/v1/watches/batch", json=batch)
@@ -117,7 +117,7 @@ def test_a_hundred_sources_at_once_keep_their_stories_apart(calm: Cluster):
     calm.verify(sources)
 
 
-def test_an_id_that_the_upstream_does_not_know_is_named_by_the_command_that_enqueues_it(calm: Cluster):
+def test_enqueueing_an_id_unknown_to_the_upstream_names_it(calm: Cluster):
     source = calm.sandbox.create_source()
     known = pollerctl(calm, "enqueue", source, "--wait-first-poll")
     assert known.returncode == 0 and "created" in known.stdout, known
@@ -141,7 +141,7 @@ def test_enqueueing_twice_joins_the_open_watch(calm: Cluster):
     )
 
 
-def test_a_refused_webhook_is_retried_and_the_order_holds(calm: Cluster):
+def test_a_rejected_webhook_is_retried_in_order(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.webhook.refuse(1)
     calm.enqueue(source)
@@ -151,7 +151,7 @@ def test_a_refused_webhook_is_retried_and_the_order_holds(calm: Cluster):
     assert len(calm.webhook.attempts) > len(calm.webhook.receipts.all())
 
 
-def test_a_cancelled_watch_says_so_and_is_polled_no_more(calm: Cluster):
+def test_a_cancelled_watch_is_reported_and_no_longer_polled(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
@@ -168,7 +168,7 @@ def test_a_cancelled_watch_says_so_and_is_polled_no_more(calm: Cluster):
     assert len(calm.sandbox.polls(source)) == polls
 
 
-def test_the_deadline_brings_a_last_look_on_time(calm: Cluster):
+def test_the_last_poll_is_at_the_deadline(calm: Cluster):
     source = calm.sandbox.create_source()
     watch = calm.enqueue(source, timeout="3s", policy="patient")
     wait_until(lambda: calm.api.watch(source)["state"] == "closed", 10, "expired")
@@ -217,7 +217,7 @@ def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
         assert event["id"] in listed.stdout
 
 
-def test_pollerctl_wait_tells_a_timeout_from_a_failed_payment(calm: Cluster):
+def test_pollerctl_wait_distinguishes_a_timeout_from_a_failed_payment(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 # The test measures time.
 @pytest.mark.alone
-def test_a_plan_is_held_against_a_cluster_that_has_its_traffic():
+def test_a_plan_is_compared_with_a_cluster_under_the_same_load():
     few = ("--payments", "15", "--life", "6", "--seconds", "8", "--rounds", "1", "--deliveries", "2", "--processes", "2")
     done = subprocess.run(
         [sys.executable, "-m", "plan", *few, "--json"], cwd=HERE, capture_output=True, text=True, timeout=180,
@@ -31,7 +31,7 @@ def test_a_plan_is_held_against_a_cluster_that_has_its_traffic():
     assert 0.7 < memory["planned"] / memory["measured"] < 1.4, rows
 
 
-def test_costs_are_found_again_in_what_they_add_up_to():
+def test_known_costs_are_recovered_from_their_sums():
     known = {
         role: {name: (0.002 if name == "up" else 0.0001 * (place + 1)) for place, name in enumerate(names)}
         for role, names in PARTS.items()

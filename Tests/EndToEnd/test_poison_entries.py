@@ -113,7 +113,7 @@ def restart(role: Role) -> None:
     role.start().wait_ready()
 
 
-def test_an_outbox_entry_that_ends_notifiers_holds_up_no_other_delivery(chaos):
+def test_an_outbox_entry_that_crashes_notifiers_delays_no_other_delivery(chaos):
     cluster: Cluster = chaos(listen=False)
     notifier = cluster.notifiers[0]
     poison, *others = cluster.sandbox.create_sources(12)
@@ -152,7 +152,7 @@ def test_an_outbox_entry_that_ends_notifiers_holds_up_no_other_delivery(chaos):
     assert "redriveSetAsideEntry" in actions
 
 
-def test_a_webhook_that_ends_the_api_is_set_aside_and_others_are_taken(chaos):
+def test_a_webhook_that_crashes_the_api_is_set_aside_and_others_are_accepted(chaos):
     secret, port = "whsec_planted", free_port()
     env = {"STRIPE_WEBHOOK_SECRET": secret, "POLLER_API_BIND": f"127.0.0.1:{port}"}
     cluster: Cluster = chaos(listen=False, env=env)
@@ -194,7 +194,7 @@ def test_a_webhook_that_ends_the_api_is_set_aside_and_others_are_taken(chaos):
     assert post("evt_planted").json()["result"] in ("accepted", "duplicate")
 
 
-def test_an_upstream_event_that_ends_workers_is_passed_over(chaos):
+def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
     worker = cluster.workers[0]
     poison, other = cluster.sandbox.create_sources(2)
@@ -219,7 +219,7 @@ def test_an_upstream_event_that_ends_workers_is_passed_over(chaos):
     redrive(cluster, entry)
 
 
-def test_a_page_of_events_that_ends_workers_stops_no_poll(chaos):
+def test_a_page_of_events_that_crashes_workers_does_not_stop_polls(chaos):
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
     worker = cluster.workers[0]
     source = cluster.sandbox.create_source()
@@ -236,7 +236,7 @@ def test_a_page_of_events_that_ends_workers_stops_no_poll(chaos):
     assert entries(cluster) == []
 
 
-def test_a_check_for_incidents_that_ends_every_process_is_set_aside(chaos):
+def test_a_check_for_incidents_that_crashes_every_process_is_set_aside(chaos):
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_INCIDENT_HOLD": "2s"})
     roles = [cluster.workers[0], cluster.notifiers[0]]
     trap = "incident:keys"
@@ -266,7 +266,7 @@ def test_a_check_for_incidents_that_ends_every_process_is_set_aside(chaos):
             )
 
 
-def test_a_replay_that_ends_the_api_is_refused_after_three_deaths(chaos):
+def test_a_replay_that_crashes_the_api_is_rejected_after_three_crashes(chaos):
     cluster: Cluster = chaos(listen=False)
     port = free_port()
     cluster.api_process.env = cluster.api_process.env | {"POLLER_API_BIND": f"127.0.0.1:{port}"}
@@ -309,7 +309,7 @@ def replay_or_death(replay) -> None:
         pass
 
 
-def test_a_fold_that_ends_notifiers_is_set_aside(chaos):
+def test_a_fold_that_crashes_notifiers_is_set_aside(chaos):
     cluster: Cluster = chaos(listen=False)
     notifier = cluster.notifiers[0]
     with supervised(cluster, notifier, "retention:0") as deaths:

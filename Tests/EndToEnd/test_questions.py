@@ -54,12 +54,12 @@ def test_the_money_that_is_authorised_and_not_captured_is_counted_and_summed(sho
     assert nothing.split() == ["payments", "0"]
 
 
-def test_what_happened_to_a_payment_and_who_was_told_is_one_story(shop: Cluster):
+def test_the_timeline_of_a_payment_includes_its_deliveries(shop: Cluster):
     story = ctl(shop, "timeline", shop.questions["paid"]).stdout
     assert "€10.99" in story or "10.99" in story, story
 
 
-def test_a_receiver_that_fails_is_in_the_list_with_its_error(shop: Cluster):
+def test_a_failing_receiver_is_listed_with_its_error(shop: Cluster):
     waiting = shop.questions["waiting"]
     def failing() -> bool:
         shown = ctl(shop, "delivery", "list", "--source", waiting).stdout
@@ -80,7 +80,7 @@ def test_a_list_is_exported_for_spreadsheets(shop: Cluster):
     assert {row["source"] for row in csv.DictReader(io.StringIO(sent.text, newline=""))} >= set(by_source)
 
 
-def test_lanes_are_paused_and_resumed_and_who_did_it_is_known(shop: Cluster):
+def test_lanes_are_paused_and_resumed_and_the_author_is_recorded(shop: Cluster):
     lane = ctl(shop, "lane", "list", "--json").stdout.splitlines()
     name = next(json.loads(line)["id"] for line in lane if json.loads(line)["id"].startswith("default/"))
     assert ctl(shop, "lane", "pause", name).stdout
@@ -91,7 +91,7 @@ def test_lanes_are_paused_and_resumed_and_who_did_it_is_known(shop: Cluster):
 @pytest.mark.parametrize("arguments", [
     ["late"], ["late", "--over", "1h", "--json"], ["mail", "list"], ["dispute", "due"], ["order", "list", "--paid-twice"],
 ])
-def test_a_question_is_answered_also_when_there_is_nothing_to_say(shop: Cluster, arguments: list[str]):
+def test_an_empty_list_prints_nothing(shop: Cluster, arguments: list[str]):
     done = ctl(shop, *arguments)
     assert done.stdout == "" and done.stderr == "", done
 
@@ -102,7 +102,7 @@ def test_the_text_of_a_delivery_is_shown(shop: Cluster):
     assert "source.pending" in shown and shop.questions["waiting"] in shown, shown
 
 
-def test_an_empty_list_of_endpoints_says_how_one_is_made(shop: Cluster):
+def test_an_empty_list_of_endpoints_explains_how_to_create_one(shop: Cluster):
     done = on_a_terminal(shop, 100, "endpoint", "list", "--account", "nobody", with_errors=True)
     assert "No endpoints of account nobody yet: pollerctl endpoint add URL --account nobody" in "\n".join(done)
 

@@ -37,12 +37,12 @@ def word(cluster: Cluster, source: str) -> str | None:
     return (cluster.api.watch(source).get("payment") or {}).get("state")
 
 
-def test_what_was_told_agrees_with_what_was_taken(calm: Cluster):
+def test_a_paid_payment_has_no_difference(calm: Cluster):
     source = paid(calm)
     assert source not in reconcile(calm)[1]
 
 
-def test_a_charge_that_nobody_watches_is_found_and_watched(calm: Cluster):
+def test_an_unwatched_charge_is_found_and_watched(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.sandbox.authorise(source)
     calm.sandbox.charge(source)
@@ -53,7 +53,7 @@ def test_a_charge_that_nobody_watches_is_found_and_watched(calm: Cluster):
     assert source not in reconcile(calm)[1]
 
 
-def test_a_chargeable_source_that_nobody_charges_is_found_and_left_alone(calm: Cluster):
+def test_an_uncharged_chargeable_source_is_found_and_not_changed(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
     calm.sandbox.authorise(source)
@@ -63,7 +63,7 @@ def test_a_chargeable_source_that_nobody_charges_is_found_and_left_alone(calm: C
     assert "mended" not in found and calm.sandbox.source(source)["status"] == "chargeable"
 
 
-def test_money_that_went_back_unheard_is_found(calm: Cluster):
+def test_an_unreported_refund_is_found(calm: Cluster):
     source = paid(calm)
     charge = next(
         one["id"] for one in calm.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
@@ -75,7 +75,7 @@ def test_money_that_went_back_unheard_is_found(calm: Cluster):
     assert found is None and word(calm, source) == "partially_refunded" or found["class"] == "stale"
 
 
-def test_money_that_came_after_a_watch_was_stopped_is_found_untold_and_looked_for(calm: Cluster):
+def test_a_payment_after_the_watch_was_cancelled_is_found_and_reported(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
     calm.wait_status(source, "pending")
@@ -91,7 +91,7 @@ def test_money_that_came_after_a_watch_was_stopped_is_found_untold_and_looked_fo
     assert source not in reconcile(calm)[1]
 
 
-def test_a_word_that_no_charge_bears_out_is_found_unpaid(calm: Cluster):
+def test_a_reported_payment_without_a_charge_is_found(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
     calm.wait_status(source, "pending")

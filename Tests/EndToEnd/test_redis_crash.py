@@ -28,7 +28,7 @@ def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
     wait_until(accepted, 30, f"{source} accepted", pause_s=0.1)
 
 
-def test_nothing_accepted_is_lost_and_nobody_exits_when_redis_is_killed_twice(chaos):
+def test_two_kills_of_redis_lose_no_accepted_watch_and_end_no_process(chaos):
     cluster: Cluster = chaos()
     sources = cluster.sandbox.create_sources(SOURCES)
     moved = threading.Event()

@@ -11,7 +11,7 @@ from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
 
 
-def test_a_full_redis_refuses_new_watches_and_finishes_those_it_has(chaos):
+def test_a_full_redis_rejects_new_watches_and_completes_open_ones(chaos):
     cluster: Cluster = chaos()
     first, second = cluster.sandbox.create_sources(2)
     cluster.enqueue(first, policy="interactive")
@@ -36,7 +36,7 @@ def test_a_full_redis_refuses_new_watches_and_finishes_those_it_has(chaos):
     cluster.verify([first, second])
 
 
-def test_a_full_redis_can_be_restarted_into(chaos):
+def test_processes_can_restart_with_a_full_redis(chaos):
     """Restarts every process and Redis. Open watches are polled, delivered and acknowledged."""
     cluster: Cluster = chaos(store="sentinel", env={"POLLER_WAIT_REPLICAS": "1"})
     first, second, third = cluster.sandbox.create_sources(3)
@@ -73,7 +73,7 @@ def test_a_full_redis_can_be_restarted_into(chaos):
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
-def test_a_full_disk_is_waited_for(chaos, tmp_path: Path):
+def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
     """Redis refuses every write. Unrecorded changes are not delivered, and no process restarts."""
     disk = FullDisk(tmp_path / "disk")
     cluster: Cluster = chaos(fsync="everysec", redis_env=disk.env)

@@ -72,7 +72,7 @@ def a_payment_is_delivered(node: Role, sandbox: Sandbox) -> None:
     ("~* &* +@all -@dangerous", ["+info", "+config|get"]),
     ("~* &* +@all -@dangerous -@admin -function", ["+info", "+config|get"]),
 ])
-def test_a_user_without_rights_works_and_is_told_which_are_missing(tmp_path, store, rights, missing):
+def test_a_user_without_rights_works_and_missing_ones_are_reported(tmp_path, store, rights, missing):
     redis = store()
     with redis.client() as client:
         client.execute_command("ACL", "SETUSER", "poller", "on", f">{PASSWORD}", *rights.split())
@@ -100,7 +100,7 @@ def test_a_server_without_commands_works(tmp_path, store, names):
 
 
 @pytest.mark.parametrize("names", [["CONFIG"], ["INFO"]])
-def test_an_evicting_server_is_refused_whatever_it_does_not_answer(tmp_path, store, names):
+def test_an_evicting_server_is_rejected_even_without_some_commands(tmp_path, store, names):
     file = tmp_path / "renamed.conf"
     file.write_text("".join(f'rename-command {name} ""\n' for name in names))
     redis = store(**{"include": str(file), "maxmemory-policy": "volatile-lru"})

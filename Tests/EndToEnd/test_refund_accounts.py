@@ -117,7 +117,7 @@ def is_known_nowhere(cluster: Cluster, source: str, *secrets: str) -> None:
         assert secret.encode() not in kept
 
 
-def test_money_that_came_too_late_goes_back_to_the_account_that_is_handed_in(heard: Cluster):
+def test_late_money_is_refunded_to_the_submitted_account(heard: Cluster):
     source = asked(heard)
     api = f"/v1/watches/{source}/refund_attributes"
     wrong = heard.api.request("POST", api, json={"holder": NAME, "iban": IBAN[:-1] + "5"})
@@ -147,7 +147,7 @@ def test_money_that_came_too_late_goes_back_to_the_account_that_is_handed_in(hea
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_payer_names_it_on_our_page(heard: Cluster, page: Browser, width: int, language: str):
+def test_the_payer_submits_an_account_on_the_return_page(heard: Cluster, page: Browser, width: int, language: str):
     source = asked(heard)
     page.width(width)
     page.languages(language)
@@ -180,7 +180,7 @@ def test_the_payer_names_it_on_our_page(heard: Cluster, page: Browser, width: in
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_without_scripts_an_american_account_is_named_too(heard: Cluster, page: Browser):
+def test_an_american_account_is_submitted_without_scripts(heard: Cluster, page: Browser):
     source = asked(heard, "ach_credit_transfer")
     page.allow_scripts(False)
     page.open(way(heard, source))
@@ -195,7 +195,7 @@ def test_without_scripts_an_american_account_is_named_too(heard: Cluster, page: 
     is_known_nowhere(heard, source, "000123456789", NAME)
 
 
-def test_the_payer_is_written_to_with_the_way_there(heard: Cluster):
+def test_the_payer_gets_a_mail_with_a_link_to_the_form(heard: Cluster):
     source = asked(heard, metadata={"order": "A77"})
     (mail,) = wait_until(
         lambda: [mail for mail in mails(heard, source) if "Where should we send your money?" in mail["Subject"]], 15,
@@ -212,7 +212,7 @@ def test_the_payer_is_written_to_with_the_way_there(heard: Cluster):
     assert led.status_code == 303 and led.headers["Location"] == f"/r/{source}"
 
 
-def test_nobody_else_names_an_account(heard: Cluster):
+def test_only_the_payer_can_submit_an_account(heard: Cluster):
     source = asked(heard)
     form = {"holder": "Mallory", "iban": "DE89370400440532013000"}
     address = f"{heard.api.url}/r/{source}/refund_account"

@@ -49,7 +49,7 @@ def payments(cluster: Cluster, source: str) -> list[str]:
     return [event["type"] for event in cluster.api.events(source) if event["type"].startswith("payment.")]
 
 
-def test_the_second_success_goes_back_and_the_first_stays(chaos, wishing):
+def test_the_second_payment_is_refunded_and_the_first_is_kept(chaos, wishing):
     cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
     first, second = paid_twice(cluster, "D-1")
     end = refunded(cluster, second)
@@ -70,7 +70,7 @@ def test_the_second_success_goes_back_and_the_first_stays(chaos, wishing):
     assert len(cluster.api.events(second)) == looks and len(refunds_of(cluster, charge["id"])) == 1
 
 
-def test_an_intent_that_pays_second_goes_back_also_within_the_second_of_the_first(chaos, wishing):
+def test_a_second_payment_within_one_second_is_refunded(chaos, wishing):
     cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
     for order in ("D-4", "D-5", "D-6"):
         first, second = create(cluster, type="ideal"), cluster.sandbox.create_intent(1099)
@@ -90,7 +90,7 @@ def test_an_intent_that_pays_second_goes_back_also_within_the_second_of_the_firs
         assert word(cluster, first) == "paid" and order_of(cluster, order)["paid_by"] == first
 
 
-def test_a_refund_that_is_refused_is_not_told_as_made(chaos, wishing):
+def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
     error = {"error": {"type": "invalid_request_error", "code": "charge_disputed", "message": "no"}}
     cluster.sandbox.fault("status", match="/v1/refunds", method="POST", status=400, body=error)
@@ -101,7 +101,7 @@ def test_a_refund_that_is_refused_is_not_told_as_made(chaos, wishing):
     assert word(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
 
 
-def test_it_is_off_unless_somebody_wants_it(chaos):
+def test_refunds_of_duplicates_are_disabled_by_default(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     first, second = paid_twice(cluster, "D-3")
     wait_until(lambda: order_of(cluster, "D-3").get("also_paid_by") == [second], 20, "paid twice")
@@ -110,7 +110,7 @@ def test_it_is_off_unless_somebody_wants_it(chaos):
     assert [refunds_of(cluster, charges_of(cluster, source)[0]["id"]) for source in (first, second)] == [[], []]
 
 
-def test_a_refund_is_made_and_told_once_while_everything_is_killed(chaos, wishing):
+def test_a_refund_is_made_and_reported_once_despite_kills(chaos, wishing):
     cluster: Cluster = chaos(workers=2, notifiers=2, listen=False, env=wishing)
     orders = {f"D-{n}": [create(cluster, type="ideal") for _ in range(2)] for n in range(10, 18)}
     sources = [source for tries in orders.values() for source in tries]
@@ -153,7 +153,7 @@ def test_a_refund_is_made_and_told_once_while_everything_is_killed(chaos, wishin
     ("  default:\n    refund_duplicates: perhaps\n", "refund_duplicates must be true or false"),
     ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    refund_duplicates: true\n", "refund_duplicates needs a secret key"),
 ])
-def test_a_wish_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+def test_an_invalid_setting_is_rejected_at_startup(tmp_path, account: str, said: str):
     done = check(tmp_path, "accounts:\n" + account)
     assert done.returncode == 78 and said in done.stderr, done.stderr
     shown = check(tmp_path, "accounts:\n  default:\n    refund_duplicates: true\n")

@@ -88,7 +88,7 @@ def test_a_refund_that_the_balance_does_not_cover_is_pending_until_it_is_sent(sh
     assert sale.types == ["payment.paid", "refund.pending", "payment.refunded"]
 
 
-def test_a_refund_that_needs_the_customer_says_so_and_its_failure_is_reported(shop: Cluster):
+def test_a_refund_that_requires_the_customer_and_its_failure_are_reported(shop: Cluster):
     sale = Payment(shop)
     refund = sale.refund("requires_action", amount=500, instructions_email="payer@example.com")
     sale.wait("refund.requires_action")
@@ -105,7 +105,7 @@ def test_a_refund_that_needs_the_customer_says_so_and_its_failure_is_reported(sh
     assert sale.mailed(5) == "€5.00 refunded (card)"
 
 
-def test_a_refund_that_was_sent_and_comes_back_is_reported_once(shop: Cluster):
+def test_a_refund_that_was_sent_and_returned_is_reported_once(shop: Cluster):
     sale = Payment(shop)
     refund = sale.refund()
     sale.wait("payment.refunded")
@@ -116,7 +116,7 @@ def test_a_refund_that_was_sent_and_comes_back_is_reported_once(shop: Cluster):
     assert sale.mailed(3) == "Your refund of €10.99 did not go through (card)"
 
 
-def test_a_refund_that_is_called_off_is_reported(shop: Cluster):
+def test_a_cancelled_refund_is_reported(shop: Cluster):
     sale = Payment(shop)
     refund = sale.refund("requires_action")
     sale.wait("refund.requires_action")
@@ -125,7 +125,7 @@ def test_a_refund_that_is_called_off_is_reported(shop: Cluster):
     assert sale.mailed(3) == "Your refund of €10.99 was cancelled (card)"
 
 
-def test_a_customer_reads_the_sum_they_were_shown_and_the_shop_its_own(shop: Cluster):
+def test_a_customer_sees_the_presented_amount_and_the_shop_its_own(shop: Cluster):
     sale = Payment(shop, currency="usd", shown=(1634, "jpy"))
     assert sale.mailed(1) == "Payment confirmed – JP¥1,634 (card)"
     text = sale.mails[0].get_body(("plain",)).get_content()
@@ -153,7 +153,7 @@ def test_a_customer_reads_the_sum_they_were_shown_and_the_shop_its_own(shop: Clu
         (5_000, "kwd", "KWD 5.000", "5.000 kwd"),
     ],
 )
-def test_sums_are_those_of_their_currency_everywhere(shop: Cluster, amount: int, currency: str, mail: str, line: str):
+def test_amounts_have_the_decimals_of_their_currency_everywhere(shop: Cluster, amount: int, currency: str, mail: str, line: str):
     sale = Payment(shop, amount, currency)
     assert (sale.state["amount"], sale.state["amount_received"]) == (amount, amount)
     assert sale.mailed(1).replace("\u00a0", " ") == f"Payment confirmed – {mail} (card)"

@@ -15,7 +15,7 @@ def settles(cluster: Cluster, source: str) -> dict:
     )
 
 
-def test_a_fresh_cluster_finds_a_refund_by_the_bound_of_paid_accounts_not_after_twenty_minutes():
+def test_a_new_cluster_finds_a_refund_long_before_twenty_minutes():
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP_PAID": "3s"}) as cluster:
         with cluster.redis.client() as client:
             # The account was empty at the first read of both lists, so the next reads are due in 21 and 108 minutes.
@@ -37,7 +37,7 @@ def deaf():
         yield cluster
 
 
-def test_a_poll_of_a_closed_payment_is_one_look_at_its_money(deaf: Cluster):
+def test_a_manual_poll_of_a_closed_payment_polls_once(deaf: Cluster):
     source, charge = charged_source(deaf)
     wait_word(deaf, source, "paid")
     before = settles(deaf, source)
@@ -55,7 +55,7 @@ def test_a_poll_of_a_closed_payment_is_one_look_at_its_money(deaf: Cluster):
     assert words(deaf, source)[-2:] == ["paid", "refunded"]
 
 
-def test_what_a_person_stopped_is_not_polled(deaf: Cluster):
+def test_a_cancelled_watch_is_not_polled(deaf: Cluster):
     source = deaf.sandbox.create_source()
     deaf.enqueue(source, notify=[])
     assert deaf.api.request("DELETE", f"/v1/watches/{source}").ok

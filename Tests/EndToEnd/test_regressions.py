@@ -46,7 +46,7 @@ from harness.stream_client import EventStream
 from harness.waiting import wait_until
 
 
-def test_every_regression_has_a_test_of_its_number():
+def test_every_regression_has_a_test_with_its_number():
     tests = Path(__file__).parents[1]
     found = set()
     for file in (*tests.rglob("*.swift"), *tests.rglob("test_*.py")):
@@ -75,7 +75,7 @@ def accepted(cluster: Cluster, source: str) -> None:
     wait_until(tried, 20, f"{source} accepted", pause_s=0.1)
 
 
-def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
+def test_regression_1_processes_continue_after_redis_lost_all_data(chaos):
     """Regression 1 (svix#1844): Redis restarted without its consumer group, and `NOGROUP` forever."""
     cluster: Cluster = chaos(listen=False)
     sources = cluster.sandbox.create_sources(40)
@@ -108,7 +108,7 @@ def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
     all_alive(cluster)
 
 
-def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
+def test_regression_2_no_process_exits_after_repeated_redis_errors(chaos):
     """Regression 2 (outpost): a worker exits after ten consecutive Redis errors, in about 55 s.
 
     The test compresses the minutes. The server freezes for as long as a command waits, and then every connection
@@ -147,7 +147,7 @@ def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
     )
 
 
-def test_regression_9_a_cursor_tells_nothing_of_others(calm: Cluster):
+def test_regression_9_a_cursor_reveals_nothing_of_other_accounts(calm: Cluster):
     """Regression 9 (mercure#1215): the ID of a private event leaked in a header."""
     mine, *others = calm.sandbox.create_sources(6)
     for source in (mine, *others):
@@ -193,7 +193,7 @@ class TarPit:
             held.close()
 
 
-def test_regression_14_a_mail_relay_that_does_not_answer_holds_up_nobody_else(chaos):
+def test_regression_14_a_silent_mail_relay_does_not_delay_webhooks(chaos):
     """Regression 14 (gatus#786): slow SMTP blocks the checks."""
     pit = TarPit()
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_SMTP_URL": pit.url})
@@ -303,7 +303,7 @@ class Crowd:
         self._thread.join(10)
 
 
-def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_lose_nothing(chaos):
+def test_regression_19_clients_of_a_restarted_gateway_reconnect_at_spread_times(chaos):
     """Regression 19 (soketi): all clients reconnect at once on a restart."""
     cluster: Cluster = chaos(listen=False, notifiers=2, workers=1, env={"POLLER_DRAIN_TIMEOUT": "10s"})
     crowd = Crowd([notifier.address("gateway") for notifier in cluster.notifiers])
@@ -334,7 +334,7 @@ def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_l
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos):
+def test_regression_20_a_browser_reconnects_automatically_and_stops_at_the_end(chaos):
     """Regression 20 (measured): Chromium's EventSource never reconnects after 204, 429 or 503.
 
     A gateway that is stopping or has just started therefore never answers with them while more events may follow.

@@ -59,7 +59,7 @@ def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-def test_without_being_told_to_it_only_says_what_it_would_do(untouched: Path):
+def test_without_do_it_only_prints_its_plan(untouched: Path):
     clone = untouched
     before = git(clone, "rev-parse", "HEAD")
     done = release(clone, VERSION)
@@ -71,7 +71,7 @@ def test_without_being_told_to_it_only_says_what_it_would_do(untouched: Path):
     assert not (clone / ".build-release").exists()
 
 
-def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
+def test_the_tag_has_the_version_everywhere_and_the_changelog(clone: Path):
     unreleased = re.search(r"^## Unreleased\n\n(.*?)\n+## ", (clone / CHANGELOG).read_text(), re.MULTILINE | re.DOTALL)[1]
     done = release(clone, VERSION, "--do", "--tag-only")
     assert done.returncode == 0, done.stderr
@@ -93,7 +93,7 @@ def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
     assert "of nothing that has changed" in release(clone, "9.9.0").stderr
 
 
-def test_what_the_programs_print_may_be_released_once(clone: Path):
+def test_the_current_version_can_be_released_once(clone: Path):
     version = re.search(r'version = "([\d.]+)"', (clone / "Sources/pollerd/PollerdCommand.swift").read_text())[1]
     done = release(clone, version, "--do", "--tag-only")
     assert done.returncode == 0, done.stderr
@@ -105,12 +105,12 @@ def test_what_the_programs_print_may_be_released_once(clone: Path):
 @pytest.mark.parametrize(
     ("version", "says"), [("0.0.1", "older than"), ("1.0", "three numbers"), ("", "three numbers"), ("--all", "no option")]
 )
-def test_a_version_that_cannot_be_is_refused(untouched: Path, version: str, says: str):
+def test_an_invalid_version_is_rejected(untouched: Path, version: str, says: str):
     done = release(untouched, version)
     assert done.returncode == 1 and says in done.stderr
 
 
-def test_what_has_not_passed_the_long_tests_is_not_released(clone: Path):
+def test_a_commit_without_passed_long_tests_is_not_released(clone: Path):
     (clone / "README.md").write_text("changed\n")
     git(clone, "commit", "--quiet", "--all", "--message", "changed")
     done = release(clone, VERSION, "--do", "--tag-only")
@@ -118,7 +118,7 @@ def test_what_has_not_passed_the_long_tests_is_not_released(clone: Path):
     assert not git(clone, "tag", "--list")
 
 
-def test_what_is_not_committed_is_not_released(clone: Path):
+def test_uncommitted_changes_are_not_released(clone: Path):
     (clone / "README.md").write_text("changed\n")
     done = release(clone, VERSION, "--do", "--tag-only")
     assert done.returncode == 1 and "no commit has" in done.stderr

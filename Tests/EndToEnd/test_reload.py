@@ -141,7 +141,7 @@ def endpoints(house: House) -> dict[str, str]:
     return {item["name"]: item["state"] for item in items if item.get("name")}
 
 
-def test_an_upstream_moves_while_it_is_polled(house: House):
+def test_an_upstream_url_changes_while_it_is_polled(house: House):
     payment(house, house.bank, "moving")
     wait_until(lambda: seen(house.bank, "moving"), 15, "polled at the old place")
     house.branch.states["moving"] = "settled"
@@ -157,7 +157,7 @@ def test_an_upstream_moves_while_it_is_polled(house: House):
         assert answer.status_code == code, answer.text
 
 
-def test_a_secret_is_exchanged_by_a_link_as_kubernetes_does(house: House):
+def test_a_secret_is_replaced_by_a_link_as_in_kubernetes(house: House):
     payment(house, house.branch, "rolled")
     wait_until(lambda: seen(house.branch, "rolled"), 15, "polled")
     assert set(seen(house.branch, "rolled")) == {"Bearer first-token"}
@@ -187,7 +187,7 @@ def test_a_stripe_key_is_rolled(house: House):
     assert house.cluster.api.get(f"/v1/watches/{source}?account=acme")["status"] == "pending"
 
 
-def test_an_endpoint_comes_and_goes(house: House):
+def test_an_endpoint_is_added_and_removed(house: House):
     assert endpoints(house) == {"shop": "enabled"}
     with Following(house):
         house.write(bank=house.branch, endpoints=f"  audit: {{{house.hook('audit')}}}\n")
@@ -197,7 +197,7 @@ def test_an_endpoint_comes_and_goes(house: House):
     wait_until(lambda: endpoints(house)["audit"] == "disabled", 10, "disabled")
 
 
-def test_a_mistake_changes_nothing(house: House):
+def test_an_invalid_file_changes_nothing(house: House):
     payment(house, house.branch, "steady")
     wait_until(lambda: seen(house.branch, "steady"), 15, "polled")
     wrong = f"  audit: {{{house.hook('audit')}, retyr: none}}\n"
@@ -222,7 +222,7 @@ def test_a_mistake_changes_nothing(house: House):
         house.write(bank=house.branch)
 
 
-def test_sighup_reads_at_once_and_names_what_waits_for_a_restart(house: House):
+def test_sighup_reloads_at_once_and_names_options_that_need_a_restart(house: House):
     with Following(house, "same"):
         # No file has changed, so only the signal can have caused the reload.
         for role in house.roles:
@@ -241,7 +241,7 @@ def test_sighup_reads_at_once_and_names_what_waits_for_a_restart(house: House):
     assert worker.metric("poller_config_restart_options") == 0
 
 
-def test_a_certificate_goes_with_the_rest(house: House):
+def test_a_certificate_is_reloaded_with_the_configuration(house: House):
     notifier = house.cluster.notifiers[0]
     address = notifier.address("gateway")
     context = trusting(house.root)
@@ -265,7 +265,7 @@ def test_a_certificate_goes_with_the_rest(house: House):
         house.write(bank=house.branch)
 
 
-def test_keys_of_a_file_change_while_it_runs(house: House, tmp_path: Path):
+def test_keys_of_a_file_are_reloaded(house: House, tmp_path: Path):
     keys = tmp_path / "keys"
     keys.write_text("first-key-0123456789abcdef name=first\n")
     api = house.cluster.role("keyed", "api", {"POLLER_API_KEYS_FILE": str(keys)}).start().wait_ready()
@@ -287,7 +287,7 @@ def test_keys_of_a_file_change_while_it_runs(house: House, tmp_path: Path):
         api.end()
 
 
-def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
+def test_diff_shows_the_changes_of_a_file(house: House, tmp_path: Path):
     house.write(bank=house.branch)
     house.keep(other="third-token")
     new = tmp_path / "new.yaml"

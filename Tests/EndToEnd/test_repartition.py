@@ -31,7 +31,7 @@ def repartition(cluster: Cluster, *words: str) -> subprocess.CompletedProcess:
     ],
     ids=lambda plan: plan.store,
 )
-def test_nothing_is_lost_doubled_or_out_of_order_while_a_store_is_given_more_partitions(chaos, plan: Plan):
+def test_no_event_is_lost_repeated_or_reordered_while_partitions_are_added(chaos, plan: Plan):
     run = Run(plan)
     run.on(run.cluster(chaos))
     print(run.figures.text(), run.figures.splits)
@@ -40,7 +40,7 @@ def test_nothing_is_lost_doubled_or_out_of_order_while_a_store_is_given_more_par
     assert run.figures.splits["items"] > run.figures.sources / 2, "hardly anything has moved"
 
 
-def test_what_was_there_before_is_found_where_it_is_now(chaos):
+def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1"}, workers=1, listen=False)
     sources = cluster.sandbox.create_sources(30)
     ended, open_ones = sources[:20], sources[20:]
@@ -94,7 +94,7 @@ def test_what_was_there_before_is_found_where_it_is_now(chaos):
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
 
 
-def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
+def test_a_partition_is_frozen_only_while_its_own_items_are_copied(chaos):
     # Without workers nothing is polled, so moving the watches is the only work.
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "1", "POLLER_INCIDENT_HOLD": "1h"}, workers=0, listen=False)
     for first in range(0, MOVED, 1000):
@@ -130,7 +130,7 @@ def test_a_partition_stands_still_for_as_long_as_its_own_payments_take(chaos):
     assert cluster.fsck().returncode == 0
 
 
-def test_a_number_that_does_not_fit_changes_nothing(chaos):
+def test_an_invalid_number_changes_nothing(chaos):
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "16"}, workers=1, listen=False)
     for wrong in ("8", "24", "2048"):
         done = repartition(cluster, wrong)

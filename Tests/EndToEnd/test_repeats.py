@@ -51,7 +51,7 @@ def end_leases(cluster: Cluster) -> int:
     return ended
 
 
-def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_be_had(chaos):
+def test_a_kill_during_a_request_repeats_no_effect_and_keeps_the_response(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, apis=2, listen=False)
     admin = first_key(cluster)
     dying, living = (process.address("api") for process in cluster.apis)
@@ -114,7 +114,7 @@ def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_
             assert second[name].json()["secret"].startswith("whsec_")
 
 
-def test_a_payment_that_has_ended_meanwhile_is_not_watched_anew(calm: Cluster):
+def test_a_repeat_does_not_restart_the_watch_of_a_settled_payment(calm: Cluster):
     source = calm.sandbox.create_source()
     wish, name = {"source": source, "policy": "interactive"}, {"Idempotency-Key": f"watch-{source}"}
     first = calm.api.request("POST", "/v1/watches", json=wish, headers=name)
@@ -129,7 +129,7 @@ def test_a_payment_that_has_ended_meanwhile_is_not_watched_anew(calm: Cluster):
     assert calm.api.watch(source)["run"] == 2
 
 
-def test_what_is_kept_of_a_watch_is_little_and_ends_with_the_day(calm: Cluster):
+def test_a_stored_response_is_small_and_expires_after_a_day(calm: Cluster):
     source = calm.sandbox.create_source()
     before = set(records(calm))
     calm.api.request("POST", "/v1/watches", json={"source": source}, headers={"Idempotency-Key": f"size-{source}"})

@@ -26,7 +26,7 @@ def told(cluster: Cluster, sources: list[str], status: str) -> dict[str, set[str
     return found
 
 
-def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same_ids(chaos, tmp_path: Path):
+def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos, tmp_path: Path):
     cluster: Cluster = chaos(listen=False)
     copy, files = tmp_path / "backup", cluster.redis.folder
     known = cluster.sandbox.create_sources(3 * EACH)
@@ -83,7 +83,7 @@ def doctor_of(cluster: Cluster) -> dict:
     return next(check for check in checks if check["name"] == "partitions")
 
 
-def test_an_empty_store_under_running_processes_gets_their_layout_and_another_one_is_told(chaos):
+def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(chaos):
     cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "48"}, listen=False)
     with cluster.redis.client() as client:
         made = client.hgetall("poller:layout")

@@ -32,7 +32,7 @@ def fill_in(page: Browser, *values: str) -> None:
 
 @pytest.mark.parametrize("language, is_dark", [("en", False), ("de", True)])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_two_deposits_are_told_on_the_page(
+def test_two_deposits_are_submitted_on_the_page(
     page: Browser, calm: Cluster, width: int, language: str, is_dark: bool
 ):
     source = code_source(calm, metadata={"order": "A77"})
@@ -78,7 +78,7 @@ def try_again(page: Browser, words: str) -> bool:
     return False
 
 
-def test_without_scripts_a_code_is_told_too_and_the_last_try_says_so(page: Browser, calm: Cluster):
+def test_a_code_is_submitted_without_scripts_and_the_last_attempt_is_announced(page: Browser, calm: Cluster):
     source = code_source(calm)
     page.allow_scripts(False)
     page.open(landing(calm, source))
@@ -89,7 +89,7 @@ def test_without_scripts_a_code_is_told_too_and_the_last_try_says_so(page: Brows
     assert not page.evaluate("document.querySelector('#form')")
 
 
-def test_a_code_is_handed_in_by_a_service_too(calm: Cluster):
+def test_a_service_can_submit_a_code(calm: Cluster):
     form = {"currency": "eur", "flow": "code_verification", "owner[name]": "Jenny Rosen",
             "sepa_debit[iban]": "DE89370400440532013000"}
     source = create(calm, "sepa_debit", form)

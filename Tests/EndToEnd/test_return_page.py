@@ -61,7 +61,7 @@ def landing(cluster: Cluster, source: dict, status: str = "succeeded") -> str:
     )
 
 
-def test_the_way_there_and_back_ends_on_the_truth(page: Browser, calm: Cluster):
+def test_the_return_from_the_bank_shows_the_confirmed_payment(page: Browser, calm: Cluster):
     source = create(calm, charge=True)
     page.open(source["redirect"]["url"])
     wait_until(lambda: "form" in (page.evaluate("document.body?.innerHTML") or ""), 10, "the bank's page")
@@ -77,7 +77,7 @@ def test_the_way_there_and_back_ends_on_the_truth(page: Browser, calm: Cluster):
     assert page.evaluate("document.referrer") == ""
 
 
-def test_a_redirect_that_lies_is_not_believed_and_the_page_stays_live(page: Browser, calm: Cluster):
+def test_a_false_redirect_result_is_ignored_and_the_page_stays_live(page: Browser, calm: Cluster):
     source = create(calm)
     page.open(landing(calm, source, "succeeded"))
     page.wait_state("confirming")
@@ -113,7 +113,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
 
 
 @pytest.mark.parametrize("kind", ["source", "payment_intent"])
-def test_the_page_works_though_the_shop_has_given_no_secret(calm: Cluster, kind: str):
+def test_the_page_works_without_a_client_secret_from_the_shop(calm: Cluster, kind: str):
     if kind == "source":
         form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": f"{calm.api.url}/r"}
         made = calm.sandbox._stripe("POST", "/v1/sources", form)
@@ -148,7 +148,7 @@ def test_the_page_works_though_the_shop_has_given_no_secret(calm: Cluster, kind:
     assert tail not in told and tail not in logs
 
 
-def test_the_way_on_is_for_who_has_shown_the_secret(calm: Cluster):
+def test_the_link_to_continue_requires_the_client_secret(calm: Cluster):
     source = create(calm)
     way = f"{calm.api.url}/r/{source['id']}/continue"
     assert requests.get(way, allow_redirects=False, timeout=5).status_code == 404
@@ -162,7 +162,7 @@ def test_the_way_on_is_for_who_has_shown_the_secret(calm: Cluster):
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_voucher_is_shown_to_be_copied(page: Browser, calm: Cluster, width: int, is_dark: bool):
+def test_a_voucher_number_can_be_copied(page: Browser, calm: Cluster, width: int, is_dark: bool):
     form = {"owner[email]": "jenny@example.com"}
     source = create(calm, "multibanco", form, metadata={"order": "A77"})
     page.dark(is_dark)
@@ -183,7 +183,7 @@ def test_a_voucher_is_shown_to_be_copied(page: Browser, calm: Cluster, width: in
     assert "123456789" not in page.text, "what is done need not be copied"
 
 
-def test_an_account_is_shown_to_be_copied(page: Browser, calm: Cluster):
+def test_an_account_number_can_be_copied(page: Browser, calm: Cluster):
     form = {"owner[name]": "Jenny Rosen", "owner[email]": "jenny@example.com"}
     source = create(calm, "sepa_credit_transfer", form, metadata={"locale": "de"})
     page.open(landing(calm, source))
@@ -193,7 +193,7 @@ def test_an_account_is_shown_to_be_copied(page: Browser, calm: Cluster):
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
+def test_a_declined_payment_is_shown_as_declined(page: Browser, calm: Cluster, is_dark: bool):
     source = create(calm)
     page.dark(is_dark)
     response = requests.post(
@@ -205,7 +205,7 @@ def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
     assert "You have not been charged" in page.text
 
 
-def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Cluster):
+def test_a_payment_that_takes_days_is_not_shown_as_paid(page: Browser, calm: Cluster):
     source = create(calm, type="sofort", form={"sofort[country]": "DE", "owner[name]": "pending_charge"})
     page.open(landing(calm, source))
     page.wait_state("confirming")
@@ -217,7 +217,7 @@ def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Clus
     assert "Please don't pay again" in page.text and "We have received" not in page.text
 
 
-def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):
+def test_without_scripts_the_page_reloads_until_the_payment_is_final(page: Browser, calm: Cluster):
     source = create(calm)
     page.allow_scripts(False)
     page.open(landing(calm, source))
@@ -248,7 +248,7 @@ def test_a_wrong_secret_shows_nothing(page: Browser, calm: Cluster):
     page.wait_state("unknown")
 
 
-def test_an_intent_s_customer_comes_back_too(page: Browser, calm: Cluster):
+def test_the_customer_of_an_intent_returns_to_the_page(page: Browser, calm: Cluster):
     form = {
         "amount": 2000, "currency": "eur", "payment_method_types[]": "ideal",
         "payment_method_data[type]": "ideal", "confirm": "true",
@@ -267,7 +267,7 @@ def test_an_intent_s_customer_comes_back_too(page: Browser, calm: Cluster):
 
 
 @pytest.mark.parametrize("button, state", [("authorize", "confirmed"), ("fail", "failed")])
-def test_a_setup_intent_s_customer_comes_back_too(page: Browser, calm: Cluster, button: str, state: str):
+def test_the_customer_of_a_setup_intent_returns_to_the_page(page: Browser, calm: Cluster, button: str, state: str):
     form = {
         "payment_method_types[]": "ideal", "payment_method_data[type]": "ideal", "confirm": "true",
         "return_url": f"{calm.api.url}/r",

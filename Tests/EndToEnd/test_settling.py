@@ -227,7 +227,7 @@ def test_the_command_line_says_it_too(calm: Cluster):
     ("  default:\n    abandoned: capture\n", "must be one of cancel, leave"),
     ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    abandoned: cancel\n", "need a secret key"),
 ])
-def test_a_wish_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+def test_an_invalid_setting_is_rejected_at_startup(tmp_path, account: str, said: str):
     done = check(tmp_path, "accounts:\n" + account)
     assert done.returncode == 78 and said in done.stderr, done.stderr
     shown = check(tmp_path, "accounts:\n  default:\n    authorisation: capture\n    abandoned: cancel\n")
