@@ -292,7 +292,7 @@ def test_a_partly_funded_source_is_charged_only_once_fully_funded(calm: Cluster)
     assert [charge["amount"] for charge in charges_of(calm, source)] == [1000]
 
 
-def test_neither_a_restarted_watch_nor_a_manual_charge_charges_again(calm: Cluster):
+def test_neither_a_manual_charge_nor_a_restart_causes_a_second_charge(calm: Cluster):
     # The shop has charged the source before it was watched.
     source = create(calm, type="ideal")
     calm.sandbox.authorise(source)

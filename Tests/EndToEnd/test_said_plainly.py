@@ -16,7 +16,7 @@ def log(role: Role) -> list[dict]:
     return [json.loads(line) for line in role.stderr().splitlines() if line.startswith("{")]
 
 
-def test_an_account_that_nobody_configured_is_refused(calm: Cluster):
+def test_an_unconfigured_account_is_rejected(calm: Cluster):
     env = {"POLLER_URL": calm.api.url}
     typed = run("pollerctl", "enqueue", "src_typo", "--account", "typo", env=env)
     assert typed.returncode == 64
@@ -25,7 +25,7 @@ def test_an_account_that_nobody_configured_is_refused(calm: Cluster):
     assert run("pollerctl", "enqueue", "src_1", "--account", "acct_1", env=env).returncode == 0
 
 
-def test_without_a_worker_nothing_is_said_to_be_polled(chaos):
+def test_without_a_worker_no_poll_is_promised(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     env = {"POLLER_URL": cluster.api.url}
     cluster.enqueue("src_1", notify=[])
@@ -36,7 +36,7 @@ def test_without_a_worker_nothing_is_said_to_be_polled(chaos):
     assert "earliest poll" not in explained
 
 
-def test_a_key_that_is_refused_is_told_with_its_own_setting(chaos, tmp_path: Path):
+def test_a_rejected_key_is_reported_with_its_setting(chaos, tmp_path: Path):
     config = tmp_path / "poller.yaml"
     config.write_text("accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
     env = {"POLLER_CONFIG_FILE": str(config), "ACME_KEY": "sk_bad_0123456789abcdef"}
@@ -55,7 +55,7 @@ def stripe_key_of(cluster: Cluster) -> dict:
     return check
 
 
-def test_an_api_without_a_key_of_stripe_is_no_failure(chaos):
+def test_an_api_without_a_stripe_key_is_healthy(chaos):
     """Only the workers may have the key, so that each role has the least it needs."""
     cluster: Cluster = chaos(listen=False, env={"STRIPE_API_KEY": ""})
     check = stripe_key_of(cluster)
@@ -73,7 +73,7 @@ def test_a_key_for_payment_intents_alone_is_enough(chaos):
     assert check["status"] == "failed" and "sources or payment intents" in check["action"], check
 
 
-def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
+def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
     redis = RedisServer(tmp_path, tmp_path / "redis")
     redis.start()
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
@@ -110,7 +110,7 @@ def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
         redis.end()
 
 
-def test_the_url_of_a_watch_is_found_by_the_id_that_its_deliveries_name(calm: Cluster):
+def test_the_url_of_a_watch_is_found_by_the_endpoint_id_of_its_deliveries(calm: Cluster):
     env = {"POLLER_URL": calm.api.url}
     source = calm.sandbox.create_source()
     calm.enqueue(source, notify=["http://127.0.0.1:9/nobody"])
@@ -123,7 +123,7 @@ def test_the_url_of_a_watch_is_found_by_the_id_that_its_deliveries_name(calm: Cl
     run("pollerctl", "cancel", source, env=env)
 
 
-def test_who_gets_no_mails_is_told_and_gets_them_again(calm: Cluster):
+def test_a_suppressed_recipient_is_reported_and_can_be_restored(calm: Cluster):
     env = {"POLLER_URL": calm.api.url}
     address = "bounced@example.com"
     bounce = {"recipient": address, "type": "hard_bounce"}

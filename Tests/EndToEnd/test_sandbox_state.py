@@ -60,7 +60,7 @@ def kept(tmp_path: Path):
         one.process.end()
 
 
-def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
+def test_objects_and_pending_changes_survive_a_kill(kept):
     it = kept("--auto-delay", "3")
     stripe = it.start()
     waiting, paid = stripe.create_source(), stripe.create_source()
@@ -92,7 +92,7 @@ def test_a_kill_forgets_nothing_that_a_shop_would_miss(kept):
     wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 10, "the bank answers")
 
 
-def test_kills_at_any_moment_leave_a_whole_file_and_lose_the_last_moment_alone(kept):
+def test_kills_at_any_moment_leave_a_valid_file_without_the_newest_objects(kept):
     it = kept()
     stripe = it.start()
     made: list[str] = []
@@ -116,7 +116,7 @@ def test_kills_at_any_moment_leave_a_whole_file_and_lose_the_last_moment_alone(k
     assert stat.S_IMODE(os.stat(it.file).st_mode) == 0o600
 
 
-def test_looking_writes_nothing_and_changes_are_gathered(kept):
+def test_reads_do_not_write_the_file_and_writes_are_batched(kept):
     it = kept()
     stripe = it.start()
     source = stripe.create_source()
@@ -141,7 +141,7 @@ def test_looking_writes_nothing_and_changes_are_gathered(kept):
     ("", "damaged"), ('{"format": 2, "state": {"ids"', "damaged"), ('{"format": 2, "state": {}}', "damaged"),
     ('{"format": 99, "state": {}}', "another release"),
 ])
-def test_a_file_that_cannot_be_read_is_left_alone_and_says_what_to_do(tmp_path: Path, content: str, reason: str):
+def test_an_unreadable_file_is_not_changed_and_the_error_names_the_remedy(tmp_path: Path, content: str, reason: str):
     file = tmp_path / NAME
     file.write_text(content)
     for path in (tmp_path, file):
@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_says_what_to_do(tmp_path: 
     assert [entry.name for entry in tmp_path.iterdir()] == [NAME]
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path):
+def test_a_missing_folder_is_reported(tmp_path: Path):
     done = subprocess.run(
         [program("stripe-sandbox"), "--bind", "127.0.0.1:0", "--state", str(tmp_path / "none/state.json")],
         capture_output=True, text=True, timeout=30,
@@ -162,7 +162,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path):
     assert done.returncode == 1 and "make it" in done.stderr, done.stderr
 
 
-def test_of_what_it_is_started_with_the_last_word_counts(kept):
+def test_options_of_the_last_start_apply(kept):
     """A restart updates the command line's webhook instead of adding one. With a new time scale the clock continues."""
     secret = "whsec_0123456789abcdef0123456789abcdef"
     it = kept("--webhook", "http://127.0.0.1:1/before", "--webhook-secret", secret, "--time-scale", "3600")

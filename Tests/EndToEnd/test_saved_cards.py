@@ -31,7 +31,7 @@ def order(shop: Cluster, name: str) -> dict:
     return answer.json()
 
 
-def test_a_second_order_on_a_saved_card_is_charged_with_nothing_else_to_tell_it_by(shop):
+def test_a_second_order_with_equal_data_on_a_saved_card_is_charged(shop):
     sale = saved_card(shop, charge=SUM, order="A77")
     sale.closed()
     again = shop.enqueue(
@@ -49,7 +49,7 @@ def test_a_second_order_on_a_saved_card_is_charged_with_nothing_else_to_tell_it_
     assert len(sale.charges()) == 2
 
 
-def test_a_charge_whose_answer_was_lost_and_that_was_refunded_is_told_as_refunded(shop):
+def test_a_refunded_charge_is_reported_as_refunded_despite_its_lost_response(shop):
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     try:
         shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
@@ -79,7 +79,7 @@ def first_charge(shop: Cluster, sale: Sale) -> str | None:
     return found[0] if found else None
 
 
-def test_a_hold_of_the_shops_own_that_lapses_is_told_as_expired(shop):
+def test_an_expired_hold_of_the_shop_is_reported_as_expired(shop):
     sale = Sale(shop, "klarna", notify=shop.notify).pending()
     shop.sandbox.authorise(sale.id)
     shop.wait_status(sale.id, "chargeable")

@@ -40,7 +40,7 @@ def found(cluster: Cluster, *words: str, **env: str) -> set[str]:
     return {names[source] for source in lines}
 
 
-def test_a_payment_is_found_by_whatever_is_known_of_it(shop: Cluster):
+def test_a_payment_is_found_by_any_known_detail(shop: Cluster):
     paid, failed = shop.payments["paid"], shop.payments["failed"]
     for words, wanted in [
         (["a77"], {"paid"}), (["order=A77"], {"paid"}), (["order=A77,A78"], {"paid", "failed"}),
@@ -65,7 +65,7 @@ def test_a_payment_is_found_by_whatever_is_known_of_it(shop: Cluster):
     assert answer["looked"] == 1 and not answer["has_more"]
 
 
-def test_what_cannot_be_asked_is_told_with_what_can(shop: Cluster):
+def test_an_invalid_search_is_rejected_with_suggestions(shop: Cluster):
     for words, said in [
         ("oder=A77", "Did you mean `order=A77`?"), ("basket=B42", "Did you mean `metadata.basket=B42`?"),
         ("payment=payed", "it is one of awaiting_customer"),
@@ -78,7 +78,7 @@ def test_what_cannot_be_asked_is_told_with_what_can(shop: Cluster):
     assert shop.api.request("GET", "/v1/watches?metadata.=A77").status_code == 400
 
 
-def test_what_is_searched_is_the_operators_and_older_watches_are_put_into_the_index(shop: Cluster):
+def test_searchable_keys_are_configured_and_reindex_adds_older_watches(shop: Cluster):
     own = shop.role("api-search", "api", {"POLLER_SEARCH": "order,invoice"}).start()
     own.wait_ready()
     url = own.address("api")
@@ -95,7 +95,7 @@ def test_what_is_searched_is_the_operators_and_older_watches_are_put_into_the_in
     assert refused.returncode != 0 and "is not a searchable key" in refused.stdout + refused.stderr
 
 
-def test_what_is_in_no_index_is_looked_for_so_far_and_it_is_said_how_far(chaos):
+def test_a_search_without_an_index_reads_a_limited_number_per_page(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     watches = [{"source": f"src_{number}", "metadata": {"colour": "red" if number == 7 else "blue"}}
                for number in range(5000)]
@@ -114,7 +114,7 @@ def test_what_is_in_no_index_is_looked_for_so_far_and_it_is_said_how_far(chaos):
     assert seen == ["src_7"] and looked == 5000
 
 
-def test_what_is_found_can_be_acted_on_after_it_was_counted(chaos):
+def test_search_results_are_counted_before_a_bulk_action(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     watches = [{"source": f"src_{number}", "account": "default", "metadata": {"customer": "acme" if number < 1300 else "other"}}
                for number in range(1500)]

@@ -50,7 +50,7 @@ def kept(folder: Path, text: str, mode: int = 0o600) -> str:
 
 @pytest.mark.parametrize("base", [SANDBOX, "http://localhost:12111", "http://proxy.example"])
 @pytest.mark.parametrize("key", ["sk_live_canary", "rk_live_canary", "sk_org_live_canary"])
-def test_a_live_key_goes_to_https_alone(key: str, base: str):
+def test_a_live_key_is_sent_only_over_https(key: str, base: str):
     env = {"STRIPE_API_KEY": key, "POLLER_STRIPE_API_BASE": base}
     for done in (run("pollerd", "check-config", env=env), run("pollerd", "worker", env=env)):
         assert done.returncode == 78, done.stdout + done.stderr
@@ -60,7 +60,7 @@ def test_a_live_key_goes_to_https_alone(key: str, base: str):
     assert run("pollerd", "check-config", env=env | {"STRIPE_API_KEY": "sk_test_1"}).returncode == 0
 
 
-def test_nor_does_that_of_a_further_account(tmp_path: Path):
+def test_a_live_key_of_another_account_is_sent_only_over_https(tmp_path: Path):
     file = tmp_path / "poller.yaml"
     file.write_text("accounts:\n  acme: {stripe_api_key: {env: ACME}}\n")
     env = {"ACME": "rk_live_canary", "POLLER_CONFIG_FILE": str(file)}
@@ -74,7 +74,7 @@ def test_nor_does_that_of_a_further_account(tmp_path: Path):
     assert "canary" not in refused.stdout + refused.stderr
 
 
-def test_pollerctl_sends_no_live_key_either():
+def test_pollerctl_sends_a_live_key_only_over_https():
     with socket.create_server(("127.0.0.1", 0)) as server:
         env = {"STRIPE_API_KEY": "sk_live_canary", "POLLER_STRIPE_API_BASE": f"http://127.0.0.1:{server.getsockname()[1]}"}
         done = run("pollerctl", "source", "get", "src_1", env=env)
@@ -88,7 +88,7 @@ def test_pollerctl_sends_no_live_key_either():
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9090", "[::]:9090", "10.1.2.3:9090", "poller.example:9090"])
-def test_a_public_admin_port_must_be_asked_for(address: str):
+def test_a_public_admin_port_must_be_enabled(address: str):
     refused = check(POLLER_ADMIN_BIND=address)
     assert refused.returncode == 78, refused.stdout
     assert "POLLER_ADMIN_BIND" in refused.stderr and "POLLER_ADMIN_PUBLIC=true" in refused.stderr
@@ -98,7 +98,7 @@ def test_a_public_admin_port_must_be_asked_for(address: str):
     assert check(POLLER_ADMIN_BIND="127.0.0.1:9090").returncode == 0
 
 
-def test_a_public_sandbox_must_be_asked_for(tmp_path: Path):
+def test_a_public_sandbox_must_be_enabled(tmp_path: Path):
     for address in ("0.0.0.0:0", "[::]:0", "10.1.2.3:0"):
         refused = run("stripe-sandbox", "--bind", address)
         assert refused.returncode == 64 and "--public" in refused.stderr, refused.stderr
@@ -114,7 +114,7 @@ def test_a_public_sandbox_must_be_asked_for(tmp_path: Path):
 
 @pytest.mark.parametrize("variable", SECRETS)
 @pytest.mark.parametrize("place", ["flag", "environment", "file"])
-def test_every_secret_may_stand_in_a_file(tmp_path: Path, variable: str, place: str):
+def test_every_secret_may_be_in_a_file(tmp_path: Path, variable: str, place: str):
     key = variable.removeprefix("POLLER_").lower()
     path = kept(tmp_path, f"\n{SECRETS[variable]}\n")
     others = {"POLLER_MAIL_FROM": "shop@example.com"}
@@ -133,7 +133,7 @@ def test_every_secret_may_stand_in_a_file(tmp_path: Path, variable: str, place: 
     assert "canary" not in done.stdout + done.stderr and "warning" not in done.stderr
 
 
-def test_a_stronger_place_goes_first_and_two_in_one_are_refused(tmp_path: Path):
+def test_flags_override_variables_and_a_secret_set_twice_is_rejected(tmp_path: Path):
     path = kept(tmp_path, "redis://127.0.0.1:1/1")
     done = check(POLLER_REDIS_URL="redis://127.0.0.1:1/2", POLLER_REDIS_URL_FILE=path)
     assert done.returncode == 78 and "both set" in done.stderr and "POLLER_REDIS_URL_FILE" in done.stderr
@@ -144,7 +144,7 @@ def test_a_stronger_place_goes_first_and_two_in_one_are_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("wrong, said", [("none", "does not exist"), (".", "is a folder"), ("", "is empty"), ("\xff", "UTF-8")])
-def test_a_file_without_a_secret_says_what_is_wrong(tmp_path: Path, wrong: str, said: str):
+def test_a_file_without_a_secret_is_rejected_with_the_reason(tmp_path: Path, wrong: str, said: str):
     folder = tmp_path / "folder"
     folder.mkdir()
     path = folder / "secret"
@@ -164,12 +164,12 @@ def test_a_file_without_a_secret_says_what_is_wrong(tmp_path: Path, wrong: str, 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_says_so(tmp_path: Path):
+def test_an_unreadable_secret_file_is_rejected_with_the_reason(tmp_path: Path):
     done = check(STRIPE_API_KEY_FILE=kept(tmp_path, "sk_test_1", mode=0))
     assert done.returncode == 78 and "cannot be read" in done.stderr
 
 
-def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
+def test_secrets_readable_by_other_users_cause_a_warning(tmp_path: Path):
     seen = check("--stripe-api-key", "sk_test_1")
     assert seen.returncode == 0 and "--stripe-api-key is visible in the process list" in seen.stderr
     assert "--stripe-api-key-file" in seen.stderr and "STRIPE_API_KEY_FILE" in seen.stderr
@@ -186,7 +186,7 @@ def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
     assert "warning" not in check("--config", harmless).stderr
 
 
-def test_the_sandbox_takes_its_secret_from_a_file(tmp_path: Path):
+def test_the_sandbox_reads_its_secret_from_a_file(tmp_path: Path):
     hook, secret = Hook(), "whsec_kept_in_a_file"
     try:
         with StripeLab("--webhook", hook.url, "--webhook-secret-file", kept(tmp_path, secret + "\n")) as lab:
@@ -221,7 +221,7 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     assert "a secret is visible to others" in cluster.workers[0].stderr()
 
 
-def test_every_secret_of_the_table_may_stand_in_a_file(tmp_path: Path):
+def test_every_documented_secret_may_be_in_a_file(tmp_path: Path):
     """Every secret option accepts a file, by variable and by flag, and its value is not shown."""
     blocks = [block for block in described() if re.fullmatch(r"\w+", block[0])]
     secrets = {block[0]: block[2] for block in blocks if "or a file with it" in block[2]}

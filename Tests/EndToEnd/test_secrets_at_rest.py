@@ -186,12 +186,12 @@ def found(planted: dict[str, str], places: dict[str, bytes]) -> set[tuple[str, s
     return hits
 
 
-def test_no_secret_is_found_anywhere_once_there_is_a_master_key(chaos, tmp_path):
+def test_with_a_master_key_no_secret_is_found_anywhere(chaos, tmp_path):
     planted, places = payment(chaos, tmp_path, MASTER)
     assert len(planted) == 15 and found(planted, places) == set()
 
 
-def test_without_one_the_same_search_finds_what_is_kept_in_the_clear(chaos, tmp_path):
+def test_without_a_master_key_the_same_search_finds_unencrypted_secrets(chaos, tmp_path):
     planted, places = payment(chaos, tmp_path, None)
     kept = {"endpoint's first secret", "endpoint's secret", "header", "secret of inline webhooks"}
     kept |= {"client secret handed in", "client secret learned"}
@@ -232,7 +232,7 @@ def check(api: PollerAPI) -> dict:
     return {check["name"]: check for check in api.get("/v1/doctor")["checks"]}["secrets at rest"]
 
 
-def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(chaos):
+def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     count = 6000
     for start in range(0, count, 500):
@@ -304,7 +304,7 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert check(PollerAPI(role.address("api")))["status"] == "ok"
 
 
-def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
+def test_tokens_and_cursors_stay_valid_while_roots_rotate(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=1, listen=False, env={"POLLER_MASTER_KEY": MASTER})
     body = {"sources": ["src_1"], "ttl": "10m"}
     token = cluster.api.request("POST", "/v1/stream_tokens", json=body).json()["token"]

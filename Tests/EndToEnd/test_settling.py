@@ -50,7 +50,7 @@ def advance(cluster: Cluster, seconds: float) -> None:
     cluster.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": seconds})
 
 
-def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
+def test_an_unpaid_intent_is_polled_once_more_and_cancelled(calm: Cluster):
     source = intent(calm, held=False)
     acts = counted(calm)
     made = watch(calm, source, abandoned="cancel", timeout="3s", policy="interactive")
@@ -68,7 +68,7 @@ def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
     assert looks[-2]["at_ms"] - looks[0]["at_ms"] >= 2900
 
 
-def test_what_was_paid_at_the_last_moment_stays_paid(calm: Cluster):
+def test_an_intent_paid_at_the_last_moment_stays_paid(calm: Cluster):
     source = intent(calm, held=False)
     watch(calm, source, abandoned="cancel", timeout="4s", policy="patient")
     calm.wait_status(source, "requires_payment_method")
@@ -80,21 +80,21 @@ def test_what_was_paid_at_the_last_moment_stays_paid(calm: Cluster):
     assert "cancel" not in posts(calm, source)
 
 
-def test_a_watch_that_was_told_nothing_leaves_it_alone(calm: Cluster):
+def test_a_watch_without_deadline_actions_does_not_change_the_intent(calm: Cluster):
     source = intent(calm, held=False)
     watch(calm, source, timeout="2s", policy="interactive")
     assert closed(calm, source)["closed_reason"] == "expired"
     assert posts(calm, source) == []
 
 
-def test_a_setup_that_nobody_finishes_is_cancelled_too(calm: Cluster):
+def test_an_unfinished_setup_is_cancelled(calm: Cluster):
     setup = calm.sandbox._stripe("POST", "/v1/setup_intents", {"payment_method_types[]": "card"})["id"]
     watch(calm, setup, abandoned="cancel", timeout="2s", policy="interactive")
     assert closed(calm, setup)["status"] == "canceled"
     assert posts(calm, setup, "setup_intents") == ["cancel"]
 
 
-def test_what_cannot_be_is_refused_with_the_field(calm: Cluster):
+def test_an_invalid_deadline_action_is_rejected_with_its_field(calm: Cluster):
     for source, fields, field in (
         ("src_1", {"authorisation": "capture"}, "authorisation"),
         ("seti_1", {"authorisation": "cancel"}, "authorisation"),
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_with_the_field(calm: Cluster):
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
-def test_a_hold_lasts_as_long_as_its_method_says(chaos, tmp_path):
+def test_a_hold_lasts_as_long_as_its_payment_method_allows(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     cluster: Cluster = chaos(listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
     source = intent(cluster, held=False, **{"payment_method_types[]": "klarna", "capture_method": "manual"})
@@ -131,7 +131,7 @@ def test_a_hold_lasts_as_long_as_its_method_says(chaos, tmp_path):
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
-def test_a_hold_is_captured_or_let_go_before_it_ends_also_after_a_downtime(chaos, tmp_path):
+def test_a_hold_is_captured_or_released_before_it_expires_even_after_a_downtime(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     config = tmp_path / "poller.yaml"
     config.write_text("accounts:\n  default:\n    authorisation: capture\n")
@@ -173,7 +173,7 @@ def test_a_hold_is_captured_or_let_go_before_it_ends_also_after_a_downtime(chaos
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
-def test_workers_killed_between_act_and_commit_act_once(chaos, tmp_path):
+def test_workers_killed_between_action_and_commit_act_once(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     cluster: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
     held = [intent(cluster) for _ in range(12)]
@@ -211,7 +211,7 @@ def test_workers_killed_between_act_and_commit_act_once(chaos, tmp_path):
     assert not cluster.fsck().returncode, cluster.fsck().stdout
 
 
-def test_the_command_line_says_it_too(calm: Cluster):
+def test_the_command_line_sets_deadline_actions(calm: Cluster):
     source, env = intent(calm), {"POLLER_URL": calm.api.url}
     said = run("pollerctl", "enqueue", source, "--authorisation", "cancel", "--abandoned", "leave", env=env)
     assert said.returncode == 0, said.stderr

@@ -13,7 +13,7 @@ def pollerctl(cluster: Cluster, *arguments: str, status: int = 0):
     return done
 
 
-def test_get_poll_and_cancel_take_several_and_go_on_after_what_fails(calm: Cluster):
+def test_get_poll_and_cancel_accept_several_payments_and_continue_after_errors(calm: Cluster):
     first, second = calm.sandbox.create_sources(2)
     pollerctl(calm, "enqueue", first, second)
     some = pollerctl(calm, "get", first, "src_nobody", second, "--json", status=1)

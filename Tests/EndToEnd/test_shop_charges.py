@@ -41,7 +41,7 @@ def is_word(sale: Sale, word: str) -> bool:
 @pytest.mark.parametrize("until", ["settled", "final"])
 @pytest.mark.parametrize("is_kept", [False, True], ids=["of nobody", "of a customer"])
 @pytest.mark.parametrize("type, form", [("card", CARD), ("sepa_debit", DEBIT), ("ach_credit_transfer", TRANSFER)])
-def test_a_source_that_the_shop_charges_is_paid(shop: Cluster, type: str, form: dict, is_kept: bool, until: str):
+def test_a_source_charged_by_the_shop_is_paid(shop: Cluster, type: str, form: dict, is_kept: bool, until: str):
     sale = Sale(shop, type, form=form, is_kept=is_kept, until=until, notify=shop.notify)
     if type == "ach_credit_transfer":
         shop.sandbox._call("POST", f"/_sandbox/sources/{sale.id}/payments", json={"amount": 1099})
@@ -55,7 +55,7 @@ def test_a_source_that_the_shop_charges_is_paid(shop: Cluster, type: str, form: 
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["of nobody", "of a customer"])
-def test_a_source_that_the_shop_had_charged_is_paid(shop: Cluster, is_kept: bool):
+def test_a_source_charged_by_the_shop_before_the_watch_is_paid(shop: Cluster, is_kept: bool):
     def before(sale: Sale) -> None:
         charge(sale, **{"metadata[poller_order]": f"A-{sale.id}"})
 
@@ -70,7 +70,7 @@ def test_a_source_that_the_shop_had_charged_is_paid(shop: Cluster, is_kept: bool
     assert not is_kept or is_word(sale, "authorised")
 
 
-def test_a_card_that_is_taken_from_its_customer_was_not_paid_with(shop: Cluster):
+def test_a_card_detached_from_its_customer_is_not_paid(shop: Cluster):
     sale = Sale(shop, "card", form=CARD, is_kept=True, until="final", notify=shop.notify)
     shop.wait_status(sale.id, "chargeable")
     customer = shop.sandbox._stripe("GET", f"/v1/sources/{sale.id}")["customer"]
@@ -80,7 +80,7 @@ def test_a_card_that_is_taken_from_its_customer_was_not_paid_with(shop: Cluster)
     assert shop.api.watch(sale.id)["payment"]["reason"] == "detached"
 
 
-def test_each_capture_of_a_hold_is_told_and_what_is_left_is_not_paid(shop: Cluster):
+def test_each_capture_of_a_hold_is_reported_and_the_rest_is_not_paid(shop: Cluster):
     source = intent(shop, **{"payment_method_options[card][request_multicapture]": "if_available"})
     assert shop.api.enqueue(source, notify=shop.notify).status_code in (200, 201)
     payment = lambda: shop.api.watch(source).get("payment") or {}  # noqa: E731
@@ -98,7 +98,7 @@ def test_each_capture_of_a_hold_is_told_and_what_is_left_is_not_paid(shop: Clust
 
 
 @pytest.mark.parametrize("version", [None, "2024-06-20"])
-def test_a_capture_of_less_is_paid_and_its_refunds_are_of_what_was_captured(shop: Cluster, version: str | None):
+def test_a_partial_capture_is_paid_and_refunds_count_against_it(shop: Cluster, version: str | None):
     source = intent(shop)
     assert shop.api.enqueue(source, notify=shop.notify).status_code in (200, 201)
     payment = lambda: shop.api.watch(source).get("payment") or {}  # noqa: E731
@@ -119,7 +119,7 @@ def test_a_capture_of_less_is_paid_and_its_refunds_are_of_what_was_captured(shop
     assert words == ["payment.authorised", "payment.paid", "payment.partially_refunded", "payment.refunded"]
 
 
-def test_the_end_of_a_hold_is_told_by_the_intent_and_by_the_charge(shop: Cluster):
+def test_an_expired_hold_is_reported_for_the_intent_and_for_the_charge(shop: Cluster):
     source = intent(shop)
     held = shop.sandbox._stripe("GET", f"/v1/payment_intents/{source}")["latest_charge"]
     for id in (source, held):

@@ -74,7 +74,7 @@ def server():
     server.stop()
 
 
-def test_enqueue_says_why_it_tries_again(server: Server):
+def test_enqueue_reports_why_it_retries(server: Server):
     server.answers = [(0, 503, STORE_DOWN), (0, 503, STORE_DOWN), (0, 200, ENQUEUED)]
     done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
     assert done.returncode == 0 and "src_1" in done.stdout
@@ -82,7 +82,7 @@ def test_enqueue_says_why_it_tries_again(server: Server):
     assert "Retrying for up to 30 s" in done.stderr
 
 
-def test_enqueue_says_after_two_seconds_that_there_is_no_answer(server: Server):
+def test_enqueue_reports_a_missing_response_after_two_seconds(server: Server):
     server.answers = [(3, 200, ENQUEUED)]
     done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
     assert done.returncode == 0
@@ -93,7 +93,7 @@ def test_enqueue_says_after_two_seconds_that_there_is_no_answer(server: Server):
     assert run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url}).stderr == ""
 
 
-def test_follow_says_that_its_server_has_gone_and_that_it_is_back():
+def test_follow_reports_a_lost_server_and_its_return():
     server = Server()
     port = server.server_address[1]
     follow = subprocess.Popen(

@@ -58,7 +58,7 @@ def test_a_table_for_people_and_json_for_programs():
     ("--webhook-loss", "101"), ("--sample", "1"), ("--payments", "0"), ("--payments", "1", "--sources", "1"),
     ("--deliveries", "-1"), ("--age", "old"), ("--returnable", "101"), ("--processes", "0"), ("--accounts", "0"),
 ])
-def test_what_cannot_be_planned_is_refused(arguments):
+def test_invalid_plan_options_are_rejected(arguments):
     assert arguments[0] in simulate(*arguments, status=64).stderr
 
 
@@ -68,7 +68,7 @@ def cluster(*arguments: str, **env: str) -> dict:
     return runs(*few, **({"POLLER_STRIPE_SWEEP": "off", "POLLER_SEARCH": "order,customer"} | env))[0]["cluster"]
 
 
-def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic():
+def test_the_planned_cluster_follows_configuration_and_traffic():
     plain = cluster("--payments", "10")
     assert abs(plain["payments_per_s"] - 10) < 0.01 and abs(plain["deliveries_per_s"] - 50) < 0.1
     assert plain["gateway"]["processes"] == 0 and plain["worker"]["processes"] >= 2
@@ -83,7 +83,7 @@ def test_the_cluster_follows_the_configuration_and_what_is_said_of_the_traffic()
     assert crowd["gateway"]["processes"] == 9 and abs(crowd["frames_per_s"] - 150) < 1
 
 
-def test_what_no_number_of_processes_can_do_is_called_impossible():
+def test_an_impossible_load_is_reported_as_impossible():
     traffic = ("--payments", "500", "--accounts", "100")
     plan = cluster(*traffic)
     # There are 2,500 events a second, and each notifier reads them all.
@@ -95,7 +95,7 @@ def test_what_no_number_of_processes_can_do_is_called_impossible():
     assert lines[-1].startswith("not possible with processes of one core: each process reads every event")
 
 
-def test_partitions_are_enough_for_the_fullest_of_the_masters():
+def test_planned_partitions_are_enough_for_the_fullest_master():
     """Checks the plan independently, with the CRC16 of each partition's number and equal shares of the slots."""
     for payments in ("30", "100"):
         plan = cluster("--payments", payments, "--accounts", "10")
@@ -112,7 +112,7 @@ def test_partitions_are_enough_for_the_fullest_of_the_masters():
         assert not any(fits(fewer) for fewer in (16, 64, 256) if fewer < partitions), plan
 
 
-def test_every_cost_is_told_with_the_command_that_measured_it():
+def test_every_cost_is_printed_with_its_source():
     told = json.loads(simulate("--costs", "--json").stdout)
     assert {"closed.payment", "worker.polls", "redis.deliveries"} < set(told)
     assert all(set(cost) == {"value", "unit", "source"} for cost in told.values())
@@ -120,7 +120,7 @@ def test_every_cost_is_told_with_the_command_that_measured_it():
     assert lines[0].split() == ["COST", "VALUE", "UNIT", "SOURCE"] and len(lines) == len(told) + 1
 
 
-def test_the_plan_is_what_really_happens(chaos):
+def test_the_plan_matches_a_real_run(chaos):
     # A source's creation time is in whole seconds. One second more keeps the last poll from coming too early.
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_SOURCE_EXPIRY": f"ideal={LIFE_S + 1}s/6h"}
     cluster: Cluster = chaos(workers=1, notifiers=0, listen=False, env=env)

@@ -14,7 +14,7 @@ def types(messages: list[dict]) -> list[str]:
     return [message["data"]["type"] for message in messages if message["event"] == "message"]
 
 
-def test_a_source_is_followed_to_its_end_and_a_reconnect_is_sent_away(calm: Cluster):
+def test_a_source_stream_ends_with_the_source_and_rejects_reconnects(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
@@ -35,7 +35,7 @@ def test_a_source_is_followed_to_its_end_and_a_reconnect_is_sent_away(calm: Clus
         assert again.status == 204
 
 
-def test_regression_8_a_place_of_another_cluster_is_answered_with_reset_and_the_state(calm: Cluster):
+def test_regression_8_a_cursor_of_another_cluster_gets_reset_and_a_snapshot(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
@@ -45,7 +45,7 @@ def test_regression_8_a_place_of_another_cluster_is_answered_with_reset_and_the_
     assert told[-1]["data"]["status"] == "pending"
 
 
-def test_requests_that_are_wrong_are_told_so_as_problems(calm: Cluster):
+def test_invalid_requests_get_a_problem_response(calm: Cluster):
     for path, status in [
         ("/v1/events/stream?color=blue", 400),
         ("/v1/events/stream?since=snapshot", 400),
@@ -59,7 +59,7 @@ def test_requests_that_are_wrong_are_told_so_as_problems(calm: Cluster):
         assert answer.json()["code"] and answer.json()["detail"]
 
 
-def test_a_gateway_killed_in_mid_stream_loses_and_repeats_nothing(chaos):
+def test_a_gateway_killed_during_a_stream_loses_and_repeats_no_event(chaos):
     cluster: Cluster = chaos(listen=False)
     source = cluster.sandbox.create_source()
     cluster.enqueue(source)
@@ -78,7 +78,7 @@ def test_a_gateway_killed_in_mid_stream_loses_and_repeats_nothing(chaos):
     assert types(first + second + third) == WHOLE
 
 
-def test_a_drained_gateway_says_when_to_come_back(chaos):
+def test_a_drained_gateway_sends_a_retry_delay(chaos):
     cluster: Cluster = chaos(listen=False)
     with EventStream(cluster.gateway(), "/v1/events/stream") as stream:
         stream.until("ready")

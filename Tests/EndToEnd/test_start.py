@@ -13,7 +13,7 @@ from test_command_line import run
 BINDS = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
 
 
-def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_path: Path):
+def test_a_start_at_debug_logs_a_readable_amount(calm: Cluster, tmp_path: Path):
     """Services are logged by name only, because their contents include tables, keys and secrets of the cluster."""
     env = {
         "POLLER_REDIS_URL": calm.redis.url,
@@ -35,7 +35,7 @@ def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_pa
         node.end()
 
 
-def test_ports_that_are_taken_are_one_line_before_anything_else():
+def test_ports_in_use_are_reported_in_one_line_before_the_start():
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         taken = [f"127.0.0.1:{server.getsockname()[1]}" for server in (one, other)]
         alone = run("pollerd", "all", "--embedded", env=BINDS | {"POLLER_API_BIND": taken[0]})
@@ -51,7 +51,7 @@ def test_ports_that_are_taken_are_one_line_before_anything_else():
         assert all(part in done.stderr for part in said), done.stderr
 
 
-def test_a_start_says_nothing_twice(tmp_path: Path):
+def test_a_start_prints_no_message_twice(tmp_path: Path):
     role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, BINDS).start()
     try:
         role.wait_ready()
@@ -66,7 +66,7 @@ def test_a_start_says_nothing_twice(tmp_path: Path):
         role.end()
 
 
-def test_a_redis_that_never_was_there_is_told_once_with_its_cause(tmp_path: Path):
+def test_an_unreachable_redis_is_reported_once_with_the_cause(tmp_path: Path):
     role = Role("alone", [program("pollerd"), "worker"], tmp_path, BINDS | {"POLLER_REDIS_URL": "redis://127.0.0.1:1/0"})
     role.start()
     try:

@@ -8,7 +8,7 @@ from harness.statements import NEVER, of_html, of_mail, of_page
 from test_ledger_checker import BOUGHT, checked, recorded, story
 
 
-def test_what_says_nothing_is_never_false():
+def test_a_page_without_a_claim_is_never_false():
     shown = {"state": "confirming", "title": "Confirming your payment", "text": "One moment."}
     nothing = of_page("src_1", shown, "en", 9000)
     assert nothing.claims == frozenset() and checked(story(*BOUGHT), nothing).counts == {}
@@ -41,7 +41,7 @@ def seen(ms: int, word: str = "paid", received: int = 0) -> dict:
         ({"text": "Es wurde nichts abgebucht."}, 3100, 1),
     ],
 )
-def test_a_page_is_held_to_all_it_says(more: dict, seen_ms: int, lies: int):
+def test_every_claim_of_a_page_is_checked(more: dict, seen_ms: int, lies: int):
     said = of_page("src_1", PAGE | more, "de", 9000, seen(seen_ms))
     assert checked(story(*BOUGHT), said).counts.total() == lies
     html = '<body class="a" data-state="{state}"><h1 id="title">{title}</h1><p id="text">{text}</p>'
@@ -68,13 +68,13 @@ def mail(title: str, text: str, html: str | None = None, subject: str | None = N
         (mail("Betaling bevestigd", "Dank u.", subject="Betaling mislukt"), 1),
     ],
 )
-def test_a_mail_is_held_to_subject_and_body(letter: EmailMessage, lies: int):
+def test_subject_and_body_of_a_mail_are_checked(letter: EmailMessage, lies: int):
     said = of_mail(letter, seen(3100, "paid", 1099) | {"payment": PAGE["payment"]}, "nl", 9000)
     checker = checked(story(*BOUGHT), said)
     assert checker.counts.total() == lies, checker.violations
 
 
-def test_each_language_is_read_as_it_is_meant():
+def test_claims_are_read_correctly_in_each_language():
     assert claims_of("Zahlung fehlgeschlagen", "de") == {"failed"}
     assert claims_of("€10.99 of €20.00 received", "en") == {"partially_paid"}
     assert claims_of("Remboursement de 10,99\u00a0€", "fr") == {"refunded", "partially_refunded"}

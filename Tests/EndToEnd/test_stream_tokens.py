@@ -76,7 +76,7 @@ def forged(token: str, header: dict, secret: str | None) -> str:
     return f"{text}.{encode(hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest())}"
 
 
-def test_a_page_hears_what_its_token_names_and_nothing_else(closed: Cluster):
+def test_a_page_receives_only_events_granted_by_its_token(closed: Cluster):
     source, other = closed.sandbox.create_sources(2)
     for name in (source, other):
         closed.enqueue(name, notify=[])
@@ -100,7 +100,7 @@ def test_a_page_hears_what_its_token_names_and_nothing_else(closed: Cluster):
 
 
 @pytest.mark.parametrize("kind", ["source", "payment_intent"])
-def test_a_payer_hears_by_the_payment_s_own_secret_though_the_shop_has_given_none(closed: Cluster, kind: str):
+def test_a_payer_can_use_the_client_secret_even_if_the_shop_sent_none(closed: Cluster, kind: str):
     if kind == "source":
         form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": "http://127.0.0.1/r"}
         made = closed.sandbox._stripe("POST", "/v1/sources", form)
@@ -153,7 +153,7 @@ def test_a_payer_hears_by_the_payment_s_own_secret_though_the_shop_has_given_non
     assert [event["type"] for event in heard if event.get("type")] == [event["type"] for event in told]
 
 
-def test_a_page_of_another_origin_is_turned_away(closed: Cluster):
+def test_a_page_of_another_origin_is_rejected(closed: Cluster):
     with pytest.raises(InvalidStatus) as refused:
         browser(closed, make(closed), origin="https://evil.example")
     assert refused.value.response.status_code == 403
@@ -169,7 +169,7 @@ def test_the_gateways_own_address_is_an_allowed_origin(closed: Cluster):
         browser(closed, make(closed), origin=closed.gateway().rsplit(":", 1)[0] + ":9")
 
 
-def test_regression_11_a_token_that_is_not_ours_opens_nothing(closed: Cluster):
+def test_regression_11_a_foreign_token_is_rejected(closed: Cluster):
     """Regression 11 (mercure#1298): JWT algorithm confusion."""
     token = make(closed)
     ours = json.loads(base64.urlsafe_b64decode(token.split(".")[0] + "=="))
@@ -193,7 +193,7 @@ def test_regression_11_a_token_that_is_not_ours_opens_nothing(closed: Cluster):
         answer.close()
 
 
-def test_a_token_ends_and_is_not_taken_again(closed: Cluster):
+def test_an_expired_token_closes_its_connection_and_is_rejected(closed: Cluster):
     token = make(closed, ttl="2s")
     with browser(closed, token) as socket:
         until(socket, "hello")
@@ -203,14 +203,14 @@ def test_a_token_ends_and_is_not_taken_again(closed: Cluster):
     assert wait_until(lambda: refusal(closed, token), 5, "refused") == 4003
 
 
-def test_only_holders_of_keys_make_tokens_and_only_short_ones(closed: Cluster):
+def test_only_keys_create_tokens_and_only_short_lived_ones(closed: Cluster):
     stranger = PollerAPI(closed.api.url)
     assert stranger.request("POST", "/v1/stream_tokens", json={}).status_code == 401
     answer = closed.api.request("POST", "/v1/stream_tokens", json={"ttl": "61m"})
     assert answer.status_code == 422 and answer.json()["field"] == "ttl"
 
 
-def test_a_token_in_a_url_begins_one_stream_at_one_of_two_gateways(closed: Cluster):
+def test_a_token_in_a_url_opens_one_stream_at_one_of_two_gateways(closed: Cluster):
     """A logged token cannot be used again, and a reconnecting browser continues."""
     second = closed.role("notifier9", "notifier").start().wait_ready()
     gateways = [closed.gateway(), second.address("gateway")]

@@ -59,7 +59,7 @@ def test_a_transfer_is_shown_in_its_parts(lab):
         "bank_name": "TEST BANK", "iban": "DE89370400440532013000", "bic": "SOGEDEFF"}
 
 
-def test_money_that_waits_asks_for_an_account_to_go_back_to(lab):
+def test_a_pending_refund_requests_a_bank_account(lab):
     source = lab.source("multibanco")
     lab.pay(source, 1500)
     lab.v1.refunds.create({"charge": lab.charge(source).id})
@@ -68,7 +68,7 @@ def test_money_that_waits_asks_for_an_account_to_go_back_to(lab):
     assert f"/v1/watches/{source.id}/refund_attributes" in shown["next"]["text"]
 
 
-def test_a_card_that_needs_3d_secure_says_so_before_it_is_declined(lab):
+def test_a_card_that_requires_3d_secure_is_shown_before_a_decline(lab):
     card = lab.v1.sources.create({"type": "card", "card": {"number": "4000000000003063"}})
     shown = read(lab, "source", "get", card.id)
     assert shown["next"]["step"] == "authenticate"
@@ -79,7 +79,7 @@ def test_a_card_that_needs_3d_secure_says_so_before_it_is_declined(lab):
 @pytest.mark.parametrize("type, replacement, urgency", [
     ("ideal", "ideal", "turned_off"), ("giropay", "none", "ended"), ("multibanco", "multibanco", "turned_off"),
 ])
-def test_a_source_says_what_takes_the_place_of_its_type(lab, type, replacement, urgency):
+def test_a_source_names_the_replacement_of_its_type(lab, type, replacement, urgency):
     shown = read(lab, "source", "get", lab.source(type).id)["deprecated"]
     assert (shown["payment_method"], shown["urgency"]) == (replacement, urgency)
 
@@ -100,7 +100,7 @@ def endpoint(lab, url: str = CLUSTER, types=("*",), version: str | None = PINNED
     return lab.v1.webhook_endpoints.create(params)
 
 
-def test_a_healthy_account_is_all_well(lab):
+def test_a_healthy_account_passes_all_checks(lab):
     endpoint(lab)
     found = checkup(lab)
     assert {name: [check["status"] for check in checks] for name, checks in found.items()} == {
@@ -110,7 +110,7 @@ def test_a_healthy_account_is_all_well(lab):
     assert "test mode" in shown and SECRET_KEY not in shown
 
 
-def test_webhook_endpoints_are_looked_through(lab):
+def test_webhook_endpoints_are_checked(lab):
     assert "none of 0 endpoints" in checkup(lab)["webhooks"][0]["message"]
     made = endpoint(lab, types=["charge.succeeded"], version="2024-06-20")
     endpoint(lab, url=CLUSTER.replace("pay.example.com", "PAY.example.com") + "/")
@@ -127,7 +127,7 @@ def test_webhook_endpoints_are_looked_through(lab):
     assert named[0]["status"] == "ok"
 
 
-def test_an_endpoint_that_hears_of_sources_and_not_of_their_money_is_told(lab):
+def test_an_endpoint_without_money_events_is_reported(lab):
     sources = ["source.chargeable", "source.failed", "source.canceled"]
     made = endpoint(lab, types=sources)
     (said,) = [check for check in checkup(lab)["webhooks"] if "payment events" in check["message"]]
@@ -142,7 +142,7 @@ def test_an_endpoint_that_hears_of_sources_and_not_of_their_money_is_told(lab):
     assert [check["status"] for check in checkup(lab)["webhooks"]] == ["ok"]
 
 
-def test_what_a_key_may_not_read_is_named(lab):
+def test_objects_that_a_key_may_not_read_are_named(lab):
     lab.control("keys", {"key": "rk_test_narrow", "permissions": {"*": "read", "charges": "none", "disputes": "none"}})
     found = checkup(lab, status=1, STRIPE_API_KEY="rk_test_narrow")
     refused = {check["message"].split()[4].rstrip(":"): check["status"] for check in found["permissions"]}
@@ -154,7 +154,7 @@ def test_what_a_key_may_not_read_is_named(lab):
     ctl(lab, "stripe", "doctor", status=69, POLLER_STRIPE_API_BASE="http://127.0.0.1:1")
 
 
-def test_limits_that_are_met_are_told(lab):
+def test_reached_rate_limits_are_reported(lab):
     lab.fault("status", "/v1/refunds", status=429, times=1)
     said = checkup(lab)["rate"][0]
     assert said["status"] == "warning" and "1 of 9 requests" in said["message"]
@@ -172,7 +172,7 @@ def test_sources_in_use_are_counted_by_type(lab):
     assert "klarna" in said["sofort"]["action"] and "PaymentMethod ideal" in said["ideal"]["action"]
 
 
-def test_events_that_nobody_takes_are_told(lab):
+def test_undelivered_events_are_reported(lab):
     endpoint(lab, url="http://127.0.0.1:9/v1/stripe/webhook")
     lab.press(lab.source("ideal"), "authorize")
     said = checkup(lab)["deliveries"][0]

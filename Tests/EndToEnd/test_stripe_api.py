@@ -25,7 +25,7 @@ def code_of(raised) -> str:
 # Idempotency.
 
 
-def test_a_key_replays_the_first_answer_and_refuses_other_parameters(lab):
+def test_a_key_replays_the_first_response_and_rejects_other_parameters(lab):
     options = {"idempotency_key": "one"}
     first = lab.v1.sources.create(CARD, options)
     assert "Idempotent-Replayed" not in first.last_response.headers
@@ -45,7 +45,7 @@ def test_a_key_replays_the_first_answer_and_refuses_other_parameters(lab):
     assert elsewhere.id != first.id
 
 
-def test_a_key_is_forgotten_after_a_day(lab):
+def test_a_key_expires_after_a_day(lab):
     options = {"idempotency_key": "day"}
     first = lab.v1.sources.create(CARD, options)
     lab.advance(DAY - 60)
@@ -107,7 +107,7 @@ def test_a_key_in_use_is_a_conflict(lab):
 # Keys and accounts.
 
 
-def test_a_restricted_key_reads_unless_it_may_more(lab):
+def test_a_restricted_key_can_only_read_by_default(lab):
     source = lab.source()
     reader = lab.client_for("rk_test_reader").v1
     assert reader.sources.retrieve(source.id).id == source.id
@@ -123,7 +123,7 @@ def test_a_restricted_key_reads_unless_it_may_more(lab):
         charger.events.list()
 
 
-def test_an_expired_and_an_unknown_key_are_refused(lab):
+def test_expired_and_unknown_keys_are_rejected(lab):
     lab.control("keys", {"key": "sk_test_rolled", "expired": True})
     for key, code in [("sk_test_rolled", "api_key_expired"), ("sk_live_0123", "api_key_invalid")]:
         with pytest.raises(stripe.AuthenticationError) as refused:
@@ -171,7 +171,7 @@ def limits(lab):
 
 
 @pytest.mark.parametrize("limit, reason", [("global_rate", "global-rate"), ("endpoint_rate", "endpoint-rate")])
-def test_too_many_requests_are_told_why(lab, limits, limit, reason):
+def test_too_many_requests_get_a_reason(lab, limits, limit, reason):
     source = lab.source()
     limits(**{limit: 0.01})
     assert lab.again(source).id
@@ -193,7 +193,7 @@ def test_too_many_requests_are_told_why(lab, limits, limit, reason):
     "limit, reason",
     [("global_concurrency", "global-concurrency"), ("endpoint_concurrency", "endpoint-concurrency")],
 )
-def test_too_many_requests_at_once_are_told_why(lab, limits, limit, reason):
+def test_too_many_concurrent_requests_get_a_reason(lab, limits, limit, reason):
     source = lab.source()
     limits(**{limit: 1})
     fault = lab.fault("hang", f"/v1/sources/{source.id}", times=1)
@@ -219,7 +219,7 @@ def test_writes_to_one_intent_are_limited(lab, limits):
     assert limited.value.headers["Stripe-Rate-Limited-Reason"] == "resource-specific"
 
 
-def test_a_lock_is_another_429_and_the_sdk_retries_it(lab):
+def test_a_lock_timeout_is_a_429_that_the_sdk_retries(lab):
     intent = lab.v1.payment_intents.create({"amount": 5, "currency": "usd"})
     lab.control("locks", {"id": intent.id})
     with pytest.raises(stripe.RateLimitError) as locked:
@@ -234,7 +234,7 @@ def test_a_lock_is_another_429_and_the_sdk_retries_it(lab):
     assert patient.payment_intents.update(intent.id, {"amount": 6}).amount == 6
 
 
-def test_a_sandbox_can_be_as_slow_as_stripes():
+def test_a_sandbox_can_be_as_slow_as_stripe():
     with StripeLab("--limits", "test") as lab:
         source = lab.source()
         with pytest.raises(stripe.RateLimitError):
@@ -245,7 +245,7 @@ def test_a_sandbox_can_be_as_slow_as_stripes():
 # Errors and other details.
 
 
-def test_errors_are_the_exceptions_of_the_sdk(lab):
+def test_errors_raise_the_exceptions_of_the_sdk(lab):
     with pytest.raises(stripe.InvalidRequestError) as missing:
         lab.v1.sources.retrieve("src_nobody")
     error = missing.value
@@ -269,7 +269,7 @@ def test_errors_are_the_exceptions_of_the_sdk(lab):
         ({"mode": "html"}, stripe.APIError),
     ],
 )
-def test_faults_strike_once(lab, fault, exception):
+def test_a_fault_occurs_once(lab, fault, exception):
     source = lab.source()
     lab.fault(match=f"/v1/sources/{source.id}", times=1, **fault)
     with pytest.raises(exception) as failed:
@@ -279,7 +279,7 @@ def test_faults_strike_once(lab, fault, exception):
     assert lab.again(source).id == source.id
 
 
-def test_the_sdk_itself_survives_a_lost_answer(lab):
+def test_the_sdk_retries_after_a_lost_response(lab):
     retrying = lab.client_for(SECRET_KEY, max_network_retries=2).v1
     lab.fault("reset", "/v1/sources", method="POST", after=True, times=1)
     made = retrying.sources.create(CARD)
@@ -303,7 +303,7 @@ def test_metadata_is_merged_and_limited(lab):
         lab.v1.sources.update(made.id, {"metadata": {"k" * 41: "v"}})
 
 
-def test_customers_come_and_go(lab):
+def test_customers_are_created_and_deleted(lab):
     customer = lab.v1.customers.create({"name": "A", "metadata": {"a": "b"}})
     card, other = lab.v1.sources.create(CARD), lab.v1.sources.create(CARD)
     for source in (card, other):

@@ -51,7 +51,7 @@ def read(cluster: Cluster, *arguments: str, status: int = 0) -> dict:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_created_by_its_name_and_says_what_comes_next(calm: Cluster, method: str):
+def test_every_method_is_created_by_its_name_and_shows_the_next_step(calm: Cluster, method: str):
     options, step = METHODS[method]
     made = read(calm, "source", "create", method, *options)
     assert made["next"]["step"] == step, made["next"]
@@ -67,7 +67,7 @@ def test_every_method_is_created_by_its_name_and_says_what_comes_next(calm: Clus
 
 
 @pytest.mark.parametrize("method", ["ideal", "sepa_debit", "card", "alipay"])
-def test_every_method_takes_the_address_for_mails(calm: Cluster, method: str):
+def test_every_method_accepts_an_email_address(calm: Cluster, method: str):
     made = read(calm, "source", "create", method, *METHODS[method][0], "--email", "zoe@example.com")
     assert made["object"]["owner"]["email"] == "zoe@example.com", made
 
@@ -89,7 +89,7 @@ def test_three_d_secure_authenticates_a_card(calm: Cluster):
     ("masterpass", ("--cart-id", "1", "--transaction-id", "2")),
     ("bitcoin", (*A, *EUR, "--email", "jenny@example.com")),
 ])
-def test_methods_that_stripe_has_given_up_are_sent_and_its_answer_is_shown(calm, method, options):
+def test_methods_withdrawn_by_stripe_are_sent_and_the_refusal_is_shown(calm, method, options):
     done = subprocess.run(
         [program("pollerctl"), "source", "create", method, *options],
         env={"STRIPE_API_KEY": Sandbox.KEY, "POLLER_STRIPE_API_BASE": calm.sandbox.url},
@@ -98,7 +98,7 @@ def test_methods_that_stripe_has_given_up_are_sent_and_its_answer_is_shown(calm,
     assert done.returncode in (0, 1) and (done.stdout or done.stderr)
 
 
-def test_wrong_usage_is_refused_with_what_to_do(calm: Cluster):
+def test_wrong_usage_is_rejected_with_advice(calm: Cluster):
     for arguments, said in (
         (("ideal", *A, *R, "--iban", "X"), "does not accept --iban"),
         (("ideal", "--amount", "0", *R), "positive"),
@@ -115,7 +115,7 @@ def test_wrong_usage_is_refused_with_what_to_do(calm: Cluster):
     ctl(calm, "source", "get", "src_1", status=69, POLLER_STRIPE_API_BASE="http://127.0.0.1:1")
 
 
-def test_a_source_is_created_watched_charged_and_followed_by_one_command(calm: Cluster):
+def test_one_command_creates_watches_charges_and_follows_a_source(calm: Cluster):
     done = subprocess.Popen(
         [program("pollerctl"), "source", "create", "ideal", *A, *R, "--follow",
          "--charge-when-chargeable", "--policy", "interactive", "--json"],
@@ -134,7 +134,7 @@ def test_a_source_is_created_watched_charged_and_followed_by_one_command(calm: C
     assert "consumed, not chargeable" in refused.stderr
 
 
-def test_a_receiver_is_paid_in_parts_refused_until_then_and_late_money_returns(calm: Cluster):
+def test_a_receiver_is_paid_in_parts_and_late_money_is_returned(calm: Cluster):
     made = read(calm, "source", "create", "multibanco", *A, "--email", "j@example.com", *R, "--watch",
                 "--policy", "interactive")
     source = made["object"]["id"]
@@ -169,7 +169,7 @@ def ach(calm: Cluster) -> str:
     return made["object"]["id"]
 
 
-def test_a_code_is_verified_and_wrong_ones_cost_attempts(calm: Cluster):
+def test_a_code_is_verified_and_wrong_codes_use_up_attempts(calm: Cluster):
     source = ach(calm)
     left = read(calm, "source", "get", source)["next"]["attempts_remaining"]
     wrong = ctl(calm, "source", "verify", source, "1", "2", status=1)
@@ -179,7 +179,7 @@ def test_a_code_is_verified_and_wrong_ones_cost_attempts(calm: Cluster):
     calm.wait_status(source, "chargeable")
 
 
-def test_with_no_attempt_left_the_source_fails_and_everybody_is_told(calm: Cluster):
+def test_with_no_attempt_left_the_source_fails_and_is_reported(calm: Cluster):
     source = ach(calm)
     for _ in range(read(calm, "source", "get", source)["next"]["attempts_remaining"]):
         ctl(calm, "source", "verify", source, "1", "2", status=1)
@@ -203,7 +203,7 @@ def test_an_intent_goes_from_creation_to_capture(calm: Cluster):
     assert read(calm, "intent", "get", intent)["next"]["step"] == "nothing"
 
 
-def test_an_intent_sends_the_customer_away_and_is_given_up_at_stripe(calm: Cluster):
+def test_an_intent_redirects_the_customer_and_is_cancelled(calm: Cluster):
     made = read(calm, "intent", "create", *A, *EUR, "--method", "ideal", "--confirm", *R)
     assert made["next"]["step"] == "redirect" and made["next"]["url"].startswith("http")
     intent = made["object"]["id"]
@@ -219,7 +219,7 @@ def test_an_intent_sends_the_customer_away_and_is_given_up_at_stripe(calm: Clust
     "setup create", "refund create ch_1", "dispute list", "intent capture pi_1", "intent cancel pi_1",
     "source attach src_1 --customer cus_1", "source refund-account src_1 --name A",
 ])
-def test_what_the_command_of_stripe_does_is_no_command_here(calm: Cluster, command: str):
+def test_commands_of_the_stripe_cli_are_not_duplicated(calm: Cluster, command: str):
     ctl(calm, *command.split(), status=64)
     for group in ("source", "intent"):
         assert "docs.stripe.com/stripe-cli" in ctl(calm, group, "--help").stdout

@@ -15,7 +15,7 @@ def lab():
         yield lab
 
 
-def test_what_is_said_of_a_customer_is_kept(lab):
+def test_customer_data_is_stored(lab):
     given = {
         "name": "Jenny", "email": "jenny@example.com", "phone": "+15555550100", "description": "A", "address": ADDRESS,
         "shipping": {"name": "Jenny", "address": ADDRESS}, "preferred_locales": ["de", "en"], "metadata": {"a": "b"},
@@ -53,7 +53,7 @@ def test_a_token_is_charged_as_a_card(lab):
     ("tok_chargeDeclinedExpiredCard", "expired_card", None), ("tok_chargeDeclinedIncorrectCvc", "incorrect_cvc", None),
     ("tok_chargeDeclinedProcessingError", "processing_error", None), ("tok_radarBlock", "card_declined", "fraudulent"),
 ])
-def test_tokens_that_are_declined(lab, token, code, decline):
+def test_tokens_of_declined_cards_are_declined(lab, token, code, decline):
     with pytest.raises(stripe.CardError) as declined:
         lab.v1.charges.create(SUM | {"source": token})
     error = declined.value.error
@@ -63,7 +63,7 @@ def test_tokens_that_are_declined(lab, token, code, decline):
         lab.v1.customers.create({"source": token})
 
 
-def test_an_unknown_token_is_refused(lab):
+def test_an_unknown_token_is_rejected(lab):
     for wrong in ("tok_nobody", "tok_", "card_none"):
         with pytest.raises(stripe.InvalidRequestError) as refused:
             lab.v1.charges.create(SUM | {"source": wrong})
@@ -76,7 +76,7 @@ def test_an_unknown_token_is_refused(lab):
     assert len(lab.v1.customers.list({"limit": 100}).data) == before
 
 
-def test_a_dispute_and_a_refund_are_in_a_token(lab):
+def test_test_tokens_cause_a_dispute_and_a_failed_refund(lab):
     charge = lab.v1.charges.create(SUM | {"source": "tok_createDispute"})
     lab.advance(2)
     assert lab.v1.charges.retrieve(charge.id).disputed
@@ -115,7 +115,7 @@ def test_a_customers_sources_are_expanded_listed_and_deleted(lab):
     assert {"customer.source.created", "customer.source.updated", "customer.source.deleted"} <= types
 
 
-def test_deleting_a_customer_lets_go_of_everything(lab):
+def test_deleting_a_customer_detaches_everything(lab):
     customer = lab.v1.customers.create({"source": "tok_visa", "payment_method": "pm_card_visa"})
     method = lab.v1.customers.payment_methods.list(customer.id).data[0]
     lab.v1.customers.delete(customer.id)
@@ -130,14 +130,14 @@ def test_deleting_a_customer_lets_go_of_everything(lab):
         assert refused.value.code == "resource_missing"
 
 
-def test_a_source_of_a_token_is_its_card(lab):
+def test_a_source_created_from_a_token_is_its_card(lab):
     made = lab.v1.sources.create({"type": "card", "token": "tok_mastercard"})
     assert (made.object, made.card.brand, made.card.last4) == ("source", "MasterCard", "4444")
     with pytest.raises(stripe.InvalidRequestError):
         lab.v1.sources.create({"type": "card", "token": "tok_nobody"})
 
 
-def test_a_key_lists_the_events_of_its_own_account_alone(lab):
+def test_a_key_lists_only_events_of_its_own_account(lab):
     lab.control("keys", {"key": "sk_test_other", "account": "acct_other"})
     other = lab.client_for("sk_test_other").v1
     mine = lab.v1.customers.create({"name": "mine"})

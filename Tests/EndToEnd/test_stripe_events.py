@@ -31,7 +31,7 @@ def failed_sources(lab, count):
     return [source.id for source in sources]
 
 
-def test_events_page_forwards_and_backwards(lab):
+def test_events_are_listed_forwards_and_backwards(lab):
     lab.press(lab.source(), "fail")
     start = lab.v1.events.list({"limit": 1}).data[0].id
     made = failed_sources(lab, 25)
@@ -70,7 +70,7 @@ def test_events_name_the_request_that_made_them(lab):
     assert event.request.id == card.last_response.headers["Request-Id"]
 
 
-def test_events_are_gone_after_thirty_days():
+def test_events_are_deleted_after_thirty_days():
     with StripeLab() as lab:
         old = failed_sources(lab, 1)
         event = lab.v1.events.list().data[0]
@@ -95,7 +95,7 @@ def test_a_webhook_is_signed_and_counted(lab, hook):
         stripe.Webhook.construct_event(body + b" ", header, WEBHOOK_SECRET)
 
 
-def test_a_refused_webhook_is_tried_again_with_a_signature_of_its_own(lab, hook):
+def test_a_rejected_webhook_is_retried_with_a_new_signature(lab, hook):
     source = lab.source()
     hook.refusals = 1
     lab.press(source, "authorize")
@@ -161,7 +161,7 @@ def test_deliveries_are_repeated_and_doubled_on_demand(lab, hook):
     assert events[0]["id"] != events[1]["id"]
 
 
-def test_deliveries_are_held_and_arrive_the_other_way_round(lab, hook):
+def test_deliveries_are_held_and_arrive_in_reverse_order(lab, hook):
     fault = lab.control("webhooks/faults", {"mode": "hold"})["id"]
     made = failed_sources(lab, 5)
     assert hook.attempts.empty()
@@ -178,7 +178,7 @@ def test_deliveries_are_delayed(lab, hook):
     hook.take("source.failed", source.id)
 
 
-def test_endpoints_are_made_changed_and_deleted(lab):
+def test_endpoints_are_created_changed_and_deleted(lab):
     own = Hook()
     made = lab.v1.webhook_endpoints.create(
         {"url": own.url, "enabled_events": ["source.chargeable"], "metadata": {"a": "b"}}
@@ -205,7 +205,7 @@ def test_endpoints_are_made_changed_and_deleted(lab):
     own.close()
 
 
-def test_a_rolled_secret_signs_beside_the_new_one(lab):
+def test_a_rolled_secret_signs_next_to_the_new_one(lab):
     own = Hook()
     made = lab.v1.webhook_endpoints.create({"url": own.url, "enabled_events": ["*"]})
     new = lab.control("webhooks/roll", {"endpoint": made.id, "overlap_seconds": 3600})["secret"]
@@ -222,7 +222,7 @@ def test_a_rolled_secret_signs_beside_the_new_one(lab):
     own.close()
 
 
-def test_updates_tell_what_was_before(lab):
+def test_updates_contain_previous_attributes(lab):
     card = lab.v1.sources.create({"type": "card"})
     charge = lab.charge(card, currency="usd", metadata={"a": "1"})
     lab.v1.charges.update(charge.id, {"metadata": {"a": "2"}})
@@ -230,7 +230,7 @@ def test_updates_tell_what_was_before(lab):
     assert event.data.previous_attributes.to_dict() == {"metadata": {"a": "1"}}
 
 
-def test_events_of_connected_accounts_reach_connect_endpoints_alone(lab):
+def test_events_of_connected_accounts_reach_only_connect_endpoints(lab):
     own, connect = Hook(), Hook()
     for receiver, flag in ((own, False), (connect, True)):
         lab.v1.webhook_endpoints.create({"url": receiver.url, "enabled_events": ["*"], "connect": flag})
@@ -249,7 +249,7 @@ def test_events_of_connected_accounts_reach_connect_endpoints_alone(lab):
     connect.close()
 
 
-def test_bad_webhook_controls_are_refused(lab):
+def test_invalid_webhook_controls_are_rejected(lab):
     for path, body in [
         ("webhooks/faults", {"mode": "explode"}),
         ("webhooks/faults", {"mode": "drop", "times": 0}),
@@ -264,7 +264,7 @@ def test_bad_webhook_controls_are_refused(lab):
         assert answer.json()["error"]["message"]
 
 
-def test_a_skip_brings_what_is_due_nearer_without_anybody_asking():
+def test_a_skip_of_time_triggers_due_changes_without_a_request():
     """No request reads the source, so only the webhook reveals that its time is up."""
     with StripeLab(webhook=True) as lab:
         source = lab.source()

@@ -83,7 +83,7 @@ def event(source: str, type: str = "source.chargeable", id: str = "evt_1", **mor
     return {"id": id, "object": "event", "type": type, "created": 1, "livemode": False, "data": data} | more
 
 
-def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: Cluster):
+def test_a_webhook_causes_a_poll_long_before_the_next_scheduled_one(posted: Cluster):
     (source,) = waiting(posted)
     begun = time.monotonic()
     posted.sandbox.authorise(source)
@@ -96,7 +96,7 @@ def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: C
     assert types(posted, source) == WHOLE
 
 
-def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
+def test_duplicate_webhooks_record_each_change_once(posted: Cluster):
     def taken() -> float:
         return outcome(posted, "accepted") + outcome(posted, "duplicate")
 
@@ -115,7 +115,7 @@ def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
     wait_until(lambda: taken() >= before + 8, 10, "every one of them is taken")
 
 
-def test_webhooks_that_come_in_the_wrong_order_change_nothing_that_is_known(posted: Cluster):
+def test_webhooks_in_the_wrong_order_do_not_change_known_facts(posted: Cluster):
     held = faults(posted, "hold")
     sources = waiting(posted, 2)
     for source in sources:
@@ -128,7 +128,7 @@ def test_webhooks_that_come_in_the_wrong_order_change_nothing_that_is_known(post
         assert types(posted, source) == ["source.pending", "payment.paid", "source.consumed"]
 
 
-def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
+def test_an_unwatched_source_is_watched_from_its_webhook_on(posted: Cluster):
     source = posted.sandbox.create_source()
     assert posted.api.request("GET", f"/v1/watches/{source}").status_code == 404
     posted.sandbox.authorise(source)
@@ -143,7 +143,7 @@ def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
     assert posted.api.watch(source)["state"] == "closed"
 
 
-def test_what_comes_after_the_end_is_told_all_the_same(posted: Cluster):
+def test_changes_after_the_final_status_are_reported(posted: Cluster):
     source = posted.sandbox.create_source()
     posted.enqueue(source, timeout="1s", metadata={"order": "6"}, notify=[])
     expired = wait_until(
@@ -161,7 +161,7 @@ def test_what_comes_after_the_end_is_told_all_the_same(posted: Cluster):
     assert posted.api.watch(source)["metadata"] == {"order": "6"}
 
 
-def test_a_hint_without_news_looks_and_tells_nothing(posted: Cluster):
+def test_a_hint_without_a_change_polls_and_records_nothing(posted: Cluster):
     source = posted.sandbox.create_source()
     posted.enqueue(source, timeout="1s", notify=[])
     wait_until(lambda: posted.api.watch(source)["state"] == "closed", 15, "it expires")
@@ -172,7 +172,7 @@ def test_a_hint_without_news_looks_and_tells_nothing(posted: Cluster):
     assert [event["type"] for event in posted.api.events(source)] == ["source.pending", "watch.expired"]
 
 
-def test_a_webhook_is_never_believed(posted: Cluster):
+def test_the_content_of_a_webhook_is_never_trusted(posted: Cluster):
     (source,) = waiting(posted)
     due = posted.api.watch(source)["next_poll_at"]
     # A forged event and one of another mode cause no poll.
@@ -190,7 +190,7 @@ def test_a_webhook_is_never_believed(posted: Cluster):
     assert post(posted, event(source, id="evt_lie")).json() == {"result": "duplicate"}
 
 
-def test_what_is_no_event_is_refused(posted: Cluster):
+def test_a_body_that_is_not_an_event_is_rejected(posted: Cluster):
     assert post(posted, {"object": "event"}).status_code == 400
     # A request that announces more than the size limit is refused before its body is read.
     url = urlsplit(posted.hook)
@@ -213,7 +213,7 @@ def swept():
         yield cluster
 
 
-def test_the_sweep_tells_of_every_object_of_the_account(swept: Cluster):
+def test_the_sweep_reports_every_object_of_the_account(swept: Cluster):
     sources = waiting(swept, 8)
     begun = time.monotonic()
     for source in sources:
@@ -226,7 +226,7 @@ def test_the_sweep_tells_of_every_object_of_the_account(swept: Cluster):
     assert all(request["status"] == 200 for request in asked)
 
 
-def test_polls_make_room_for_a_healthy_sweep_unless_a_customer_waits(swept: Cluster):
+def test_a_healthy_sweep_slows_polls_unless_a_customer_waits(swept: Cluster):
     def pause(policy: str) -> float:
         """Returns the seconds from the first poll, which found it pending, to the next."""
         source = swept.sandbox.create_source()
@@ -251,7 +251,7 @@ def swept_cursor(cluster: Cluster) -> str | None:
     return swept_field(cluster, "c")
 
 
-def test_webhooks_that_never_came_are_counted_and_so_are_the_reads(swept: Cluster):
+def test_missed_webhooks_and_reads_are_counted(swept: Cluster):
     (worker,) = swept.workers
     before = metric(worker, "poller_webhook_missed_total")
     unseen = "poller:unseen{default}"
@@ -273,7 +273,7 @@ def test_webhooks_that_never_came_are_counted_and_so_are_the_reads(swept: Cluste
     assert metric(worker, "poller_read_stretch", account="default") == 8
 
 
-def test_after_a_downtime_the_cursor_leads_through_what_was_missed(swept: Cluster):
+def test_after_a_downtime_the_sweep_resumes_at_its_cursor(swept: Cluster):
     (worker,) = swept.workers
     sources = waiting(swept, 5)
     # Kill the worker right after a sweep, because a sweep that dies halfway blocks the next one for a minute.

@@ -56,7 +56,7 @@ def test_redirect(lab, button, status):
         assert lab.again(made).status == "succeeded" and not lab.again(made).last_payment_error
 
 
-def test_a_customer_who_never_comes_back_leaves_after_48_hours(lab):
+def test_an_intent_without_a_returning_customer_ends_after_48_hours(lab):
     made = confirmed(lab, "ideal")
     lab.advance(48 * HOUR - 5)
     assert lab.again(made).status == "requires_action"
@@ -69,7 +69,7 @@ def test_a_customer_who_never_comes_back_leaves_after_48_hours(lab):
 @pytest.mark.parametrize(
     "iban, status", [("DE89370400440532013000", "succeeded"), ("DE62370400440532013001", "requires_payment_method")]
 )
-def test_processing_ends_either_way(lab, iban, status):
+def test_processing_ends_in_success_or_failure(lab, iban, status):
     made = confirmed(lab, "sepa_debit", {"sepa_debit": {"iban": iban}})
     assert made.status == "processing"
     with pytest.raises(stripe.InvalidRequestError):
@@ -167,7 +167,7 @@ def test_a_card_with_3d_secure_redirects(lab):
     assert refused.value.error.decline_code == "authentication_required"
 
 
-def test_a_method_the_intent_does_not_take_is_refused(lab):
+def test_a_method_that_the_intent_does_not_allow_is_rejected(lab):
     with pytest.raises(stripe.InvalidRequestError) as refused:
         intent(lab, "ideal", payment_method="pm_card_visa", confirm=True, return_url=RETURN_URL)
     assert refused.value.code == "payment_intent_incompatible_payment_method"
@@ -183,7 +183,7 @@ def test_saved_sources_and_payment_methods_pay_intents(lab):
     assert made.payment_method == method.id and made.status == "requires_action"
 
 
-def test_a_publishable_key_sees_an_intent_by_its_secret(lab):
+def test_a_publishable_key_reads_an_intent_with_its_client_secret(lab):
     made = confirmed(lab, "ideal")
     public = lab.client_for("pk_test_0123456789").v1
     seen = public.payment_intents.retrieve(made.id, {"client_secret": made.client_secret})

@@ -28,7 +28,7 @@ def ids(page) -> list[str]:
     return [one.id for one in page.data]
 
 
-def test_what_is_given_is_kept(lab):
+def test_given_fields_are_stored(lab):
     made = lab.v1.payment_methods.create(
         VISA | {"billing_details": BILLING, "metadata": {"order": "6"}, "allow_redisplay": "always"}
     )
@@ -42,7 +42,7 @@ def test_what_is_given_is_kept(lab):
     assert other.id != made.id and other.card.fingerprint == card.fingerprint
 
 
-def test_each_type_shows_its_own_hash(lab):
+def test_each_type_has_its_own_hash(lab):
     debit = lab.v1.payment_methods.create(
         {"type": "sepa_debit", "sepa_debit": {"iban": "DE89 3704 0044 0532 0130 00"}, "billing_details": BILLING}
     ).sepa_debit
@@ -62,7 +62,7 @@ def test_each_type_shows_its_own_hash(lab):
     ({"billing_details": {"address": {"zip": "1"}}}, "billing_details[address][zip]"),
     ({"card": {"pin": "1"}}, "card[pin]"), ({"sepa_debit": {"iban": "DE1"}}, "sepa_debit"),
 ])
-def test_an_unknown_parameter_is_refused_by_its_whole_name(lab, params, name):
+def test_an_unknown_parameter_is_rejected_with_its_full_name(lab, params, name):
     with pytest.raises(stripe.InvalidRequestError) as refused:
         lab.v1.payment_methods.create({"type": "card"} | params)
     assert (refused.value.code, refused.value.param) == ("parameter_unknown", name)
@@ -114,7 +114,7 @@ def test_attach_list_update_and_detach(lab):
         lab.v1.payment_methods.update(method.id, {"metadata": {"a": "c"}})
 
 
-def test_what_cannot_be_kept_is_refused(lab):
+def test_a_method_that_cannot_be_saved_is_rejected(lab):
     customer, method = kept(lab)
     other = lab.v1.customers.create({})
     with pytest.raises(stripe.InvalidRequestError, match="already been attached"):
@@ -135,7 +135,7 @@ def test_what_cannot_be_kept_is_refused(lab):
     assert (refused.value.code, refused.value.param) == ("resource_missing", "customer")
 
 
-def test_a_customers_method_pays_with_the_customer_alone(lab):
+def test_a_saved_method_pays_only_with_its_customer(lab):
     customer, method = kept(lab)
     paid = lab.v1.payment_intents.create(
         SUM | {"customer": customer.id, "payment_method": method.id, "off_session": True, "confirm": True,
@@ -156,7 +156,7 @@ def test_a_customers_method_pays_with_the_customer_alone(lab):
     assert refused.value.param == "off_session"
 
 
-def test_a_method_that_no_customer_keeps_pays_once(lab):
+def test_an_unsaved_method_pays_once(lab):
     method = lab.v1.payment_methods.create(VISA | {"billing_details": BILLING})
     paid = lab.v1.payment_intents.create(SUM | {"payment_method": method.id, "confirm": True, "expand": ["latest_charge"]})
     assert paid.latest_charge.billing_details.address.city == "Berlin"
@@ -181,7 +181,7 @@ def test_a_payment_saves_its_method_for_the_customer(lab, usage):
     assert again.status == "succeeded"
 
 
-def test_a_setup_saves_its_method_and_lets_it_be_charged_without_the_customer(lab):
+def test_a_setup_saves_its_method_for_off_session_charges(lab):
     customer = lab.v1.customers.create({})
     setup = lab.v1.setup_intents.create(
         {"customer": customer.id, "payment_method": "pm_card_authenticationRequiredOnSetup", "confirm": True,
@@ -198,7 +198,7 @@ def test_a_setup_saves_its_method_and_lets_it_be_charged_without_the_customer(la
     assert lab.v1.payment_intents.create(later | {"return_url": RETURN_URL}).status == "requires_action"
 
 
-def test_a_card_that_always_asks_is_declined_without_its_customer(lab):
+def test_a_card_that_always_requires_authentication_is_declined_off_session(lab):
     customer, method = kept(lab, "tok_authenticationRequired")
     with pytest.raises(stripe.CardError) as declined:
         lab.v1.payment_intents.create(
@@ -217,7 +217,7 @@ def test_a_card_that_always_asks_is_declined_without_its_customer(lab):
     assert paid.status == "succeeded"
 
 
-def test_a_customers_default_method_confirms_what_names_none(lab):
+def test_an_intent_without_a_method_uses_the_default_of_its_customer(lab):
     customer, method = kept(lab)
     with pytest.raises(stripe.InvalidRequestError) as refused:
         lab.v1.payment_intents.create(SUM | {"customer": customer.id, "confirm": True})

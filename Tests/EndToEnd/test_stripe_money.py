@@ -62,7 +62,7 @@ def test_a_pending_charge_is_decided_by_its_bank(lab, type, status):
 
 
 @pytest.mark.parametrize("status", ["succeeded", "failed"])
-def test_the_bank_answers_for_the_intent_as_well(lab, status):
+def test_the_bank_decision_applies_to_the_intent_too(lab, status):
     made = lab.v1.payment_intents.create({
         "amount": 1099, "currency": "eur", "payment_method_types": ["sepa_debit"], "confirm": True,
         "payment_method_data": {"type": "sepa_debit", "sepa_debit": {"iban": "DE89370400440532013000"},
@@ -77,7 +77,7 @@ def test_the_bank_answers_for_the_intent_as_well(lab, status):
     assert after.amount_received == (1099 if status == "succeeded" else 0)
 
 
-def test_a_charge_that_had_succeeded_may_fail_after_all(lab):
+def test_a_succeeded_charge_may_fail_later(lab):
     charge = lab.until(debited(lab), "succeeded")
     lab.control(f"charges/{charge.id}/status", {"status": "failed"})
     assert (lab.again(charge).status, lab.again(charge).captured) == ("failed", False)
@@ -87,7 +87,7 @@ def test_a_charge_that_had_succeeded_may_fail_after_all(lab):
 # Refunds.
 
 
-def test_refunds_grow_until_all_is_back(lab):
+def test_partial_refunds_add_up_to_the_whole_amount(lab):
     charge = paid(lab)
     first = lab.v1.refunds.create({"charge": charge.id, "amount": 99})
     assert (lab.again(charge).amount_refunded, lab.again(charge).refunded) == (99, False)
@@ -101,7 +101,7 @@ def test_refunds_grow_until_all_is_back(lab):
     assert refused.value.code == "charge_already_refunded"
 
 
-def test_a_refund_that_fails_gives_the_money_back_to_the_shop(lab):
+def test_a_failed_refund_returns_the_money_to_the_shop(lab):
     charge = paid(lab)
     refund = lab.v1.refunds.create({"charge": charge.id, "amount": 500})
     lab.control(f"refunds/{refund.id}/status", {"status": "failed", "failure_reason": "expired_or_canceled_card"})
@@ -118,7 +118,7 @@ def test_a_refund_that_fails_gives_the_money_back_to_the_shop(lab):
 @pytest.mark.parametrize("number, first, last, left", [
     ("4000000000007726", "pending", "succeeded", 1099), ("4000000000005126", "succeeded", "failed", 0),
 ])
-def test_the_test_cards_of_refunds(lab, number, first, last, left):
+def test_test_cards_of_refunds(lab, number, first, last, left):
     charge = paid(lab, number)
     refund = lab.v1.refunds.create({"charge": charge.id})
     assert refund.status == first and lab.again(charge).amount_refunded == 1099
@@ -126,7 +126,7 @@ def test_the_test_cards_of_refunds(lab, number, first, last, left):
     assert lab.again(charge).amount_refunded == left
 
 
-def test_a_refund_of_a_transfer_waits_for_the_account(lab):
+def test_a_refund_of_a_transfer_waits_for_a_bank_account(lab):
     source = lab.source("multibanco")
     lab.pay(source, 1099)
     charge = lab.charge(source)
@@ -143,7 +143,7 @@ def test_a_refund_of_a_transfer_waits_for_the_account(lab):
 # Disputes.
 
 
-def test_a_dispute_takes_the_money_and_may_give_it_back(lab):
+def test_a_dispute_withdraws_the_money_and_may_return_it(lab):
     charge = paid(lab)
     fight = dispute(lab, charge, reason="product_not_received")
     assert (fight.status, fight.reason, fight.amount, fight.charge) == (
@@ -210,13 +210,13 @@ def test_disputes_are_listed_by_charge_and_by_intent(lab):
     ("4000000000002685", "product_not_received", "needs_response"),
     ("4000000000001976", "fraudulent", "warning_needs_response"),
 ])
-def test_the_test_cards_of_disputes(lab, number, reason, status):
+def test_test_cards_of_disputes(lab, number, reason, status):
     charge = paid(lab, number)
     found = eventually(lambda: lab.v1.disputes.list({"charge": charge.id}).data)
     assert (found[0].reason, found[0].status) == (reason, status)
 
 
-def test_a_debit_sent_back_is_a_dispute_that_is_lost_already(lab):
+def test_a_returned_debit_is_a_lost_dispute(lab):
     charge = lab.until(debited(lab, "AT591904300235473203"), "succeeded")
     found = eventually(lambda: lab.v1.disputes.list({"charge": charge.id}).data)[0]
     assert (found.status, found.reason) == ("lost", "debit_not_authorized")
@@ -228,7 +228,7 @@ def test_a_debit_sent_back_is_a_dispute_that_is_lost_already(lab):
 # Authorisations.
 
 
-def test_an_authorisation_lapses_and_ends_its_intent(lab):
+def test_an_expired_authorisation_cancels_its_intent(lab):
     made = lab.v1.payment_intents.create({
         "amount": 1099, "currency": "eur", "payment_method": "pm_card_visa", "confirm": True,
         "capture_method": "manual", "expand": ["latest_charge"]})
@@ -243,7 +243,7 @@ def test_an_authorisation_lapses_and_ends_its_intent(lab):
     assert balance(lab, reserved) == []
 
 
-def test_what_is_not_captured_is_no_refund_and_never_was_ours(lab):
+def test_an_uncaptured_amount_is_neither_refunded_nor_received(lab):
     charge = paid(lab, amount=1000, capture=False)
     lab.v1.charges.capture(charge.id, {"amount": 700})
     after = lab.v1.charges.retrieve(charge.id, {"expand": ["refunds"]})
@@ -282,7 +282,7 @@ def test_a_bank_transfer_comes_in_parts(lab):
         "payment_intent.succeeded"]
 
 
-def test_a_card_that_needs_3d_secure_is_charged_through_it_alone(lab):
+def test_a_card_that_requires_3d_secure_is_charged_only_through_it(lab):
     card = lab.v1.sources.create({"type": "card", "card": {"number": "4000000000003063"}})
     assert card.card.three_d_secure == "required"
     with pytest.raises(stripe.CardError) as declined:
@@ -309,7 +309,7 @@ def test_a_manual_mandate_announces_each_debit(lab):
 # Lists.
 
 
-def test_every_line_of_the_balance_has_what_the_client_knows(lab):
+def test_every_balance_transaction_has_the_fields_of_the_client(lab):
     charge = paid(lab)
     line = lab.v1.balance_transactions.retrieve(charge.balance_transaction)
     assert set(stripe.BalanceTransaction.__annotations__) - {"OBJECT_NAME", "_inner_class_types"} <= set(line.to_dict())

@@ -13,7 +13,7 @@ def lab():
 
 
 
-def test_what_a_platform_shares_is_kept_with_charge_and_intent(lab):
+def test_platform_parameters_are_stored_with_charge_and_intent(lab):
     shares = {"application_fee_amount": 100, "on_behalf_of": "acct_1", "transfer_group": "order_6",
               "transfer_data": {"destination": "acct_1"}}
     charge = lab.charge(lab.v1.sources.create({"type": "card"}), **shares)
@@ -34,7 +34,7 @@ def test_what_a_platform_shares_is_kept_with_charge_and_intent(lab):
     assert own.application_fee_amount == 5
 
 
-def test_a_checker_reads_what_was_announced_to_the_millisecond(lab):
+def test_a_checker_reads_events_with_times_in_milliseconds(lab):
     charge = lab.charge(lab.v1.sources.create({"type": "card"}))
     since = 0
     found = []

@@ -43,7 +43,7 @@ def test_multibanco_is_paid_in_two_parts(lab):
     assert [event.data.object.id for event in created] == [payment.id for payment in paid]
 
 
-def test_what_nobody_asked_for_goes_back(lab):
+def test_excess_money_is_returned(lab):
     source = multibanco(lab)
     lab.pay(source, 1500)
     lab.charge(source)
@@ -73,7 +73,7 @@ def test_a_paid_multibanco_has_to_be_charged_within_six_hours(lab):
     assert lab.again(source).status == "canceled" and amounts(lab.again(source)) == (1099, 0, 1099)
 
 
-def test_documented_names_pay_by_themselves(lab):
+def test_documented_names_pay_automatically(lab):
     source = multibanco(lab, owner={"email": "a_chargeable@example.com"})
     lab.advance(2)
     assert lab.again(source).status == "pending"
@@ -83,7 +83,7 @@ def test_documented_names_pay_by_themselves(lab):
     assert amounts(lab.until(sent, "chargeable")) == (2500, 0, 0)
 
 
-def test_a_reusable_receiver_is_charged_as_far_as_money_came(lab):
+def test_a_reusable_receiver_is_charged_up_to_the_received_amount(lab):
     source = ach(lab)
     customer = lab.v1.customers.create({"source": source.id})
     lab.pay(source, 1000)
@@ -99,7 +99,7 @@ def test_a_reusable_receiver_is_charged_as_far_as_money_came(lab):
     assert lab.again(source).status == "chargeable"
 
 
-def test_an_announced_payment_counts_when_it_arrives(lab):
+def test_an_announced_payment_counts_only_on_arrival(lab):
     source = multibanco(lab)
     lab.pay(source, 1099, pending=True)
     assert lab.v1.sources.transactions.list(source.id).data[0].status == "pending"
@@ -109,7 +109,7 @@ def test_an_announced_payment_counts_when_it_arrives(lab):
     assert event.data.previous_attributes.to_dict() == {"status": "pending"}
 
 
-def test_a_refund_waits_until_the_customer_says_where_to(lab):
+def test_a_refund_waits_for_the_bank_account_of_the_customer(lab):
     source = multibanco(lab)
     lab.pay(source, 1099)
     charge = lab.charge(source)
@@ -124,7 +124,7 @@ def test_a_refund_waits_until_the_customer_says_where_to(lab):
     assert lab.v1.refunds.create({"charge": charge.id}).status == "succeeded"
 
 
-def test_the_shop_may_give_refund_data_itself(lab):
+def test_the_shop_can_submit_refund_data(lab):
     source = multibanco(lab, receiver={"refund_attributes_method": "manual"})
     assert source.receiver.refund_attributes_method == "manual"
     lab.pay(source, 1099)
@@ -133,7 +133,7 @@ def test_the_shop_may_give_refund_data_itself(lab):
     assert given.multibanco.refund_iban == "PT50000201231234567890154"
 
 
-def test_transactions_page(lab):
+def test_transactions_are_listed_page_by_page(lab):
     source = multibanco(lab)
     for amount in range(1, 6):
         lab.pay(source, amount)
@@ -172,7 +172,7 @@ def test_the_right_amounts_make_an_account_chargeable(lab):
     assert lab.until(lab.charge(source, currency="usd"), "succeeded").paid
 
 
-def test_wrong_amounts_cost_attempts_until_none_is_left(lab):
+def test_wrong_amounts_use_up_the_attempts(lab):
     source = ach_debit(lab)
     for left in (4, 3, 2, 1, 0):
         with pytest.raises(stripe.InvalidRequestError) as wrong:
@@ -184,7 +184,7 @@ def test_wrong_amounts_cost_attempts_until_none_is_left(lab):
     assert lab.events(source) == ["source.failed"]
 
 
-def test_the_same_wrong_try_sent_twice_costs_one_attempt(lab):
+def test_a_repeated_wrong_request_uses_one_attempt(lab):
     source = ach_debit(lab)
     for _ in range(2):
         with pytest.raises(stripe.InvalidRequestError):
@@ -192,7 +192,7 @@ def test_the_same_wrong_try_sent_twice_costs_one_attempt(lab):
     assert lab.again(source).code_verification.attempts_remaining == 4
 
 
-def test_an_account_nobody_verifies_dies(lab):
+def test_an_unverified_account_expires(lab):
     source = ach_debit(lab)
     lab.advance(10 * DAY + 1)
     assert lab.again(source).status == "canceled"
@@ -208,7 +208,7 @@ def test_amounts_are_typed_into_a_page(lab):
     assert eventually(lambda: lab.again(source).status == "chargeable")
 
 
-def test_an_account_known_to_be_good_needs_no_code(lab):
+def test_a_verified_account_needs_no_code(lab):
     source = lab.source("ach_debit", amount=None, redirect=None, currency="usd", flow="none")
     assert (source.flow, source.status) == ("none", "chargeable")
 

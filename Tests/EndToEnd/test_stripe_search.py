@@ -66,7 +66,7 @@ def test_intents_and_customers_are_found(lab):
     assert found.total_count == 2
 
 
-def test_pages_lead_on_and_are_not_moved_by_what_is_new(lab):
+def test_pages_continue_and_new_objects_do_not_shift_them(lab):
     first = lab.v1.charges.search({"query": "amount<2000", "limit": 2})
     assert first.has_more and first.next_page and [one.amount for one in first.data] == [1004, 1003]
     lab.v1.charges.create({"amount": 1005, "currency": "eur", "source": "tok_visa"})
@@ -82,13 +82,13 @@ def test_pages_lead_on_and_are_not_moved_by_what_is_new(lab):
     "asdf", "amount", "foo:'bar'", "amount~'100'", "email:'a'", "status>'a'", "amount:'many'", "amount>1 AND amount<9 OR amount:3",
     "(amount>1)", "metadata:'a'", "metadata['a:'b'", "status:succeeded", "status:'a", " ", " ".join(["amount>1"] * 11),
 ])
-def test_a_query_that_cannot_be_meant_is_refused(lab, query):
+def test_an_invalid_query_is_rejected(lab, query):
     with pytest.raises(stripe.InvalidRequestError) as refused:
         lab.v1.charges.search({"query": query})
     assert refused.value.param == "query"
 
 
-def test_other_mistakes_of_a_search(lab):
+def test_other_invalid_searches_are_rejected(lab):
     for wrong in ({"query": "amount>1", "page": "no"}, {"query": "amount>1", "limit": 101}, {"query": "amount>1", "starting_after": "ch_1"}):
         with pytest.raises(stripe.InvalidRequestError):
             lab.v1.charges.search(wrong)

@@ -51,7 +51,7 @@ def test_redirect_source_is_authorised_charged_and_refunded(lab, type):
 
 
 @pytest.mark.parametrize("reason", ["user_abort", "declined", "processing_error"])
-def test_refused_redirect_says_why(lab, reason):
+def test_a_declined_redirect_has_a_reason(lab, reason):
     source = lab.source()
     assert lab.press(source, "fail", reason=reason)["redirect_status"] == ["failed"]
     failed = lab.again(source)
@@ -63,7 +63,7 @@ def test_refused_redirect_says_why(lab, reason):
 
 
 @pytest.mark.parametrize("type", REDIRECTS)
-def test_redirect_source_dies_after_an_hour_unused_and_six_uncharged(lab, type):
+def test_redirect_source_expires_after_an_hour_unused_and_six_uncharged(lab, type):
     source = lab.source(type)
     lab.advance(HOUR - 5)
     assert lab.again(source).status == "pending"
@@ -88,7 +88,7 @@ def test_wechat_shows_a_code(lab):
     assert lab.again(unused).status == "canceled"
 
 
-def test_alipay_and_wechat_die_at_the_end_of_the_chinese_day(lab):
+def test_alipay_and_wechat_expire_at_the_end_of_the_chinese_day(lab):
     """A chargeable source ends at 23:45 in China or after six hours, whichever is first, at any time of day."""
     source = lab.source("alipay")
     lab.press(source, "authorize")
@@ -110,7 +110,7 @@ def test_reusable_alipay_needs_no_amount(lab):
     assert refused.value.code == "invalid_source_usage"
 
 
-def test_card_is_chargeable_at_once_and_kept_by_a_customer(lab):
+def test_card_is_chargeable_at_once_and_saved_by_a_customer(lab):
     card = lab.v1.sources.create({"type": "card", "card": {"number": "4242 4242 4242 4242", "exp_year": 2030}})
     assert (card.status, card.flow, card.usage, card.card.last4) == ("chargeable", "none", "reusable", "4242")
     customer = lab.v1.customers.create({"email": "a@example.com", "source": card.id})
@@ -161,13 +161,13 @@ def test_declined_cards(lab, number, code, decline):
     assert lab.again(card).status == "chargeable"
 
 
-def test_a_mistyped_card_is_refused(lab):
+def test_a_mistyped_card_is_rejected(lab):
     with pytest.raises(stripe.CardError) as refused:
         lab.v1.sources.create({"type": "card", "card": {"number": "4242424242424241"}})
     assert refused.value.code == "incorrect_number"
 
 
-def test_three_d_secure_asks_only_where_the_card_does(lab):
+def test_three_d_secure_authenticates_only_if_the_card_requires_it(lab):
     for number, redirect, status in [
         ("4000000000003063", "pending", "pending"),
         ("4242424242424242", "not_required", "chargeable"),
@@ -184,7 +184,7 @@ def test_three_d_secure_asks_only_where_the_card_does(lab):
     "iban, outcome",
     [("DE89370400440532013000", "succeeded"), ("DE62370400440532013001", "failed")],
 )
-def test_sepa_debit_is_known_days_later(lab, iban, outcome):
+def test_sepa_debit_is_decided_days_later(lab, iban, outcome):
     source = lab.source("sepa_debit", amount=None, redirect=None, sepa_debit={"iban": iban})
     assert source.status == "chargeable" and source.sepa_debit.last4 == iban[-4:]
     customer = lab.v1.customers.create({"source": source.id})
@@ -195,7 +195,7 @@ def test_sepa_debit_is_known_days_later(lab, iban, outcome):
     assert lab.again(source).status == ("chargeable" if outcome == "succeeded" else "failed")
 
 
-def test_a_debit_over_the_limit_is_refused_and_may_be_tried_again(lab):
+def test_a_debit_over_the_limit_is_rejected_and_can_be_retried(lab):
     source = lab.source("sepa_debit", amount=None, redirect=None, sepa_debit={"iban": "AT601904300000121212"})
     with pytest.raises(stripe.InvalidRequestError) as refused:
         lab.charge(source)
@@ -213,7 +213,7 @@ def test_a_manual_mandate_announces_each_debit(lab):
     assert lab.again(revoked).status == "failed"
 
 
-def test_test_mode_names_decide_by_themselves(lab):
+def test_test_mode_names_decide_automatically(lab):
     for email, status in [("a_chargeable@example.com", "chargeable"), ("a_failed@example.com", "failed")]:
         source = lab.source(owner={"email": email})
         assert source.status == "pending"

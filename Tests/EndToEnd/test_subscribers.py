@@ -130,7 +130,7 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
     "package", [None, "export const createClient = () => ({ disconnect() {}, on() {} });"],
     ids=["without the package", "with redis 4"],
 )
-def test_the_node_subscriber_says_first_what_it_needs(package: str | None, tmp_path: Path):
+def test_the_node_subscriber_reports_missing_requirements_first(package: str | None, tmp_path: Path):
     script = with_package(tmp_path, package)
     # A port without a listener: the example must not connect to it.
     done = subprocess.run(
@@ -140,7 +140,7 @@ def test_the_node_subscriber_says_first_what_it_needs(package: str | None, tmp_p
     assert "needs the package redis 5: npm install redis@5" in done.stderr
 
 
-def test_the_go_subscriber_reads_a_stream_and_goes_on_where_it_was(calm: Cluster, request, tmp_path: Path):
+def test_the_go_subscriber_reads_a_stream_and_resumes_at_its_position(calm: Cluster, request, tmp_path: Path):
     if not shutil.which("go"):
         pytest.skip("THE GO SUBSCRIBER WAS NOT TRIED: no go on this machine")
     shutil.copy(EXAMPLES / "subscribe.go", tmp_path)

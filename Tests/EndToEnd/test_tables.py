@@ -44,7 +44,7 @@ def source(shared_cluster: Cluster) -> str:
     return source
 
 
-def test_a_list_has_account_sum_method_order_and_age(calm: Cluster, source: str):
+def test_a_list_has_account_amount_method_order_and_age(calm: Cluster, source: str):
     header, *rows = on_a_terminal(calm, 250, "list", "--limit", "500")
     for name in ("SOURCE", "ACCOUNT", "AMOUNT", "METHOD", "ORDER", "AGE", "NEXT POLL"):
         assert name in header
@@ -66,7 +66,7 @@ def test_a_list_is_never_wider_than_the_terminal(calm: Cluster, source: str, col
         assert name in lines[0]
 
 
-def test_a_row_that_fits_nowhere_is_a_few_lines(calm: Cluster, source: str):
+def test_a_row_that_does_not_fit_is_shown_as_lines(calm: Cluster, source: str):
     lines = on_a_terminal(calm, 40, "list", "--limit", "500")
     assert max(map(len, lines)) <= 40, "\n".join(lines)
     block = "\n".join(lines).split(source)[1].split("\n\n")[0]
@@ -74,7 +74,7 @@ def test_a_row_that_fits_nowhere_is_a_few_lines(calm: Cluster, source: str):
         assert re.search(rf"^  {fact}$", block, re.M), block
 
 
-def test_people_are_told_how_far_away_times_are_and_programs_the_times(calm: Cluster, source: str):
+def test_times_are_relative_for_people_and_absolute_for_programs(calm: Cluster, source: str):
     header, *rows = on_a_terminal(calm, 250, "list", "--limit", "500")
     row = next(row for row in rows if row.startswith(source))
     # The source is due soon, or it is being polled and has no due time.
@@ -99,21 +99,21 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("command", SHOWN)
-def test_nothing_is_wider_than_sixty_columns_but_what_is_one_word(calm: Cluster, source: str, command: str):
+def test_no_line_is_wider_than_sixty_columns_except_single_words(calm: Cluster, source: str, command: str):
     lines = on_a_terminal(calm, 60, *command.replace("SOURCE", source).split())
     wide = [line for line in lines if len(line) > 60 and len(line.split()) > 3]
     assert not wide, "\n".join(wide)
 
 
 @pytest.mark.parametrize("command", [*SHOWN, "top", "wait SOURCE --until pending", "poll SOURCE", "endpoint secret"])
-def test_every_answer_is_json_when_that_is_asked_for(calm: Cluster, source: str, command: str):
+def test_every_command_prints_json_on_request(calm: Cluster, source: str, command: str):
     done = run("pollerctl", *command.replace("SOURCE", source).split(), "--json", env={"POLLER_URL": calm.api.url})
     assert done.returncode in (0, 1), done.stderr
     for line in done.stdout.splitlines():
         json.loads(line)
 
 
-def test_top_keeps_to_its_window(calm: Cluster, source: str):
+def test_top_fits_its_window(calm: Cluster, source: str):
     """The output fits a window of 60 by 20, and q quits."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
@@ -151,7 +151,7 @@ def test_deliveries_fit_too_and_keep_their_ids(chaos):
     assert cells[2].startswith("ep_"), cells
 
 
-def test_get_says_how_much_and_who(calm: Cluster, source: str):
+def test_get_shows_amount_and_customer(calm: Cluster, source: str):
     shown = run("pollerctl", "get", source, env={"POLLER_URL": calm.api.url}).stdout
     assert re.search(r"^money +10.99 eur", shown, re.M), shown
     form = {"type": "ideal", "amount": 1099, "currency": "eur", "owner[name]": "Jenny Rosen"}

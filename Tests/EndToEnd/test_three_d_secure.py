@@ -45,7 +45,7 @@ def cluster(chaos) -> Cluster:
 
 @pytest.mark.parametrize("number, tries", [(REQUIRED, 0), (ASKS_ANEW, 1)])
 @pytest.mark.parametrize("order", [None, "S-1"], ids=["alone", "order"])
-def test_the_customer_is_led_to_the_bank_and_charged_once(cluster: Cluster, number: str, tries: int, order: str | None):
+def test_the_customer_is_redirected_to_the_bank_and_charged_once(cluster: Cluster, number: str, tries: int, order: str | None):
     source = card(cluster, number)
     watch(cluster, source, order, metadata={"cart": "7"})
     closed(cluster, source)
@@ -81,7 +81,7 @@ def test_the_customer_is_led_to_the_bank_and_charged_once(cluster: Cluster, numb
         assert found["paid_by"] == secure and "also_paid_by" not in found
 
 
-def test_who_gives_up_at_the_bank_has_not_paid(cluster: Cluster):
+def test_a_customer_who_cancels_at_the_bank_has_not_paid(cluster: Cluster):
     source = card(cluster, REQUIRED)
     watch(cluster, source, "S-2")
     closed(cluster, source)
@@ -93,7 +93,7 @@ def test_who_gives_up_at_the_bank_has_not_paid(cluster: Cluster):
     assert not charges_of(cluster, secure) and not charges_of(cluster, source)
 
 
-def test_without_a_public_address_the_shop_is_told_what_to_do(calm: Cluster):
+def test_without_a_public_address_the_shop_is_notified(calm: Cluster):
     for number in (REQUIRED, ASKS_ANEW):
         source = card(calm, number)
         watch(calm, source)
@@ -104,7 +104,7 @@ def test_without_a_public_address_the_shop_is_told_what_to_do(calm: Cluster):
         assert not paid(charges_of(calm, source))
 
 
-def test_workers_killed_on_the_way_make_one_source_and_charge_it_once(chaos):
+def test_workers_killed_in_between_create_one_source_and_charge_it_once(chaos):
     cluster: Cluster = chaos(workers=2, notifiers=1, listen=False, env={"POLLER_PUBLIC_URL": PUBLIC})
     cards = {card(cluster, number): f"S-{n}" for n, number in enumerate([REQUIRED, ASKS_ANEW] * 4)}
     # Each source is created at once and its answer is delayed, so workers die in between.

@@ -1,6 +1,6 @@
 """Tests the house rules that a machine can check, for every target. The rules are in `house`.
 
-`test_the_house_keeps` checks each rule against the tree. `test_a_breach_is_noticed` checks it against the tree with a
+`test_the_tree_obeys_each_rule` checks each rule against the tree. `test_a_breach_is_detected` checks it against the tree with a
 change that breaks the rule, so a rule that detects nothing fails.
 """
 
@@ -23,12 +23,12 @@ def findings(name: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_the_house_keeps(rule: Rule):
+def test_the_tree_obeys_each_rule(rule: Rule):
     assert not findings(rule.name)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_breach_is_noticed(rule: Rule):
+def test_a_breach_is_detected(rule: Rule):
     assert set(rule.find(TREE | rule.breach)) - findings(rule.name)
 
 
@@ -49,7 +49,7 @@ def test_a_breach_is_noticed(rule: Rule):
         ("text.split(separator: \",\")[0]", traps.unchecked_subscripts),
     ],
 )
-def test_each_form_of_a_trap_is_seen(code: str, see):
+def test_each_form_of_a_trap_is_detected(code: str, see):
     assert list(see(f"let a = {code}\n"))
 
 
@@ -65,12 +65,12 @@ def test_each_form_of_a_trap_is_seen(code: str, see):
         "c.count == 2 ? c[1] : d",
     ],
 )
-def test_safe_forms_are_left_alone(code: str):
+def test_safe_forms_are_accepted(code: str):
     every = (traps.unchecked_conversions, traps.forced, traps.unchecked_subscripts)
     assert not [found for see in every for found in see(f"let a = {code}\n")]
 
 
-def test_nothing_new_stands_at_the_top():
+def test_no_new_entry_is_at_the_top_level():
     names = subprocess.run(["git", "-C", str(ROOT), "ls-tree", "--name-only", "HEAD"], capture_output=True, text=True)
     if names.returncode:
         pytest.skip("not a git checkout")

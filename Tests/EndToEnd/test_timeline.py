@@ -26,7 +26,7 @@ def kinds(entries: list[dict]) -> list[str]:
     return [entry["kind"] for entry in entries]
 
 
-def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
+def test_all_entries_are_in_order(calm: Cluster):
     order = f"T-{uuid.uuid4().hex[:8]}"
     source = calm.sandbox.create_source()
     calm.enqueue(source, order=order, notify=[calm.webhook.url + "/told"])
@@ -60,7 +60,7 @@ def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
     assert [line.split("\t")[2] for line in ctl(calm, "timeline", "--order", order).splitlines()] == texts
 
 
-def test_an_archive_has_each_payment_with_its_events_and_its_story(calm: Cluster):
+def test_an_archive_has_each_payment_with_events_and_timeline(calm: Cluster):
     order = f"X-{uuid.uuid4().hex[:8]}"
     sources = calm.sandbox.create_sources(2)
     for source in sources:
@@ -81,7 +81,7 @@ def test_an_archive_has_each_payment_with_its_events_and_its_story(calm: Cluster
 
 
 
-def test_attempts_that_failed_are_told_as_one_with_what_came_of_each(calm: Cluster):
+def test_failed_attempts_are_one_entry_with_each_result(calm: Cluster):
     source, nowhere = calm.sandbox.create_source(), f"http://127.0.0.1:{free_port()}/hook?secret=1"
     calm.enqueue(source, notify=[nowhere])
 
@@ -98,7 +98,7 @@ def test_attempts_that_failed_are_told_as_one_with_what_came_of_each(calm: Clust
     assert "secret" not in str(story(calm, source))
 
 
-def test_what_the_upstream_told_and_what_the_customer_did_are_in_it(chaos):
+def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
     cluster = chaos(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"})
     source = cluster.sandbox.create_source()
     secret = cluster.sandbox.source(source)["client_secret"]
@@ -118,6 +118,6 @@ def test_what_the_upstream_told_and_what_the_customer_did_are_in_it(chaos):
     assert [entry["text"] for entry in entries if entry["kind"] == "visit"] == ["The customer opened the return page."]
 
 
-def test_of_what_nobody_watches_there_is_no_story(calm: Cluster):
+def test_an_unwatched_source_has_no_timeline(calm: Cluster):
     refused = calm.api.request("GET", "/v1/watches/src_nobody_watches/timeline")
     assert refused.status_code == 404 and refused.json()["code"] == "watch_not_found"

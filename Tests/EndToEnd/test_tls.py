@@ -95,7 +95,7 @@ def replace(cluster: Cluster, certificate: Path, key: Path) -> None:
         os.replace(fresh, target)
 
 
-def test_api_and_gateway_speak_tls_and_a_renewed_certificate_cuts_nobody(house: Cluster):
+def test_api_and_gateway_serve_tls_and_a_renewed_certificate_closes_no_connection(house: Cluster):
     api, gateway = house.api_process.address("api"), house.notifiers[0].address("gateway")
     assert api.startswith("https://") and gateway.startswith("https://")
     assert name_of(api, house.root) == name_of(gateway, house.root) == "first"
@@ -127,7 +127,7 @@ def plainly(address: str) -> bytes:
             return b""
 
 
-def test_a_certificate_that_is_not_usable_is_told_once_and_the_old_one_stays(house: Cluster):
+def test_an_unusable_certificate_is_reported_once_and_the_old_one_kept(house: Cluster):
     api = house.api_process.address("api")
     before = name_of(api, house.root)
     other = signed(house.root, "third")
@@ -146,7 +146,7 @@ def test_a_certificate_that_is_not_usable_is_told_once_and_the_old_one_stays(hou
     wait_until(lambda: name_of(api, house.root) == "third", 15, "the other half has come")
 
 
-def test_the_admin_listener_lets_in_who_has_a_certificate(house: Cluster):
+def test_the_admin_listener_requires_a_client_certificate(house: Cluster):
     admin = house.api_process.address("admin")
     own = signed(house.clients, "monitoring")
     with connect(admin, trusting(house.root, own)) as connection:
@@ -159,7 +159,7 @@ def test_the_admin_listener_lets_in_who_has_a_certificate(house: Cluster):
                     raise ConnectionError("closed without a word")
 
 
-def test_the_command_line_trusts_an_authority_of_the_operator_s_own(house: Cluster, tmp_path: Path):
+def test_the_command_line_trusts_a_configured_authority(house: Cluster, tmp_path: Path):
     env = {"POLLER_URL": house.api_process.address("api")}
     distrusted = run("pollerctl", "stats", env=env)
     assert distrusted.returncode != 0

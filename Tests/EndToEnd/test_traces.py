@@ -121,7 +121,7 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
     assert {line["span_id"] for line in delivered} == set(sent) and {line["trace_id"] for line in delivered} == {trace}
 
 
-def test_attempts_and_looks_that_fail_are_spans_that_failed(chaos, collector: OTLPCollector):
+def test_failed_attempts_and_polls_are_failed_spans(chaos, collector: OTLPCollector):
     cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False)
     trace, _, header = caller()
     cluster.webhook.refuse(1)
@@ -145,7 +145,7 @@ def test_attempts_and_looks_that_fail_are_spans_that_failed(chaos, collector: OT
     assert wrong[0].trace == trace and wrong[0].error is None
 
 
-def test_what_the_caller_does_not_record_is_passed_on_and_not_recorded(chaos, collector: OTLPCollector):
+def test_an_unsampled_trace_is_propagated_and_not_recorded(chaos, collector: OTLPCollector):
     cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False)
     trace, _, header = caller(flags="00")
     told = settle(cluster, enqueue(cluster, header))
@@ -165,7 +165,7 @@ def test_what_the_caller_does_not_record_is_passed_on_and_not_recorded(chaos, co
     assert not [span for span in collector.spans() if span.trace == trace]
 
 
-def test_the_command_line_tells_the_trace_of_its_caller(calm: Cluster):
+def test_the_command_line_propagates_the_trace_of_its_caller(calm: Cluster):
     trace, _, header = caller()
     sources = [calm.sandbox.create_source() for _ in range(2)]
     arguments = [program("pollerctl"), "enqueue", *sources, "--traceparent", header, "--notify", calm.webhook.url]
@@ -176,7 +176,7 @@ def test_the_command_line_tells_the_trace_of_its_caller(calm: Cluster):
 
 
 @pytest.mark.parametrize("mode", ["absent", "hang", "drip", 500, 503, 429])
-def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
+def test_a_failing_collector_delays_nothing(chaos, mode):
     port = free_port()
     collector = None if mode == "absent" else OTLPCollector(port, mode)
     env = {"POLLER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
@@ -228,7 +228,7 @@ def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
             collector.close()
 
 
-def test_what_is_queued_is_sent_when_a_process_drains(chaos, collector: OTLPCollector):
+def test_queued_spans_are_sent_when_a_process_drains(chaos, collector: OTLPCollector):
     cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False, workers=1)
     source = enqueue(cluster, caller()[2])
     told = receipts(cluster, source, 1)
@@ -236,7 +236,7 @@ def test_what_is_queued_is_sent_when_a_process_drains(chaos, collector: OTLPColl
     assert len(collector.spans("delivery", poller_source=source)) == len(told)
 
 
-def test_where_nothing_is_traced_a_trace_is_passed_on_and_else_there_is_nothing(calm: Cluster):
+def test_without_tracing_a_trace_is_only_propagated(calm: Cluster):
     trace, span, header = caller()
     source = enqueue(calm, header)
     assert base64.urlsafe_b64decode(stored(calm, source) + "==") == bytes.fromhex(trace + span + "01")
@@ -254,7 +254,7 @@ def test_where_nothing_is_traced_a_trace_is_passed_on_and_else_there_is_nothing(
                 line["source"] == bare and "trace_id" in line]
 
 
-def test_the_names_of_opentelemetry_are_known_and_a_secret_stays_one(chaos, collector: OTLPCollector, tmp_path: Path):
+def test_standard_otel_variables_work_and_secrets_stay_hidden(chaos, collector: OTLPCollector, tmp_path: Path):
     secret = tmp_path / "headers"
     secret.write_text("authorization=Bearer%20canary-of-the-collector\n")
     secret.chmod(0o600)

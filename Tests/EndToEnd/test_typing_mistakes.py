@@ -28,13 +28,13 @@ def pollerctl(cluster: Cluster, *arguments: str, **options):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
-def test_what_was_meant_is_said_before_anything_is_sent(arguments, meant):
+def test_a_suggestion_is_printed_before_any_request(arguments, meant):
     done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
     assert done.returncode == 64, done.stderr
     assert f"did you mean {meant}?" in done.stderr
 
 
-def test_words_that_may_be_right_are_not_refused():
+def test_values_that_may_be_valid_are_not_rejected():
     """Values unknown to this release may belong to another release or to the operator's own upstream."""
     for arguments in (
         ("wait", "a-payment", "--kind", "http", "--until", "chargable"),
@@ -47,7 +47,7 @@ def test_words_that_may_be_right_are_not_refused():
     assert far.returncode == 69 and "warning: unknown value blessed" in far.stderr, far.stderr
 
 
-def test_an_empty_list_says_which_statuses_there_are(calm: Cluster):
+def test_an_empty_list_names_the_existing_statuses(calm: Cluster):
     done = pollerctl(calm, "list", "--status", "chargable")
     assert done.returncode == 0 and done.stdout == ""
     assert "no watch has the status chargable, did you mean chargeable?" in done.stderr
@@ -55,7 +55,7 @@ def test_an_empty_list_says_which_statuses_there_are(calm: Cluster):
     assert pollerctl(calm, "list", "--status", "requires_source").stderr == ""
 
 
-def test_the_same_url_twice_is_told_with_the_endpoint_that_has_it(calm: Cluster):
+def test_a_duplicate_url_is_reported_with_its_endpoint(calm: Cluster):
     url = f"https://twice-{os.getpid()}.example.com/hook"
     added = [pollerctl(calm, "endpoint", "add", url, "--json") for _ in range(2)]
     assert [done.returncode for done in added] == [0, 0]
@@ -68,7 +68,7 @@ def test_the_same_url_twice_is_told_with_the_endpoint_that_has_it(calm: Cluster)
         pollerctl(calm, "endpoint", "remove", first, second)
 
 
-def test_follow_refuses_what_nobody_watches(calm: Cluster):
+def test_follow_rejects_an_unwatched_source(calm: Cluster):
     done = pollerctl(calm, "follow", "src_nope")
     assert done.returncode == 1
     assert "src_nope is not watched" in done.stderr and "pollerctl enqueue" in done.stderr
@@ -90,7 +90,7 @@ def test_follow_refuses_what_nobody_watches(calm: Cluster):
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_what_is_not_there_is_told_in_commands(calm: Cluster, arguments, said):
+def test_errors_about_missing_objects_name_commands(calm: Cluster, arguments, said):
     done = pollerctl(calm, *arguments)
     assert done.returncode == 1 and said in done.stderr, done.stderr
     assert not re.search(r"/v1/|GET |POST |URL", done.stderr), done.stderr
@@ -115,13 +115,13 @@ def test_what_is_not_there_is_told_in_commands(calm: Cluster, arguments, said):
     ],
     ids=" ".join,
 )
-def test_a_value_the_server_refuses_is_wrong_usage(calm: Cluster, arguments, said):
+def test_a_value_that_the_server_rejects_is_wrong_usage(calm: Cluster, arguments, said):
     done = pollerctl(calm, *arguments)
     assert done.returncode == 64 and said in done.stderr, done.stderr
     assert not re.search(r"/v1/|part of the URL|A field|The body|item|batch", done.stderr), done.stderr
 
 
-def test_a_mistake_that_is_found_late_names_the_command_it_was_made_in(tmp_path):
+def test_a_mistake_found_late_names_its_command(tmp_path):
     for typed, said in (
         (("enqueue",), "name at least one source"),
         (("enqueue", "a b"), "a b: an id has only letters"),
@@ -142,12 +142,12 @@ def test_a_mistake_that_is_found_late_names_the_command_it_was_made_in(tmp_path)
     ],
     ids=" ".join,
 )
-def test_a_span_without_its_unit_is_told_what_it_lacks(arguments, said):
+def test_a_duration_without_a_unit_is_rejected_with_the_units(arguments, said):
     done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
     assert done.returncode == 64 and said in done.stderr, done.stderr
 
 
-def test_what_all_commands_take_may_stand_before_the_command(calm: Cluster):
+def test_global_options_may_precede_the_command(calm: Cluster):
     for arguments in (("--json", "stats"), ("--url", calm.api.url, "--json", "stats"), ("stats", "--json")):
         done = pollerctl(calm, *arguments)
         assert done.returncode == 0 and "watches" in json.loads(done.stdout), done.stderr
@@ -155,7 +155,7 @@ def test_what_all_commands_take_may_stand_before_the_command(calm: Cluster):
     assert alone.returncode == 64
 
 
-def test_who_is_no_poller_is_told_as_such(calm: Cluster, shared_cluster: Cluster):
+def test_a_server_that_is_not_poller_is_reported_as_such(calm: Cluster, shared_cluster: Cluster):
     address = shared_cluster.api_process.address("admin")
     for url, said in (
         (shared_cluster.sandbox.url, "is not a pollerd API"), (address, "is not a pollerd API"),
@@ -168,7 +168,7 @@ def test_who_is_no_poller_is_told_as_such(calm: Cluster, shared_cluster: Cluster
         assert "checkouts" not in done.stderr and "Error" not in done.stderr, done.stderr
 
 
-def test_no_sentence_of_the_server_names_a_route_that_has_no_command_here():
+def test_every_route_in_an_error_message_has_a_command():
     """Error messages for programs name routes. For people each of these routes has a command."""
     known = (ROOT / "Sources/pollerctl/Failure.swift").read_text()
     routes = set()
@@ -183,12 +183,12 @@ def test_no_sentence_of_the_server_names_a_route_that_has_no_command_here():
 
 
 @pytest.mark.parametrize("command", ["get", "poll --json", "wait", "events", "endpoint get", "lane pause a/sources"])
-def test_an_empty_id_is_told_as_such(command):
+def test_an_empty_id_is_reported_as_empty(command):
     done = run("pollerctl", *command.split(), "", env={"POLLER_URL": NOWHERE})
     assert done.returncode == 64 and "an id must not be empty" in done.stderr, done.stderr
 
 
-def test_a_command_that_is_nearly_one_is_told(calm: Cluster):
+def test_a_mistyped_command_gets_a_suggestion(calm: Cluster):
     for typed, meant in (
         (("enque", "src_1"), "pollerctl enqueue"),
         (("delivery", "retyr", "dlv_1"), "pollerctl delivery retry"),
@@ -201,7 +201,7 @@ def test_a_command_that_is_nearly_one_is_told(calm: Cluster):
     assert pollerctl(calm, "endpoint", "--json").returncode == 0
 
 
-def test_the_help_tells_the_version_and_where_completion_comes_from():
+def test_the_help_shows_the_version_and_how_to_get_completion():
     theirs = run("pollerd", "--version").stdout.strip().removesuffix("-debug")
     assert run("pollerctl", "--version").stdout.strip() == theirs
     assert "--generate-completion-script bash" in run("pollerctl", "--help").stdout

@@ -59,7 +59,7 @@ def mailed(shop: Cluster, bank: Bank, number: int, end: str, **fields):
     ("settled", "en", "Bäckerei Süß: Payment confirmed – Order {order} – €1,234.50"),
     ("rejected", "en", "Bäckerei Süß: Payment failed – Order {order} – €1,234.50"),
 ])
-def test_a_mail_has_the_sum_the_order_and_the_shop_and_no_word_of_the_upstream(
+def test_a_mail_has_amount_order_and_shop_and_no_text_of_the_upstream(
     shop: Cluster, bank: Bank, end: str, locale: str | None, subject: str
 ):
     bank.sums = {"cents": 123450, "currency": "eur"}

@@ -38,7 +38,7 @@ def shown(page: Browser, cluster: Cluster, order: str | None = None, **metadata)
 @pytest.mark.parametrize(
     "home", ["acme-shop://orders/A77", "https://shop.example/app/orders/A77?x=1&y=2"], ids=["app", "web"]
 )
-def test_the_page_leads_back_where_the_payment_says(page: Browser, calm: Cluster, home: str):
+def test_the_page_links_to_the_return_url_of_the_payment(page: Browser, calm: Cluster, home: str):
     assert shown(page, calm, f"W-{len(home)}", return_url=home) == [home, "Back to the shop"]
     assert f"W-{len(home)}" in page.text, "the order of the watch is the payer's, too"
 
@@ -47,11 +47,11 @@ def test_the_page_leads_back_where_the_payment_says(page: Browser, calm: Cluster
     "evil", ["javascript:alert(1)", "javascript://%0aalert(1)", "data:text/html,x", "x\"onclick=1"],
     ids=["script", "script with slashes", "data", "quote"],
 )
-def test_what_is_no_way_back_is_not_offered(page: Browser, calm: Cluster, evil: str):
+def test_an_unsafe_return_url_is_not_offered(page: Browser, calm: Cluster, evil: str):
     assert shown(page, calm, return_url=evil) == [None, ""]
 
 
-def test_the_payment_s_own_way_goes_before_the_shop_s(page: Browser, branded: Cluster, calm: Cluster):
+def test_the_return_url_of_the_payment_overrides_that_of_the_shop(page: Browser, branded: Cluster, calm: Cluster):
     assert shown(page, branded) == [SHOP, "Back to Acme"]
     assert shown(page, branded, return_url="acme-shop://A77") == ["acme-shop://A77", "Back to Acme"]
     # The pages came from another cluster. The host check of the `page` fixture would fail on them.

@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
 
-def test_each_account_has_a_secret_of_its_own_for_inline_webhooks(chaos, tmp_path):
+def test_each_account_has_its_own_secret_for_inline_webhooks(chaos, tmp_path):
     config = tmp_path / "poller.yaml"
     config.write_text("accounts:\n  acme: {stripe_api_key: {env: ACME}}\n")
     env = {"POLLER_CONFIG_FILE": str(config), "ACME": "sk_test_demo"}
@@ -53,7 +53,7 @@ def verifies(key: str, message: bytes, signature: str, folder: Path) -> bool:
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=30).returncode == 0
 
 
-def test_an_endpoint_may_be_signed_for_with_a_key_whose_public_half_it_gets(calm: Cluster, tmp_path):
+def test_webhooks_can_be_signed_with_a_private_key_of_the_endpoint(calm: Cluster, tmp_path):
     requests_seen = []
 
     class Handler(BaseHTTPRequestHandler):

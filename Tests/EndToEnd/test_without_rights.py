@@ -43,7 +43,7 @@ def processes() -> list[str]:
     return [line for line in listed.splitlines() if "pollerd" in line or "stripe-sandbox" in line]
 
 
-def test_the_demo_runs_from_beginning_to_end(user: PlainUser):
+def test_the_demo_runs_to_the_end(user: PlainUser):
     done = user.run("ops/demo", "--once", POLLER_BIN_DIR=BIN_DIR)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "payment.paid" in done.stdout and "✗" not in done.stdout
@@ -73,7 +73,7 @@ NEEDS = {
 }
 
 
-def test_no_script_is_forgotten(user: PlainUser):
+def test_every_script_is_tested(user: PlainUser):
     scripts = {path.name for path in (user.checkout / "ops").iterdir() if path.is_file() and os.access(path, os.X_OK)}
     # `release` has no further requirements, `rootfs` runs where an image is built, and `screenshots` where documents
     # are written.
@@ -81,7 +81,7 @@ def test_no_script_is_forgotten(user: PlainUser):
 
 
 @pytest.mark.parametrize("name", NEEDS)
-def test_where_something_is_missing_each_script_says_what_and_ends(user: PlainUser, bare: Path, name: str):
+def test_each_script_names_a_missing_requirement_and_exits(user: PlainUser, bare: Path, name: str):
     arguments = {"clients": ["made"], "package": ["."]}.get(name, [])
     done = user.run(f"ops/{name}", *arguments, path=str(bare), timeout_s=30)
     said = done.stderr.strip().splitlines()

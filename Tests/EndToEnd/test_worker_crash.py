@@ -28,7 +28,7 @@ def settle_and_verify(cluster: Cluster, source: str) -> None:
     cluster.verify([source])
 
 
-def test_a_killed_worker_s_source_is_polled_again_within_lease_plus_one_second(chaos):
+def test_a_source_of_a_killed_worker_is_polled_again_within_lease_plus_one_second(chaos):
     cluster = chaos()
     source, first, second = polled_by_first(cluster, "hang")
     second.thaw()
@@ -69,7 +69,7 @@ def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     assert first.running and first.admin("/readyz").status_code == 200
 
 
-def test_sigterm_lets_a_running_poll_finish_and_ends_with_zero(chaos):
+def test_sigterm_lets_a_running_poll_finish_and_exits_with_zero(chaos):
     cluster = chaos()
     source, first, second = polled_by_first(cluster, "delay", delay_ms=1200)
     assert first.terminate(timeout_s=12) == 0
@@ -79,7 +79,7 @@ def test_sigterm_lets_a_running_poll_finish_and_ends_with_zero(chaos):
     settle_and_verify(cluster, source)
 
 
-def test_what_a_leaving_worker_had_not_begun_is_polled_at_once_by_another(chaos):
+def test_claims_that_a_stopping_worker_did_not_start_are_polled_by_another(chaos):
     cluster = chaos(listen=False, env={"POLLER_WORKER_CONCURRENCY": "1"})
     first, second = cluster.workers
     second.freeze()
@@ -98,7 +98,7 @@ def test_what_a_leaving_worker_had_not_begun_is_polled_at_once_by_another(chaos)
         assert seen[0]["status"] == 200
 
 
-def test_workers_come_and_go_and_nothing_is_lost(chaos):
+def test_starting_and_stopping_workers_loses_no_event(chaos):
     cluster = chaos()
     sources = cluster.sandbox.create_sources(60)
     for source in sources:

@@ -11,7 +11,7 @@ WATCHES = 60
 POLLS = 4
 
 
-def test_workers_are_wanted_for_what_lanes_allow_and_not_for_the_queue(chaos):
+def test_the_wanted_number_of_workers_follows_lane_limits_not_the_queue(chaos):
     env = {"POLLER_WORKER_CONCURRENCY": str(PLACES)}
     cluster: Cluster = chaos(workers=1, notifiers=0, apis=2, listen=False, env=env)
     # Each poll occupies its slot for a while.

@@ -92,7 +92,7 @@ def attempts(cluster: Cluster, source: str, **query) -> list[dict]:
 
 
 @pytest.mark.skipif(not has_two_addresses(), reason="localhost has one address on this machine")
-def test_a_host_whose_first_address_refuses_is_polled_and_told_without_a_failure(world: Cluster, bank: Bank):
+def test_a_host_whose_first_address_refuses_is_polled_and_delivered_to(world: Cluster, bank: Bank):
     receiver = Receiver(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
     name = "two-addresses"
     bank.states[name] = "open"
@@ -128,7 +128,7 @@ ODD_ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ODD_ANSWERS)
-def test_a_receiver_with_an_odd_head_gets_each_event_once(world: Cluster, name: str):
+def test_a_receiver_with_an_odd_response_head_gets_each_event_once(world: Cluster, name: str):
     answer, is_broken = ODD_ANSWERS[name]
     receiver = Receiver(answer)
     source = world.sandbox.create_source()
@@ -144,7 +144,7 @@ def test_a_receiver_with_an_odd_head_gets_each_event_once(world: Cluster, name: 
     receiver.close()
 
 
-def test_a_relay_that_refuses_us_silences_no_payer_and_is_an_incident(world: Cluster):
+def test_a_rejecting_relay_suppresses_no_recipient_and_is_an_incident(world: Cluster):
     world.mail.refusal = GREYLISTED
     source = world.sandbox.create_source()
     recipient = f"customer+{source}@example.com"
@@ -174,7 +174,7 @@ def test_a_relay_that_refuses_us_silences_no_payer_and_is_an_incident(world: Clu
     ("a%40b@c.example", "name@host"),
     ("payer@customer.example%20", "name@host"),
 ])
-def test_an_address_that_can_never_be_mailed_is_refused_where_it_is_named(world: Cluster, address: str, advice: str):
+def test_an_address_that_cannot_receive_mail_is_rejected_on_input(world: Cluster, address: str, advice: str):
     url = f"mailto:{address}"
     watch = world.api.enqueue(world.sandbox.create_source(), notify=[url])
     endpoint = world.api.request("POST", "/v1/endpoints", json={"url": url})
@@ -222,7 +222,7 @@ def test_every_listener_answers_head_and_http_1_0(world: Cluster, listener: str,
 
 
 @pytest.mark.parametrize("listener", ["api", "gateway"])
-def test_a_body_that_waits_to_be_asked_for_is_asked_for_or_refused_at_once(world: Cluster, listener: str):
+def test_expect_100_continue_is_confirmed_or_rejected_at_once(world: Cluster, listener: str):
     parts = urlsplit(listeners(world)[listener])
     body = json.dumps({"source": world.sandbox.create_source()}).encode()
     with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:

@@ -50,7 +50,7 @@ func main() {
 		case errors.Is(err, redis.Nil):
 			continue // Nothing new.
 		case err != nil:
-			log.Print("trying again: ", err)
+			log.Print("retrying: ", err)
 			time.Sleep(time.Second)
 			continue
 		}

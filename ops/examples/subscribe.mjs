@@ -52,7 +52,7 @@ const catchUp = async (source) => {
 // The steps run one at a time, so that events are printed in order.
 let work = Promise.resolve();
 const then = (step) => {
-  work = work.then(step).catch((error) => console.error("trying again later:", error.message));
+  work = work.then(step).catch((error) => console.error("retrying later:", error.message));
 };
 
 const subscriber = redis.createClient({ url: process.env.REDIS_URL ?? "redis://127.0.0.1:6379/0" });

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Follows sources over Redis: at once by pub/sub, complete by the history.
+"""Follows sources over Redis: immediately by pub/sub, completely by the history.
 
     pip install redis requests
     ops/examples/subscribe.py --redis redis://127.0.0.1:6379/0 --api http://127.0.0.1:8080 src_123 …
 
-Pub/sub is quick and forgets: what is published while nobody listens is gone. But every event
-carries `seq`, which counts 1, 2, 3 … for each source, so a gap is seen, and
-`GET /v1/watches/{source}/events?after_seq=N` fills it. Prints each event once, in order, a JSON
-object a line, and ends when nothing more can come. POLLER_API_KEY is sent if it is set.
+Pub/sub is fast but loses events that are published while no subscriber is connected. Every event
+has a `seq`, which counts 1, 2, 3 … for each source, so a gap is detected, and
+`GET /v1/watches/{source}/events?after_seq=N` fills it. Prints each event once, in order, as one JSON
+object per line, and ends when all sources are closed. POLLER_API_KEY is sent if it is set.
 """
 
 import argparse
@@ -39,7 +39,7 @@ seen = {source: 0 for source in options.sources}
 
 
 def history(source: str) -> Iterator[dict]:
-    """What was recorded of a source after what we have."""
+    """Yields the recorded events of a source after the last printed one."""
     while source in seen:
         answer = http.get(
             f"{options.api}/v1/watches/{source}/events",
@@ -48,7 +48,7 @@ def history(source: str) -> Iterator[dict]:
         if answer.status_code == 404:
             return  # The source is not watched yet.
         if answer.status_code == 401:
-            sys.exit("the API wants a key: set POLLER_API_KEY")
+            sys.exit("the API requires a key: set POLLER_API_KEY")
         answer.raise_for_status()
         page = answer.json()
         yield from page["data"]
@@ -57,7 +57,7 @@ def history(source: str) -> Iterator[dict]:
 
 
 def take(event: dict) -> None:
-    """Prints an event that is new; the same one may come by both ways."""
+    """Prints an event unless it was printed before; an event can arrive both ways."""
     source = event["source"]
     if event["seq"] <= seen.get(source, sys.maxsize):
         return
@@ -72,15 +72,15 @@ def catch_up(source: str) -> None:
         take(event)
 
 
-def hear(event: dict) -> None:
-    """The next event is taken as it comes; one that is further ahead shows a gap."""
+def receive(event: dict) -> None:
+    """Prints a published event; an event beyond the next `seq` shows a gap, which is filled first."""
     if event["seq"] > seen.get(event["source"], sys.maxsize) + 1:
         catch_up(event["source"])
     take(event)
 
 
 def listen() -> None:
-    """One connection, until it breaks or everything has ended."""
+    """Listens on one connection until it breaks or all sources are closed."""
     # The client must not reconnect automatically, because that would hide missing events.
     client = redis.Redis.from_url(
         options.redis, retry=Retry(NoBackoff(), 0), health_check_interval=10, socket_timeout=5
@@ -93,12 +93,12 @@ def listen() -> None:
         while seen:
             message = subscription.get_message(timeout=1)
             if message:
-                hear(json.loads(message["data"]))
+                receive(json.loads(message["data"]))
 
 
 while seen:
     try:
         listen()
     except (redis.ConnectionError, redis.TimeoutError, requests.RequestException) as error:
-        print(f"connection lost, coming back: {error}", file=sys.stderr, flush=True)
+        print(f"connection lost, reconnecting: {error}", file=sys.stderr, flush=True)
         time.sleep(0.5)

@@ -34,7 +34,7 @@ join() {
 
 while :; do
     if ! entries=$(read_more); then
-        echo "Redis cannot be reached, trying again" >&2
+        echo "Redis cannot be reached, retrying" >&2
         sleep 1
         continue
     fi

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """usage: board.py [--check]
 
-Makes `board.json`, the Grafana board, from the reference of metrics: a row for each of its sections and
-a panel for each metric, with the reference's words as its description. With --check it writes nothing
-and ends with 1 when the board is not what it would make.
+Generates `board.json`, the Grafana dashboard, from the metrics guide: a row for each section and a panel
+for each metric, with the guide's text as description. With --check it writes nothing, and exits with 1 if
+the dashboard differs from the generated one.
 
-Drawn as the reference says: of the cluster's gauges the maximum, since each process tells the same; of
-what a process counts the sum; of histograms percentiles over all processes.
+Cluster gauges are drawn as the maximum, because every process reports the same value. Counters are drawn
+as the sum over processes, and histograms as percentiles over all processes.
 """
 
 import json
@@ -33,7 +33,7 @@ class Metric(NamedTuple):
 
 
 def sections() -> list[tuple[str, list[Metric]]]:
-    """The reference's tables by their headings, in its order."""
+    """Returns the metrics of each section of the guide, in its order."""
     found: list[tuple[str, list[Metric]]] = []
     for line in REFERENCE.read_text().splitlines():
         if line.startswith("### "):
@@ -44,12 +44,12 @@ def sections() -> list[tuple[str, list[Metric]]]:
     return found
 
 
-def aggregate(how: str, labels: list[str], what: str) -> str:
-    return f"{how} by ({', '.join(labels)}) ({what})" if labels else f"{how}({what})"
+def aggregate(how: str, labels: list[str], query: str) -> str:
+    return f"{how} by ({', '.join(labels)}) ({query})" if labels else f"{how}({query})"
 
 
 def queries(metric: Metric) -> list[tuple[str, str]]:
-    """What is drawn of a metric, each with its legend."""
+    """Returns the queries of a metric with their legends."""
     of = f'{metric.name}{{cluster=~"$cluster"}}'
     legend = " ".join(f"{{{{{label}}}}}" for label in metric.labels)
     if metric.name == "poller_build_info":
@@ -93,7 +93,7 @@ def series(title: str, description: str, unit: str, found: list[tuple[str, str]]
 
 
 def stat(title: str, expr: str, bad: float | None = None, low: float | None = None, unit: str = "short") -> dict:
-    """One figure: red from `bad` on, or below `low`."""
+    """A panel with one value, which is red from `bad` on, or below `low`."""
     steps = [{"color": "green", "value": None}]
     if bad is not None:
         steps.append({"color": "red", "value": bad})
@@ -116,7 +116,7 @@ def cluster(metric: str, more: str = "") -> str:
 
 
 def glance() -> list[dict]:
-    """What somebody sees first who was woken: the order is that of the runbook's first look."""
+    """The first row, for operators on call, in the order of the runbook's first checks."""
     lanes = 'sum(max by (state) (poller_lanes{cluster=~"$cluster", state=~"open|probing"}))'
     recorded = '{cluster=~"$cluster"}'
     return [
@@ -129,34 +129,34 @@ def glance() -> list[dict]:
         stat("Lanes stopped", lanes, bad=1),
         stat("In quarantine", cluster("poller_watches_quarantined"), bad=1),
         stat("Events to mark", cluster("poller_outbox_undelivered"), bad=1000),
-        stat("Gave up an event", cluster("poller_deliveries_dead"), bad=1),
+        stat("Dead letters", cluster("poller_deliveries_dead"), bad=1),
         stat("Endpoints down", cluster("poller_endpoints_down"), bad=1),
         stat("Requests failing", f"max(cluster:poller_http_requests_failed:ratio5m{recorded})", bad=0.05, unit="percentunit"),
         series(
-            "Polls", "Polls a second, over all workers.", "ops",
+            "Polls", "Polls per second of all workers.", "ops",
             [(f"sum(cluster:poller_polls:rate5m{recorded})", "polls")],
         ),
         series(
-            "Lag", "How late polls begin, and how long after an event was recorded it is delivered.", "s",
+            "Lag", "The delay of due polls, and the time from recording an event to its delivery.", "s",
             [
                 (f"max(cluster:poller_due_lag_seconds:p99_5m{recorded})", "polls p99"),
                 (f"max(cluster:poller_delivery_lag_seconds:p99_5m{recorded})", "deliveries p99"),
             ],
         ),
         series(
-            "Polls that tell nothing", "The share of polls without an answer, or with one that says nothing.",
+            "Failed polls", "The share of polls without a response, or with an unusable one.",
             "percentunit", [(f"max(cluster:poller_polls_failed:ratio5m{recorded})", "share")],
         ),
     ]
 
 
 def processes() -> list[dict]:
-    """What every exporter has of its process."""
+    """The process metrics of every exporter."""
     of = '{job="poller", cluster=~"$cluster"}'
     return [
-        series("CPU", "Cores that each process keeps busy.", "short", [(f"rate(process_cpu_seconds_total{of}[$__rate_interval])", "{{instance}}")]),
+        series("CPU", "Busy cores of each process.", "short", [(f"rate(process_cpu_seconds_total{of}[$__rate_interval])", "{{instance}}")]),
         series("Memory", "Resident memory of each process.", "bytes", [(f"process_resident_memory_bytes{of}", "{{instance}}")]),
-        series("Open files", "File descriptors of each process, of those that it may have.", "percentunit",
+        series("Open files", "The share of its file descriptor limit that each process uses.", "percentunit",
                [(f"process_open_fds{of} / process_max_fds{of}", "{{instance}}")]),
     ]
 
@@ -192,11 +192,11 @@ def variable(name: str, **more) -> dict:
 
 
 def board() -> str:
-    """The board as text, a panel a line so that a change of one is a change of one line."""
+    """Returns the dashboard as JSON, with one line per panel so that diffs are small."""
     frame = {
         "uid": "poller",
         "title": "Poller",
-        "description": "Made by ops/observability/board.py from the reference of metrics; change that, not this.",
+        "description": "Generated by ops/observability/board.py from the metrics guide. Edit the guide, not this file.",
         "tags": ["poller"],
         "schemaVersion": 38,
         "editable": True,
@@ -234,7 +234,7 @@ def main(arguments: list[str]) -> int:
     made = board()
     if arguments:
         if not BOARD.exists() or BOARD.read_text() != made:
-            print(f"{BOARD.name} is not what {Path(__file__).name} makes of the reference: run it")
+            print(f"{BOARD.name} is outdated: run {Path(__file__).name}")
             return 1
         return 0
     BOARD.write_text(made)

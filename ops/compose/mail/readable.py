@@ -1,4 +1,4 @@
-"""Prints mails as a person reads them: a handler of aiosmtpd.
+"""A handler of aiosmtpd that prints mails as readable text.
 
     python -m aiosmtpd -n -l 127.0.0.1:2525 -c readable.Readable
 """
@@ -13,7 +13,7 @@ RULE = "─" * 72
 
 
 def readable(mail: EmailMessage) -> str:
-    """The headers that matter, and the text with its transfer encoding undone."""
+    """Returns the main headers and the decoded text."""
     heads = [f"{name}: {mail[name]}" for name in HEADERS if mail[name]]
     body = mail.get_body(preferencelist=("plain", "html"))
     text = body.get_content() if body else "(no text)"
@@ -21,17 +21,17 @@ def readable(mail: EmailMessage) -> str:
 
 
 class Readable:
-    """Says yes to every mail, and prints it."""
+    """Accepts every mail and prints it."""
 
     @classmethod
     def from_cli(cls, parser: Any, *arguments: str) -> "Readable":
-        """What aiosmtpd calls to make one; there is nothing to set."""
+        """Creates the handler for aiosmtpd; it has no settings."""
         if arguments:
             parser.error("readable.Readable takes no arguments")
         return cls()
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
-        """A mail has come."""
+        """Prints a received mail."""
         mail = cast(EmailMessage, message_from_bytes(envelope.content, policy=default))
         print(readable(mail), flush=True)
         return "250 OK"
