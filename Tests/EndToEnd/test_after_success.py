@@ -10,7 +10,7 @@ from harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
-def heard():
+def hinted():
     """A cluster that receives the sandbox's webhooks but does not sweep its events."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         port = free_port()
@@ -21,7 +21,7 @@ def heard():
         yield cluster
 
 
-def words(cluster: Cluster, source: str) -> list[str]:
+def payment_states(cluster: Cluster, source: str) -> list[str]:
     """Returns the reported payment states, in order."""
     events = cluster.api.events(source)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
@@ -30,7 +30,7 @@ def words(cluster: Cluster, source: str) -> list[str]:
     return [event["payment"]["state"] for event in told]
 
 
-def wait_word(cluster: Cluster, source: str, word: str) -> dict:
+def wait_payment(cluster: Cluster, source: str, word: str) -> dict:
     """Waits until a watch's payment has this state, and returns the payment."""
     def payment() -> dict | None:
         found = cluster.api.watch(source).get("payment") or {}
@@ -45,7 +45,7 @@ def paid_intent(cluster: Cluster) -> tuple[str, str]:
     cluster.enqueue(intent, policy="interactive")
     cluster.wait_status(intent, "requires_action")
     cluster.sandbox.authorise(intent)
-    wait_word(cluster, intent, "paid")
+    wait_payment(cluster, intent, "paid")
     assert cluster.api.watch(intent)["closed_reason"] == "settled"
     return intent, cluster.sandbox._stripe("GET", f"/v1/payment_intents/{intent}")["latest_charge"]
 
@@ -62,65 +62,65 @@ def charged_source(cluster: Cluster, **charge) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("make", [paid_intent, charged_source])
-def test_refunds_are_each_reported_once_without_polls_between_them(heard: Cluster, make):
-    source, charge = make(heard)
-    looks = len(heard.sandbox.polls(source))
-    heard.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
-    part = wait_word(heard, source, "partially_refunded")
+def test_refunds_are_each_reported_once_without_polls_between_them(hinted: Cluster, make):
+    source, charge = make(hinted)
+    looks = len(hinted.sandbox.polls(source))
+    hinted.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
+    part = wait_payment(hinted, source, "partially_refunded")
     assert part["amount_returned"] == 99 and part["amount_received"] == part["amount"]
-    heard.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
-    whole = wait_word(heard, source, "refunded")
+    hinted.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+    whole = wait_payment(hinted, source, "refunded")
     assert whole["amount_returned"] == whole["amount_received"]
-    told = words(heard, source)
+    told = payment_states(hinted, source)
     assert told[-3:] == ["paid", "partially_refunded", "refunded"], told
     # Another event about the refund may have reopened the watch for a moment.
-    wait_until(lambda: heard.api.watch(source).get("closed_reason") == "settled", 20, "it has ended again")
-    last = heard.api.events(source)[-1]
+    wait_until(lambda: hinted.api.watch(source).get("closed_reason") == "settled", 20, "it has ended again")
+    last = hinted.api.events(source)[-1]
     assert last["final"] and last["closed_reason"] == "settled" and last["object"]
-    statuses = [event["type"] for event in heard.api.events(source) if not is_beside(event)]
+    statuses = [event["type"] for event in hinted.api.events(source) if not is_beside(event)]
     assert len(statuses) == len(set(statuses)), statuses
     time.sleep(3)
-    assert len(heard.sandbox.polls(source)) - looks <= 8
+    assert len(hinted.sandbox.polls(source)) - looks <= 8
 
 
 @pytest.mark.parametrize("make", [paid_intent, charged_source])
 @pytest.mark.parametrize("end, word", [("won", "paid"), ("lost", "reversed")])
-def test_a_dispute_is_reported_when_it_opens_and_when_it_closes(heard: Cluster, make, end, word):
-    source, charge = make(heard)
-    dispute = heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})["id"]
-    wait_word(heard, source, "disputed")
-    heard.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": end})
-    payment = wait_word(heard, source, word)
+def test_a_dispute_is_reported_when_it_opens_and_when_it_closes(hinted: Cluster, make, end, word):
+    source, charge = make(hinted)
+    dispute = hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})["id"]
+    wait_payment(hinted, source, "disputed")
+    hinted.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": end})
+    payment = wait_payment(hinted, source, word)
     if end == "lost":
         assert payment["reason"] == "dispute_lost"
         assert payment["amount_returned"] == payment["amount_received"]
-    assert words(heard, source)[-3:] == ["paid", "disputed", word]
+    assert payment_states(hinted, source)[-3:] == ["paid", "disputed", word]
 
 
-def test_a_debit_that_the_bank_returns_is_reported(heard: Cluster):
-    source, charge = charged_source(heard)
+def test_a_debit_that_the_bank_returns_is_reported(hinted: Cluster):
+    source, charge = charged_source(hinted)
     path = f"/_sandbox/charges/{charge}/status"
-    heard.sandbox._call("POST", path, json={"status": "failed"})
-    payment = wait_word(heard, source, "reversed")
+    hinted.sandbox._call("POST", path, json={"status": "failed"})
+    payment = wait_payment(hinted, source, "reversed")
     assert payment["reason"] == "bank_returned" and payment["amount_returned"] == payment["amount_received"]
-    assert words(heard, source)[-2:] == ["paid", "reversed"]
+    assert payment_states(hinted, source)[-2:] == ["paid", "reversed"]
 
 
-def test_a_bank_decision_after_the_watch_has_closed_is_reported(heard: Cluster):
+def test_a_bank_decision_after_the_watch_has_closed_is_reported(hinted: Cluster):
     form = {
         "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",
         "redirect[return_url]": "http://127.0.0.1/r", "owner[name]": "pending_charge",
     }
-    source = heard.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    heard.enqueue(source, policy="interactive")
-    heard.wait_status(source, "pending")
-    heard.sandbox.authorise(source)
-    heard.wait_status(source, "chargeable")
+    source = hinted.sandbox._stripe("POST", "/v1/sources", form)["id"]
+    hinted.enqueue(source, policy="interactive")
+    hinted.wait_status(source, "pending")
+    hinted.sandbox.authorise(source)
+    hinted.wait_status(source, "chargeable")
     # The shop creates the charge itself.
-    charge = heard.sandbox.charge(source)["id"]
-    wait_word(heard, source, "processing")
-    wait_until(lambda: heard.api.watch(source)["state"] == "closed", 20, "the watch ends")
+    charge = hinted.sandbox.charge(source)["id"]
+    wait_payment(hinted, source, "processing")
+    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 20, "the watch ends")
     path = f"/_sandbox/charges/{charge}/status"
-    heard.sandbox._call("POST", path, json={"status": "succeeded"})
-    assert wait_word(heard, source, "paid")["amount_received"] == 1099
-    assert words(heard, source) == ["authorised", "processing", "paid"]
+    hinted.sandbox._call("POST", path, json={"status": "succeeded"})
+    assert wait_payment(hinted, source, "paid")["amount_received"] == 1099
+    assert payment_states(hinted, source) == ["authorised", "processing", "paid"]

@@ -10,7 +10,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @pytest.fixture
-def heard():
+def hinted():
     """A cluster that learns about changes only from the sandbox's webhooks."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         port = free_port()
@@ -80,37 +80,37 @@ def is_known(cluster: Cluster, source: str) -> bool:
     return cluster.api.request("GET", f"/v1/watches/{source}").status_code == 200
 
 
-def test_a_dispute_on_day_60_is_reported(heard: Cluster):
-    source, charge = paid(heard, "klarna")
-    never, _ = paid(heard, "ideal")
-    told = len(heard.api.events(source))
-    age(heard, 60)
-    forget(heard, "forgetful")
-    wait_until(lambda: not is_known(heard, never), 20, "what cannot come back is forgotten")
-    wait_until(lambda: heard.api.events(source) == [], 20, "the log is forgotten")
-    watch = heard.api.watch(source)
+def test_a_dispute_on_day_60_is_reported(hinted: Cluster):
+    source, charge = paid(hinted, "klarna")
+    never, _ = paid(hinted, "ideal")
+    told = len(hinted.api.events(source))
+    age(hinted, 60)
+    forget(hinted, "forgetful")
+    wait_until(lambda: not is_known(hinted, never), 20, "what cannot come back is forgotten")
+    wait_until(lambda: hinted.api.events(source) == [], 20, "the log is forgotten")
+    watch = hinted.api.watch(source)
     assert (watch["state"], watch["closed_reason"]) == ("closed", "settled")
     assert watch["payment"]["state"] == "paid" and watch["payment"]["amount_received"] == 2000
-    polls = len(heard.sandbox.polls(source))
-    assert heard.fsck().returncode == 0, heard.fsck().stdout
+    polls = len(hinted.sandbox.polls(source))
+    assert hinted.fsck().returncode == 0, hinted.fsck().stdout
 
-    heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
-    (event,) = wait_until(lambda: heard.api.events(source), 20, "the dispute is told")
+    hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
+    (event,) = wait_until(lambda: hinted.api.events(source), 20, "the dispute is told")
     assert event["type"] == "payment.disputed" and event["seq"] == told + 1
     assert event["metadata"] == {"cart": "77"} and event["closed_reason"] == "settled"
     # The event is delivered on the watch's channels, and earlier events are not repeated.
-    heard.wait_delivered([source])
-    got = [receipt.seq for receipt in heard.webhook.receipts.of(source)]
+    hinted.wait_delivered([source])
+    got = [receipt.seq for receipt in hinted.webhook.receipts.of(source)]
     assert got == list(range(1, told + 2)), got
-    assert len(heard.sandbox.polls(source)) - polls <= 3
-    assert heard.fsck().returncode == 0, heard.fsck().stdout
+    assert len(hinted.sandbox.polls(source)) - polls <= 3
+    assert hinted.fsck().returncode == 0, hinted.fsck().stdout
 
 
-def test_payments_are_not_kept_if_this_is_disabled(heard: Cluster):
-    source, _ = paid(heard, "klarna")
-    age(heard, 33)
-    forget(heard, "young", POLLER_AFTERLIFE="0")
-    assert is_known(heard, source), "kept like any other"
-    age(heard, 27)
-    forget(heard, "forgetful", POLLER_AFTERLIFE="0")
-    wait_until(lambda: not is_known(heard, source), 20, "it is forgotten like any other")
+def test_payments_are_not_kept_if_this_is_disabled(hinted: Cluster):
+    source, _ = paid(hinted, "klarna")
+    age(hinted, 33)
+    forget(hinted, "young", POLLER_AFTERLIFE="0")
+    assert is_known(hinted, source), "kept like any other"
+    age(hinted, 27)
+    forget(hinted, "forgetful", POLLER_AFTERLIFE="0")
+    wait_until(lambda: not is_known(hinted, source), 20, "it is forgotten like any other")

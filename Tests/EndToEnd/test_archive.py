@@ -28,7 +28,7 @@ OTHER_KEY = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
 
 
 @pytest.fixture
-def heard():
+def hinted():
     """A cluster with the sandbox's webhooks, whose store a test empties and restores."""
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_MASTER_KEY": MASTER_KEY}
     with Cluster(workers=1, listen=False, env=env) as cluster:
@@ -77,64 +77,64 @@ def archive(cluster: Cluster, file: Path, *words: str) -> list[str]:
     return file.read_text().splitlines()
 
 
-def test_payments_of_a_lost_store_are_restored(heard: Cluster, tmp_path: Path):
-    klarna, charge = paid(heard, "klarna")
-    failed, waiting = heard.sandbox.create_source(), heard.sandbox.create_source()
+def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
+    klarna, charge = paid(hinted, "klarna")
+    failed, waiting = hinted.sandbox.create_source(), hinted.sandbox.create_source()
     order = f"R-{uuid.uuid4().hex[:8]}"
-    heard.enqueue(failed, order=order, until="final", metadata={"customer": "c-1"})
-    heard.enqueue(waiting)
-    heard.wait_status(failed, "pending")
-    heard.wait_status(waiting, "pending")
-    heard.sandbox.set_status(failed, "failed")
-    heard.wait_status(failed, "failed")
-    heard.wait_delivered([failed])
-    before = {source: shown(heard, source) for source in (klarna, failed)}
+    hinted.enqueue(failed, order=order, until="final", metadata={"customer": "c-1"})
+    hinted.enqueue(waiting)
+    hinted.wait_status(failed, "pending")
+    hinted.wait_status(waiting, "pending")
+    hinted.sandbox.set_status(failed, "failed")
+    hinted.wait_status(failed, "failed")
+    hinted.wait_delivered([failed])
+    before = {source: shown(hinted, source) for source in (klarna, failed)}
     assert all(each["watch"]["state"] == "closed" and each["story"] for each in before.values())
     file = tmp_path / "archive.ndjson"
-    lines = archive(heard, file)
+    lines = archive(hinted, file)
     assert sorted(json.loads(line)["watch"]["source"] for line in lines) == sorted((klarna, failed))
-    lines += ctl(heard, "export", "--state", "open").splitlines()
+    lines += ctl(hinted, "export", "--state", "open").splitlines()
     file.write_text("\n".join(lines) + "\n")
-    told = len(heard.webhook.receipts.all())
+    told = len(hinted.webhook.receipts.all())
 
-    empty(heard)
-    assert heard.api.get("/v1/watches")["data"] == []
-    done = put_back(heard, file)
+    empty(hinted)
+    assert hinted.api.get("/v1/watches")["data"] == []
+    done = put_back(hinted, file)
     assert done.returncode == 0 and done.stdout == "2 payments restored, 0 already present\n", done.stderr
     assert done.stderr == "pollerctl: 1 open payments skipped: watch them with pollerctl enqueue\n"
-    polls = len(heard.sandbox.polls(klarna))
+    polls = len(hinted.sandbox.polls(klarna))
     for source, was in before.items():
-        assert shown(heard, source) == was, source
+        assert shown(hinted, source) == was, source
     for words in (f"order={order}", "customer=c-1", "status=failed"):
-        assert [found["source"] for found in heard.api.get(f"/v1/watches?q={words}")["data"]] == [failed], words
-    assert heard.api.request("GET", f"/v1/watches/{waiting}").status_code == 404
-    assert sorted(archive(heard, tmp_path / "again.ndjson")) != [] and heard.fsck().returncode == 0
+        assert [found["source"] for found in hinted.api.get(f"/v1/watches?q={words}")["data"]] == [failed], words
+    assert hinted.api.request("GET", f"/v1/watches/{waiting}").status_code == 404
+    assert sorted(archive(hinted, tmp_path / "again.ndjson")) != [] and hinted.fsck().returncode == 0
 
-    again = put_back(heard, file, "--json")
+    again = put_back(hinted, file, "--json")
     assert json.loads(again.stdout) == {"restored": 0, "present": 2, "open": 1}, again.stderr
     time.sleep(3)
-    assert len(heard.webhook.receipts.all()) == told and len(heard.sandbox.polls(klarna)) == polls
-    (entry,) = [entry for entry in heard.api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
+    assert len(hinted.webhook.receipts.all()) == told and len(hinted.sandbox.polls(klarna)) == polls
+    (entry,) = [entry for entry in hinted.api.get("/v1/audit")["data"] if entry["action"] == "restoreWatches"]
     assert entry["target"] == {"kind": "watch", "id": "2 watches"}, entry
 
     # Changes of the restored payment are reported as before, and earlier events are not delivered again.
-    heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
+    hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
     seq = before[klarna]["watch"]["seq"] + 1
-    wait_until(lambda: heard.api.watch(klarna)["seq"] == seq, 20, "the dispute is told")
-    assert heard.api.watch(klarna)["payment"]["state"] == "disputed"
-    heard.wait_delivered([klarna])
+    wait_until(lambda: hinted.api.watch(klarna)["seq"] == seq, 20, "the dispute is told")
+    assert hinted.api.watch(klarna)["payment"]["state"] == "disputed"
+    hinted.wait_delivered([klarna])
     time.sleep(1)
-    assert [receipt.seq for receipt in heard.webhook.receipts.of(klarna)] == list(range(1, seq + 1))
+    assert [receipt.seq for receipt in hinted.webhook.receipts.of(klarna)] == list(range(1, seq + 1))
 
 
 @pytest.mark.long
-def test_a_killed_import_resumes(heard: Cluster, tmp_path: Path):
-    source, count = heard.sandbox.create_source(), 2000
-    heard.enqueue(source, notify=[])
-    heard.wait_status(source, "pending")
-    heard.sandbox.set_status(source, "failed")
-    heard.wait_status(source, "failed")
-    (line,) = archive(heard, tmp_path / "one.ndjson", source)
+def test_a_killed_import_resumes(hinted: Cluster, tmp_path: Path):
+    source, count = hinted.sandbox.create_source(), 2000
+    hinted.enqueue(source, notify=[])
+    hinted.wait_status(source, "pending")
+    hinted.sandbox.set_status(source, "failed")
+    hinted.wait_status(source, "failed")
+    (line,) = archive(hinted, tmp_path / "one.ndjson", source)
     names = [f"{source}x{number}" for number in range(count)]
     file = tmp_path / "many.ndjson"
     # The cluster did not sign these lines, because the source IDs were changed.
@@ -143,12 +143,12 @@ def test_a_killed_import_resumes(heard: Cluster, tmp_path: Path):
     def there() -> list[str]:
         found, cursor = [], ""
         while cursor is not None:
-            page = heard.api.get(f"/v1/watches?state=closed&limit=500{cursor}")
+            page = hinted.api.get(f"/v1/watches?state=closed&limit=500{cursor}")
             found += [watch["source"] for watch in page["data"]]
             cursor = f"&cursor={page['next']}" if page["next"] else None
         return sorted(set(found) - {source})
 
-    command = [program("pollerctl"), "import", "-", "--trust", "--url", heard.api.url]
+    command = [program("pollerctl"), "import", "-", "--trust", "--url", hinted.api.url]
     importer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     text = file.read_bytes()
     importer.stdin.write(text[: len(text) * 3 // 5])
@@ -159,31 +159,31 @@ def test_a_killed_import_resumes(heard: Cluster, tmp_path: Path):
     some = len(there())
     assert 500 <= some < count
 
-    done = json.loads(put_back(heard, file, "--trust", "--json").stdout)
+    done = json.loads(put_back(hinted, file, "--trust", "--json").stdout)
     assert done["restored"] + done["present"] == count and done["present"] >= 500, done
     assert there() == sorted(names)
-    again = put_back(heard, file, "--trust", "--json")
+    again = put_back(hinted, file, "--trust", "--json")
     assert json.loads(again.stdout) == {"restored": 0, "present": count, "open": 0}
-    assert heard.api.events(names[-1])[-1]["status"] == "failed"
-    assert heard.fsck().returncode == 0, heard.fsck().stdout
+    assert hinted.api.events(names[-1])[-1]["status"] == "failed"
+    assert hinted.fsck().returncode == 0, hinted.fsck().stdout
 
 
-def test_invalid_lines_are_named_and_restore_no_payment_partially(heard: Cluster, tmp_path: Path):
-    source = heard.sandbox.create_source()
-    heard.enqueue(source, notify=[])
-    heard.wait_status(source, "pending")
-    heard.sandbox.set_status(source, "failed")
-    heard.wait_status(source, "failed")
-    (line,) = archive(heard, tmp_path / "one.ndjson", source)
+def test_invalid_lines_are_named_and_restore_no_payment_partially(hinted: Cluster, tmp_path: Path):
+    source = hinted.sandbox.create_source()
+    hinted.enqueue(source, notify=[])
+    hinted.wait_status(source, "pending")
+    hinted.sandbox.set_status(source, "failed")
+    hinted.wait_status(source, "failed")
+    (line,) = archive(hinted, tmp_path / "one.ndjson", source)
     good, other = line.replace(source, f"{source}a"), json.loads(line.replace(source, f"{source}b"))
     other["events"].pop()
-    cut = put_back(heard, "-", "--trust", given=f"{good}\n\n{line[:100]}\n")
+    cut = put_back(hinted, "-", "--trust", given=f"{good}\n\n{line[:100]}\n")
     assert cut.returncode == 64 and "line 3: not a JSON object, or truncated" in cut.stderr, cut.stderr
-    short = put_back(heard, "-", "--trust", given=f"{good}\n\n{json.dumps(other)}\n")
+    short = put_back(hinted, "-", "--trust", given=f"{good}\n\n{json.dumps(other)}\n")
     assert short.returncode == 64, short.stderr
     assert f"line 3: events are not the last of the {other['watch']['seq']}" in short.stderr, short.stderr
-    assert heard.api.request("GET", f"/v1/watches/{source}a").status_code == 404
-    assert put_back(heard, tmp_path / "nowhere.ndjson").returncode == 64
+    assert hinted.api.request("GET", f"/v1/watches/{source}a").status_code == 404
+    assert put_back(hinted, tmp_path / "nowhere.ndjson").returncode == 64
 
 
 class Upstream:
@@ -266,15 +266,15 @@ upstreams:
         assert sorted(archive(cluster, tmp_path / "again.ndjson")) != []
 
 
-def test_only_lines_signed_by_the_cluster_are_restored(heard: Cluster, tmp_path: Path):
+def test_only_lines_signed_by_the_cluster_are_restored(hinted: Cluster, tmp_path: Path):
     lines = []
     for number in range(2):
-        source = heard.sandbox.create_source()
-        heard.enqueue(source, notify=[], metadata={"customer": "c-1"})
-        heard.wait_status(source, "pending")
-        heard.sandbox.set_status(source, "failed")
-        heard.wait_status(source, "failed")
-        lines += archive(heard, tmp_path / f"{number}.ndjson", source)
+        source = hinted.sandbox.create_source()
+        hinted.enqueue(source, notify=[], metadata={"customer": "c-1"})
+        hinted.wait_status(source, "pending")
+        hinted.sandbox.set_status(source, "failed")
+        hinted.wait_status(source, "failed")
+        lines += archive(hinted, tmp_path / f"{number}.ndjson", source)
     own, second = lines
     name = json.loads(own)["watch"]["source"]
 

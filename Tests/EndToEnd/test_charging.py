@@ -33,16 +33,16 @@ def posts(cluster: Cluster) -> list[dict]:
     return [request for request in seen if request["method"] == "POST"]
 
 
-def told(cluster: Cluster, source: str) -> list[dict]:
+def events_of_charge(cluster: Cluster, source: str) -> list[dict]:
     """Returns the events about a source and its charge."""
     return [event for event in cluster.api.events(source) if not is_beside(event)]
 
 
 def types(cluster: Cluster, source: str) -> list[str]:
-    return [event["type"] for event in told(cluster, source)]
+    return [event["type"] for event in events_of_charge(cluster, source)]
 
 
-def words(cluster: Cluster, source: str) -> list[str]:
+def payment_events(cluster: Cluster, source: str) -> list[str]:
     """Returns the types of the payment events, in order."""
     events = cluster.api.events(source)
     return [event["type"] for event in events if event["type"].startswith("payment.")]
@@ -77,8 +77,8 @@ def test_a_chargeable_source_is_charged_once_and_watched_until_it_is_final(calm:
     assert types(calm, source) == [
         "source.pending", "source.chargeable", "charge.succeeded", "source.consumed",
     ]
-    assert words(calm, source) == ["payment.authorised", "payment.paid"]
-    events = told(calm, source)
+    assert payment_events(calm, source) == ["payment.authorised", "payment.paid"]
+    events = events_of_charge(calm, source)
     assert events[-1]["payment"]["amount"] == events[-1]["payment"]["amount_received"] == 999
     assert [event["final"] for event in events] == [False, False, False, True]
     (charge,) = charges_of(calm, source)
@@ -117,8 +117,8 @@ def test_a_slow_bank_decision_is_awaited(calm: Cluster):
             "source.pending", "source.chargeable", "charge.pending", "source.consumed", last,
         ]
         word = "payment.paid" if last == "charge.succeeded" else "payment.failed"
-        assert words(calm, source) == ["payment.authorised", "payment.processing", word]
-        events = told(calm, source)
+        assert payment_events(calm, source) == ["payment.authorised", "payment.processing", word]
+        events = events_of_charge(calm, source)
         assert [event["final"] for event in events] == [False] * 4 + [True]
         assert events[-1]["status"] == "consumed"
         assert len(charges_of(calm, source)) == 1
@@ -133,7 +133,7 @@ def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     calm.wait_status(source, "consumed")
     (charge,) = charges_of(calm, source)
     # The payment time is over, plus half as much again. The payer has paid, and the bank is still processing.
-    wait_until(lambda: len(looks(calm, charge["id"])) >= 2, 30, "its charge is looked at")
+    wait_until(lambda: len(charge_polls(calm, charge["id"])) >= 2, 30, "its charge is looked at")
     assert calm.api.watch(source)["state"] == "open"
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
     closed(calm, source)
@@ -142,7 +142,7 @@ def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     assert last["final"] and last["charge"] == {"state": "succeeded", "id": charge["id"]}
 
 
-def looks(cluster: Cluster, charge: str) -> list[dict]:
+def charge_polls(cluster: Cluster, charge: str) -> list[dict]:
     """Returns the GET requests for a charge after its watch's deadline of four seconds."""
     listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path=/v1/charges/{charge}")["data"]
     return [request for request in listed if request["at_ms"] > listed[0]["at_ms"] + 6000]
@@ -159,8 +159,8 @@ def test_a_decline_is_reported_and_ends_charging_but_not_the_watch(calm: Cluster
     watch(calm, source)
     closed(calm, source)
     assert types(calm, source) == ["source.chargeable", "charge.failed", "source.chargeable"]
-    assert words(calm, source) == ["payment.authorised", "payment.failed"]
-    failure = told(calm, source)[1]
+    assert payment_events(calm, source) == ["payment.authorised", "payment.failed"]
+    failure = events_of_charge(calm, source)[1]
     assert failure["object"]["code"] == "card_declined" and not failure["final"]
     assert failure["object"]["decline_code"] == "generic_decline"
     assert len(charges_of(calm, source)) == 1 and charges_of(calm, source)[0]["status"] == "failed"

@@ -39,7 +39,7 @@ def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
 
 
 @pytest.fixture
-def look(front) -> Iterator:
+def console_as(front) -> Iterator:
     """Opens the console with a role's key."""
     opened: list[Console] = []
 
@@ -88,8 +88,8 @@ def test_the_console_requires_a_key_rejects_a_wrong_one_and_never_shows_it(front
         console.close()
 
 
-def test_an_order_number_leads_to_the_timeline_of_its_payment(look, front):
-    console = look("support").open()
+def test_an_order_number_leads_to_the_timeline_of_its_payment(console_as, front):
+    console = console_as("support").open()
     console.press("/")
     console.js("document.querySelector('#q').value = 'PAID-1'")
     console.press("Enter")
@@ -107,8 +107,8 @@ def test_an_order_number_leads_to_the_timeline_of_its_payment(look, front):
     console.says("Paid: €45.00 has arrived by iDEAL.")
 
 
-def test_an_order_with_two_attempts_has_one_timeline(look, front):
-    console = look("viewer").open("#/payments?q=TWICE-1&go=1")
+def test_an_order_with_two_attempts_has_one_timeline(console_as, front):
+    console = console_as("viewer").open("#/payments?q=TWICE-1&go=1")
     console.wait(lambda: console.place.startswith("#/orders/TWICE-1"), "the order is opened")
     console.says("2 payment attempts")
     for source in front.shop.twice:
@@ -124,8 +124,8 @@ def test_an_order_with_two_attempts_has_one_timeline(look, front):
         console.says(told)
 
 
-def test_markup_in_foreign_data_is_shown_as_text(look, front):
-    console = look("admin")
+def test_markup_in_foreign_data_is_shown_as_text(console_as, front):
+    console = console_as("admin")
     for page in [*PAGES, "#/payments?q=EVIL-1&go=1", f"#/endpoints/{front.shop.endpoints['bad']}", "#/payments?q=" + "%3Cimg%20src%3Dx%3E"]:
         console.open(page)
         assert console.js("document.querySelectorAll('#main img, #main script').length") == 0, page
@@ -134,8 +134,8 @@ def test_markup_in_foreign_data_is_shown_as_text(look, front):
     assert console.js("window.hit") is None
 
 
-def test_a_payment_of_another_account_or_kind_is_found_by_its_id(look, front):
-    console = look("viewer").open(f"#/payments/{front.shop.foreign}")
+def test_a_payment_of_another_account_or_kind_is_found_by_its_id(console_as, front):
+    console = console_as("viewer").open(f"#/payments/{front.shop.foreign}")
     console.says("acme")
     console.says("FOREIGN-1")
     # A payment in quarantine, of an upstream other than Stripe.
@@ -148,8 +148,8 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id(look, front):
     console.says("was never watched, or its record has expired")
 
 
-def test_the_list_identifies_payments_and_filters_them(look, front):
-    console = look("viewer").open("#/payments")
+def test_the_list_identifies_payments_and_filters_them(console_as, front):
+    console = console_as("viewer").open("#/payments")
     heads = console.js("[...document.querySelectorAll('#main th')].map((one) => one.innerText)")
     assert heads == ["Order", "Amount", "Payment", "Customer", "Method", "Account", "Source", "Last polled", "Age"]
     console.says("€45.00")
@@ -170,8 +170,8 @@ def test_the_list_identifies_payments_and_filters_them(look, front):
     console.wait(lambda: console.place == "#/payments?q=amount%3D45.00", "the search again")
 
 
-def test_a_viewer_is_offered_no_actions(look, front):
-    console = look("viewer")
+def test_a_viewer_is_offered_no_actions(console_as, front):
+    console = console_as("viewer")
     shop = front.shop
     pages = [*PAGES[:-1], "#/payments?q=state%3Dopen", f"#/payments/{shop.open}", f"#/endpoints/{shop.endpoints['bad']}"]
     for page in pages:
@@ -182,8 +182,8 @@ def test_a_viewer_is_offered_no_actions(look, front):
     assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
 
 
-def test_support_may_poll_and_resend_but_nothing_more(look, front):
-    console = look("support").open(f"#/payments/{front.shop.open}")
+def test_support_may_poll_and_resend_but_nothing_more(console_as, front):
+    console = console_as("support").open(f"#/payments/{front.shop.open}")
     assert "Poll now" in console.buttons() and "Cancel watch" not in console.buttons()
     console.open(f"#/endpoints/{front.shop.endpoints['bad']}")
     assert set(console.buttons()) <= {"Copy", "Retry", "Dismiss"}
@@ -191,8 +191,8 @@ def test_support_may_poll_and_resend_but_nothing_more(look, front):
     assert not console.buttons()
 
 
-def test_a_key_of_one_account_sees_only_that_account(look, front):
-    console = look("acme").open("#/payments")
+def test_a_key_of_one_account_sees_only_that_account(console_as, front):
+    console = console_as("acme").open("#/payments")
     console.says("FOREIGN-1")
     assert "PAID-1" not in console.text
     names = console.js("[...document.querySelectorAll('#nav li')].map((one) => one.innerText)")
@@ -204,15 +204,15 @@ def test_a_key_of_one_account_sees_only_that_account(look, front):
     console.says("was never watched, or its record has expired")
 
 
-def test_a_key_of_one_account_sees_that_its_payment_is_in_quarantine(look, front):
-    console = look("bank").open()
+def test_a_key_of_one_account_sees_that_its_payment_is_in_quarantine(console_as, front):
+    console = console_as("bank").open()
     console.says("1 payment is in quarantine")
     assert "No issues in these accounts" not in console.text
     assert console.js("document.querySelector('#verdict').className") == "verdict careful"
 
 
-def test_the_keyboard_does_what_the_mouse_does(look, front):
-    console = look("viewer").open()
+def test_the_keyboard_does_what_the_mouse_does(console_as, front):
+    console = console_as("viewer").open()
     for keys, heading in [("gp", "Payments"), ("gl", "Lanes"), ("ge", "Endpoints"), ("gd", "Deliveries"), ("go", "Overview")]:
         console.press(*keys)
         console.wait(lambda: console.js("document.activeElement.tagName + document.activeElement.innerText") == f"H1{heading}", heading)
@@ -234,8 +234,8 @@ def test_the_keyboard_does_what_the_mouse_does(look, front):
     console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
 
 
-def test_no_page_has_a_serious_accessibility_problem(look, front):
-    console = look("admin")
+def test_no_page_has_a_serious_accessibility_problem(console_as, front):
+    console = console_as("admin")
     for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
         console.open(page)
         assert console.serious() == [], page
@@ -244,8 +244,8 @@ def test_no_page_has_a_serious_accessibility_problem(look, front):
     assert console.serious() == [], "a dialog"
 
 
-def test_nothing_is_wider_than_a_phone(look, front):
-    console = look("admin")
+def test_nothing_is_wider_than_a_phone(console_as, front):
+    console = console_as("admin")
     console.size(390, 844)
     for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
         console.open(page)
@@ -259,20 +259,20 @@ def test_nothing_is_wider_than_a_phone(look, front):
     assert not console.js("document.querySelector('#nav').checkVisibility()"), "the menu closes itself"
 
 
-def test_changes_are_shown_live(look, front):
-    console = look("viewer").open()
+def test_changes_are_shown_live(console_as, front):
+    console = console_as("viewer").open()
     console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
     front.shop.pays("NEWS-1", 777)
     console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is there", 10)
 
 
-def test_the_overview_draws_the_history_of_polls(look, front):
+def test_the_overview_draws_the_history_of_polls(console_as, front):
     def polls() -> int:
         told = front.shop.call("GET", "/v1/stats/history?span=24h")["series"]["polls"]
         return sum(told)
 
     wait_until(polls, 20, "the processes have reported")
-    console = look("viewer").open()
+    console = console_as("viewer").open()
     console.says("History")
     console.says("each point is a minute")
     drawn = console.js("[...document.querySelectorAll('.chart svg')].map((one) => one.getAttribute('aria-label'))")
@@ -283,6 +283,6 @@ def test_the_overview_draws_the_history_of_polls(look, front):
     console.wait(lambda: console.js("document.querySelector('.chart svg').getAttribute('aria-label')").startswith("Polls, last hour: "), "an hour")
 
 
-def test_the_keys_page_explains_an_empty_list(look, front):
-    console = look("admin").open("#/keys")
+def test_the_keys_page_explains_an_empty_list(console_as, front):
+    console = console_as("admin").open("#/keys")
     console.says("Keys created here or with pollerctl key create appear here.")

@@ -34,7 +34,7 @@ def test_responses_and_accepted_requests_match_the_description(tmp_path: Path):
     ).start()
     try:
         role.wait_ready()
-        known = things_that_are_there(role)
+        known = existing_ids(role)
         run = subprocess.run(
             [sys.executable, "-m", "schemathesis.cli", "run", "openapi.json"]
             + ["--url", role.address("api"), "--header", f"Authorization: Bearer {KEY}"]
@@ -61,7 +61,7 @@ def test_responses_and_accepted_requests_match_the_description(tmp_path: Path):
         role.end()
 
 
-def things_that_are_there(role: Role) -> dict[str, str]:
+def existing_ids(role: Role) -> dict[str, str]:
     """Returns the IDs of a watch with an event, its delivery, an endpoint and a lane."""
     api = PollerAPI(role.address("api"), KEY)
     source = Sandbox(role.address("sandbox")).create_source()

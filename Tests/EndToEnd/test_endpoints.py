@@ -61,7 +61,7 @@ WHOLE = ["pending", "chargeable", "consumed"]
 WHOLE_TYPES = ["source.pending", "payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
 
 
-def told_inline(cluster: Cluster, source: str) -> list[str]:
+def inline_events(cluster: Cluster, source: str) -> list[str]:
     return [receipt.type for receipt in cluster.webhook.receipts.of(source)]
 
 
@@ -82,7 +82,7 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
         assert not genuine(WEBHOOK_SECRET, headers, body)
         assert headers["x-key"] == "canary-of-the-shop"
         assert headers["webhook-id"] == json.loads(body)["id"]
-    wait_until(lambda: told_inline(calm, source) == WHOLE_TYPES, 20, "the inline endpoint is told everything")
+    wait_until(lambda: inline_events(calm, source) == WHOLE_TYPES, 20, "the inline endpoint is told everything")
     wanted = [r.event for r in calm.webhook.receipts.of(source) if r.type.startswith("source.")]
     assert [json.loads(body)["id"] for _, body in shop.of(source)] == wanted
 
@@ -101,7 +101,7 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
     # order.
     endpoint(calm, "disable", id, "--reason", "holidays")
     waiting = settle(calm, "north")
-    wait_until(lambda: told_inline(calm, waiting) == WHOLE_TYPES, 20, "the inline endpoint is told")
+    wait_until(lambda: inline_events(calm, waiting) == WHOLE_TYPES, 20, "the inline endpoint is told")
     assert shop.told(waiting) == []
     checks = {check["name"]: check for check in calm.api.get("/v1/doctor")["checks"]}
     assert checks["endpoints"]["status"] == "warning" and "holidays" in checks["endpoints"]["message"]
@@ -125,7 +125,7 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
 
     endpoint(calm, "remove", id)
     later = settle(calm, "north")
-    wait_until(lambda: told_inline(calm, later) == WHOLE_TYPES, 20, "the inline endpoint is told")
+    wait_until(lambda: inline_events(calm, later) == WHOLE_TYPES, 20, "the inline endpoint is told")
     assert shop.told(later) == []
     endpoint(calm, "get", id, fails=True)
 

@@ -14,7 +14,7 @@ from harness.waiting import wait_until
 CREDITOR, REFERENCE = "TEST42ZZZ0000424242", "NXDSYREGC9PSMKWY"
 
 
-def told_by_webhook() -> Cluster:
+def reported_by_webhook() -> Cluster:
     cluster = Cluster(workers=1, env={"POLLER_STRIPE_SWEEP": "off"})
     cluster.__enter__()
     port = free_port()
@@ -26,10 +26,10 @@ def told_by_webhook() -> Cluster:
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])
-def heard(request):
+def hinted(request):
     """Starts a cluster that receives Stripe's events only by webhook, or only by its own sweep."""
     if request.param == "webhook":
-        cluster = told_by_webhook()
+        cluster = reported_by_webhook()
     else:
         cluster = Cluster(workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
         cluster.__enter__()
@@ -59,58 +59,58 @@ def mails(cluster: Cluster, source: str) -> list:
     return [mail for mail in cluster.mail.messages if source in mail["To"] and "debited" in mail["Subject"]]
 
 
-def test_the_customer_is_notified_of_each_debit_once(heard: Cluster):
-    created = debit(heard)
+def test_the_customer_is_notified_of_each_debit_once(hinted: Cluster):
+    created = debit(hinted)
     source = created["id"]
-    heard.enqueue(source, metadata={"order": "A77"}, client_secret=created["client_secret"])
-    heard.wait_status(source, "chargeable")
-    watch = heard.api.watch(source)
+    hinted.enqueue(source, metadata={"order": "A77"}, client_secret=created["client_secret"])
+    hinted.wait_status(source, "chargeable")
+    watch = hinted.api.watch(source)
     page = created["sepa_debit"]["mandate_url"]
     assert created["client_secret"] in page, "as Stripe's are"
     assert watch["mandate"] == {"reference": REFERENCE, "url": page}
-    charge(heard, created, 1099)
-    (notice,) = wait_until(lambda: notices(heard, source), 30, "the debit is announced")
+    charge(hinted, created, 1099)
+    (notice,) = wait_until(lambda: notices(hinted, source), 30, "the debit is announced")
     said = notice["mandate"]
     assert said["amount"] == 1099 and said["currency"] == "eur" and said["reason"] == "debit_initiated"
     assert (said["reference"], said["creditor"], said["last4"]) == (REFERENCE, CREDITOR, "3000")
     assert said["id"].startswith("srcmn_") and notice["metadata"] == {"order": "A77"}
     # The watch's object is still the source or charge, not the notice.
-    assert heard.api.watch(source)["object"]["object"] in ("source", "charge")
-    (mail,) = wait_until(lambda: mails(heard, source), 30, "the customer is written to")
+    assert hinted.api.watch(source)["object"]["object"] in ("source", "charge")
+    (mail,) = wait_until(lambda: mails(hinted, source), 30, "the customer is written to")
     text = mail.get_body(("plain",)).get_content()
     assert "10.99" in mail["Subject"] and "Order A77" in mail["Subject"]
     for fact in (REFERENCE, CREDITOR, "3000", page):
         assert fact in text, text
     # The payment's client secret belongs to the customer, so no event contains it.
-    assert created["client_secret"] not in str(heard.api.events(source))
+    assert created["client_secret"] not in str(hinted.api.events(source))
     # A second debit of the same mandate produces another notice.
-    charge(heard, created, 500)
-    wait_until(lambda: len(notices(heard, source)) == 2, 30, "the second is announced, too")
-    wait_until(lambda: len(mails(heard, source)) == 2, 30, "and written of")
-    assert len({event["id"] for event in notices(heard, source)}) == 2
+    charge(hinted, created, 500)
+    wait_until(lambda: len(notices(hinted, source)) == 2, 30, "the second is announced, too")
+    wait_until(lambda: len(mails(hinted, source)) == 2, 30, "and written of")
+    assert len({event["id"] for event in notices(hinted, source)}) == 2
 
 
-def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(heard: Cluster):
-    debits = [debit(heard, "stripe_email"), debit(heard)]
+def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(hinted: Cluster):
+    debits = [debit(hinted, "stripe_email"), debit(hinted)]
     silent, source = (each["id"] for each in debits)
     for each in (source, silent):
         # A reusable source is settled once it is chargeable.
-        heard.enqueue(each)
-        wait_until(lambda: heard.api.watch(each)["state"] == "closed", 20, "it has ended")
+        hinted.enqueue(each)
+        wait_until(lambda: hinted.api.watch(each)["state"] == "closed", 20, "it has ended")
     for each in debits:
-        charge(heard, each, 1099)
-    (notice,) = wait_until(lambda: notices(heard, source), 30, "the debit is announced")
+        charge(hinted, each, 1099)
+    (notice,) = wait_until(lambda: notices(hinted, source), 30, "the debit is announced")
     # A hint about the charge may have reopened the watch for a poll that is still pending.
     assert notice["closed_reason"] in ("settled", None) and notice["status"] == "chargeable"
-    wait_until(lambda: mails(heard, source), 30, "the customer is written to")
-    assert not notices(heard, silent) and not mails(heard, silent)
-    wait_until(lambda: heard.api.watch(source)["state"] == "closed", 30, "the look is over")
-    told = [event["type"] for event in heard.api.events(source)]
+    wait_until(lambda: mails(hinted, source), 30, "the customer is written to")
+    assert not notices(hinted, silent) and not mails(hinted, silent)
+    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 30, "the look is over")
+    told = [event["type"] for event in hinted.api.events(source)]
     assert told.count("source.chargeable") == 1, told
 
 
 def test_a_repeated_webhook_is_one_notice():
-    cluster = told_by_webhook()
+    cluster = reported_by_webhook()
     try:
         created = debit(cluster)
         source = created["id"]

@@ -27,7 +27,7 @@ def create(cluster: Cluster, **form) -> str:
     return cluster.sandbox._stripe("POST", "/v1/sources", form)["id"]
 
 
-def told(cluster: Cluster, source: str) -> list[list[str]]:
+def printed_events(cluster: Cluster, source: str) -> list[list[str]]:
     """Returns the type and change of each event, as `pollerctl events` prints them."""
     return [row.split("\t")[3:5] for row in ctl(cluster, "events", source).splitlines()]
 
@@ -52,7 +52,7 @@ def test_waiting_for_a_payment_ignores_the_status_of_the_source(calm: Cluster):
     assert said == f"{source}\tconsumed\tpaid\n"
     # The payment was authorised earlier in this run. A later state does not undo that.
     ctl(calm, "wait", source, "--until", "payment.authorised", "--timeout", "1s")
-    assert told(calm, source) == [
+    assert printed_events(calm, source) == [
         ["source.pending", "- → pending"],
         ["payment.authorised", "10.99 eur, sofort"], ["source.chargeable", "pending → chargeable"],
         ["payment.processing", "10.99 eur, sofort"], ["charge.pending", "chargeable → chargeable"],
@@ -71,14 +71,14 @@ def test_the_next_step_is_shown_until_it_is_done(calm: Cluster):
     shown = ctl(calm, "get", source)
     lines = rf"next step +pay_voucher.*\n(link +.+\n)?entity +{voucher['entity']}\nreference +{voucher['reference']}"
     assert re.search(rf"^payment +awaiting_customer\nmoney +10.99 eur, multibanco\n{lines}$", shown, re.M), shown
-    [first, second] = told(calm, source)
+    [first, second] = printed_events(calm, source)
     assert first[0] == "next_step.changed" and first[1].startswith("pay_voucher"), first
     assert second == ["source.pending", "- → pending"]
 
     pay = f"/_sandbox/sources/{source}/payments"
     calm.sandbox._call("POST", pay, json={"amount": 400})
-    wait_until(lambda: told(calm, source)[2:], 20, "the first part is told")
-    assert told(calm, source)[2] == ["payment.partially_paid", "4.00 of 10.99 eur, multibanco"]
+    wait_until(lambda: printed_events(calm, source)[2:], 20, "the first part is told")
+    assert printed_events(calm, source)[2] == ["payment.partially_paid", "4.00 of 10.99 eur, multibanco"]
     calm.sandbox._call("POST", pay, json={"amount": 699})
     calm.wait_status(source, "chargeable")
     assert "next step" not in ctl(calm, "get", source)

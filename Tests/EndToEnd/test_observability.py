@@ -54,7 +54,7 @@ def queries_of(board: dict) -> list[str]:
 
 
 @functools.cache
-def words_of_the_code() -> set[str]:
+def label_values_of_the_code() -> set[str]:
     """Returns the possible label values: the strings and enum cases of the sources."""
     text = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
     return set(re.findall(r'"(\w+)"', text)) | set(re.findall(r"^ +case (\w+)$", text, re.M))
@@ -62,7 +62,7 @@ def words_of_the_code() -> set[str]:
 
 def unknown(expressions: Iterable[str]) -> list[str]:
     """Returns the metrics, labels and values that the expressions use and the code does not export."""
-    metrics, words = known(), words_of_the_code()
+    metrics, words = known(), label_values_of_the_code()
     found = []
     for expression in expressions:
         it = named(expression)

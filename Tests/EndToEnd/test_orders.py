@@ -38,7 +38,7 @@ def wait_order(cluster: Cluster, name: str, state: str, timeout_s: float = 20) -
     return wait_until(look, timeout_s, f"order {name} is {state}")
 
 
-def told(cluster: Cluster, name: str) -> list[dict]:
+def order_events(cluster: Cluster, name: str) -> list[dict]:
     """Returns the recorded events of an order."""
     return cluster.api.get(f"/v1/orders/{name}/events")["data"]
 
@@ -132,7 +132,7 @@ def test_an_order_paid_by_two_attempts_is_reported_as_paid_twice(calm: Cluster, 
     calm.sandbox.charge(first)
     twice = wait_until(lambda: order_of(calm, "T-3").get("also_paid_by"), 20, "paid twice")
     assert twice == [first]
-    events = told(calm, "T-3")
+    events = order_events(calm, "T-3")
     types = [event["type"] for event in events]
     assert types == ["order.authorised", "order.paid", "order.paid", "order.paid_twice"], types
     assert [event["seq"] for event in events] == [1, 2, 3, 4]
@@ -182,7 +182,7 @@ def test_one_of_two_attempts_to_pay_an_order_is_charged(calm: Cluster):
         assert "T-5" in reason and one in reason
         assert calm.api.watch(other)["charge"]["state"] == "none"
     assert sum(len(charges_of(calm, source)) for source in sources) == 1
-    assert [event["type"] for event in told(calm, "T-5")].count("order.paid_twice") == 0
+    assert [event["type"] for event in order_events(calm, "T-5")].count("order.paid_twice") == 0
 
 
 def test_after_a_declined_attempt_the_next_one_is_charged(calm: Cluster):
@@ -231,7 +231,7 @@ def test_orders_are_paid_and_reported_once_despite_kills(chaos):
         order = order_of(cluster, name)
         assert order["paid_by"] == charged[0] == order["charging"]["source"]
         assert len(charges_of(cluster, charged[0])) == 1
-        types = [event["type"] for event in told(cluster, name)]
+        types = [event["type"] for event in order_events(cluster, name)]
         assert types.count("order.paid") == 1 and "order.paid_twice" not in types, types
-        assert [event["seq"] for event in told(cluster, name)] == list(range(1, len(types) + 1))
+        assert [event["seq"] for event in order_events(cluster, name)] == list(range(1, len(types) + 1))
     assert not cluster.fsck().returncode, cluster.fsck().stdout

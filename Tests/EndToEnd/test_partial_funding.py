@@ -10,7 +10,7 @@ SOON_S = 15
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])
-def heard(request):
+def hinted(request):
     """Starts a cluster that receives Stripe's events only by webhook, or only by its own sweep."""
     sweep = "off" if request.param == "webhook" else "1s"
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": sweep}) as cluster:
@@ -33,32 +33,32 @@ def last(cluster: Cluster, source: str, type: str) -> dict:
     )[0]
 
 
-def test_each_partial_payment_of_a_source_is_reported(heard: Cluster):
+def test_each_partial_payment_of_a_source_is_reported(hinted: Cluster):
     form = {"type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
             "redirect[return_url]": "https://shop.example.com/thanks"}
-    source = heard.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    heard.enqueue(source, policy="patient", notify=[])
-    heard.wait_status(source, "pending")
-    heard.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 400})
-    part = last(heard, source, "payment.partially_paid")["payment"]
+    source = hinted.sandbox._stripe("POST", "/v1/sources", form)["id"]
+    hinted.enqueue(source, policy="patient", notify=[])
+    hinted.wait_status(source, "pending")
+    hinted.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 400})
+    part = last(hinted, source, "payment.partially_paid")["payment"]
     assert (part["amount"], part["amount_received"], part["currency"]) == (1099, 400, "eur")
-    heard.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 699})
-    whole = last(heard, source, "payment.authorised")["payment"]
+    hinted.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 699})
+    whole = last(hinted, source, "payment.authorised")["payment"]
     assert whole["amount"] == 1099
-    assert types(heard, source)[-1] == "source.chargeable"
+    assert types(hinted, source)[-1] == "source.chargeable"
 
 
-def test_each_partial_payment_of_an_intent_is_reported(heard: Cluster):
-    customer = heard.sandbox._stripe("POST", "/v1/customers", {})["id"]
+def test_each_partial_payment_of_an_intent_is_reported(hinted: Cluster):
+    customer = hinted.sandbox._stripe("POST", "/v1/customers", {})["id"]
     form = {"amount": 2000, "currency": "eur", "customer": customer, "confirm": "true",
             "payment_method_types[]": "customer_balance", "payment_method_data[type]": "customer_balance",
             "return_url": "https://shop.example.com/thanks"}
-    intent = heard.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
-    heard.enqueue(intent, policy="patient", notify=[])
-    heard.wait_status(intent, "requires_action")
-    heard.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 500})
-    told = last(heard, intent, "payment.partially_paid")
+    intent = hinted.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
+    hinted.enqueue(intent, policy="patient", notify=[])
+    hinted.wait_status(intent, "requires_action")
+    hinted.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 500})
+    told = last(hinted, intent, "payment.partially_paid")
     assert (told["payment"]["amount"], told["payment"]["amount_received"]) == (2000, 500)
     assert told["next_step"]["type"] == "transfer" and told["next_step"]["amount_missing"] == 1500
-    heard.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 1500})
-    assert last(heard, intent, "payment.paid")["payment"]["amount_received"] == 2000
+    hinted.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 1500})
+    assert last(hinted, intent, "payment.paid")["payment"]["amount_received"] == 2000

@@ -28,7 +28,7 @@ def wording(sale: Sale) -> str:
     return "\n".join(f"{mail['Subject']}\n{mail.get_body(('plain',)).get_content()}" for mail in sale.mails())
 
 
-def looked_again(sale: Sale) -> None:
+def wait_polled(sale: Sale) -> None:
     """Waits for a poll that starts after this call."""
     before = len(sale.cluster.sandbox.polls(sale.id))
     sale.cluster.api.request("POST", f"/v1/watches/{sale.id}/poll")
@@ -41,7 +41,7 @@ def test_an_unpaid_source_expires_after_an_hour_on_every_channel(shop: Cluster):
     # The customer returns without having paid. The return URL claims success.
     assert sale.come_back("succeeded") in OPEN
     advance(shop, HOUR_S - 30)
-    looked_again(sale)
+    wait_polled(sale)
     assert sale.told() == ["source.pending"] and sale.mails() == []
     assert sale.come_back("succeeded") in OPEN
     advance(shop, 31)
@@ -99,7 +99,7 @@ def test_a_source_not_charged_in_time_is_reported_as_expired(shop: Cluster):
     shop.wait_status(sale.id, "chargeable")
     assert sale.come_back() == "authorised"
     advance(shop, 6 * HOUR_S - 30)
-    looked_again(sale)
+    wait_polled(sale)
     assert sale.told() == ["source.pending", "source.chargeable"]
     advance(shop, 31)
     assert sale.closed()["status"] == "canceled"

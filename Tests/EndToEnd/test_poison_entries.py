@@ -35,7 +35,7 @@ def a_while_passes(cluster: Cluster) -> None:
             client.delete(key)
 
 
-class Deaths(list):
+class Crashes(list):
     """The times at which a role ended. `last` is the number of deaths allowed once the entry is set aside."""
 
     last: int | None = None
@@ -47,7 +47,7 @@ def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
 
     With `ages`, the state of the dead process is aged before the next start.
     """
-    deaths = Deaths()
+    deaths = Crashes()
     stop = threading.Event()
     # A backtrace takes many seconds on a busy machine.
     role.env = role.env | {"POLLER_PLANTED_TRAP": trap, "SWIFT_BACKTRACE": "enable=no"}

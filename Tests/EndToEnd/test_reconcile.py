@@ -29,11 +29,11 @@ def paid(cluster: Cluster) -> str:
     cluster.api.enqueue(source, policy="interactive")
     cluster.sandbox.authorise(source)
     cluster.sandbox.charge(source)
-    wait_until(lambda: word(cluster, source) == "paid", 20, "it is told to be paid")
+    wait_until(lambda: payment_state(cluster, source) == "paid", 20, "it is told to be paid")
     return source
 
 
-def word(cluster: Cluster, source: str) -> str | None:
+def payment_state(cluster: Cluster, source: str) -> str | None:
     return (cluster.api.watch(source).get("payment") or {}).get("state")
 
 
@@ -49,7 +49,7 @@ def test_an_unwatched_charge_is_found_and_watched(calm: Cluster):
     status, found = reconcile(calm)
     assert status == 1 and found[source]["class"] == "unknown" and found[source]["charge"]
     assert "watched" in reconcile(calm, "--mend")[1][source]["mended"]
-    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 20, "it is told to be paid")
     assert source not in reconcile(calm)[1]
 
 
@@ -72,7 +72,7 @@ def test_an_unreported_refund_is_found(calm: Cluster):
     calm.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
     found = reconcile(calm)[1].get(source)
     # A sweep may have found the refund already, in which case there is no difference.
-    assert found is None and word(calm, source) == "partially_refunded" or found["class"] == "stale"
+    assert found is None and payment_state(calm, source) == "partially_refunded" or found["class"] == "stale"
 
 
 def test_a_payment_after_the_watch_was_cancelled_is_found_and_reported(calm: Cluster):
@@ -87,7 +87,7 @@ def test_a_payment_after_the_watch_was_cancelled_is_found_and_reported(calm: Clu
     assert (found["class"], found["charge"]) == ("untold", charge)
     assert "awaiting_customer" in found["message"]
     assert reconcile(calm, "--mend")[1][source]["mended"]
-    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 20, "it is told to be paid")
     assert source not in reconcile(calm)[1]
 
 
@@ -97,7 +97,7 @@ def test_a_reported_payment_without_a_charge_is_found(calm: Cluster):
     calm.wait_status(source, "pending")
     # Consumed without a charge: for a payment method that settles at once this status means paid.
     calm.sandbox.set_status(source, "consumed")
-    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 20, "it is told to be paid")
     found = reconcile(calm)[1][source]
     assert found["class"] == "unpaid" and "no charge succeeded" in found["message"]
     assert "charge" not in found or found["charge"] is None

@@ -17,7 +17,7 @@ NAME = "Jenny Rosenstern"
 
 
 @pytest.fixture(scope="module")
-def heard():
+def hinted():
     """Starts a cluster with a public address that receives the sandbox's webhooks."""
     bind = f"127.0.0.1:{free_port()}"
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_API_BIND": bind, "POLLER_PUBLIC_URL": f"http://{bind}"}
@@ -31,8 +31,8 @@ def heard():
 
 
 @pytest.fixture(scope="module")
-def browser(heard: Cluster):
-    browser = Browser(heard.logs)
+def browser(hinted: Cluster):
+    browser = Browser(hinted.logs)
     yield browser
     browser.close()
 
@@ -56,7 +56,7 @@ def pay(cluster: Cluster, source: str, amount: int) -> None:
     cluster.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": amount})
 
 
-def asked(cluster: Cluster, type: str = "multibanco", **fields) -> str:
+def awaiting_account(cluster: Cluster, type: str = "multibanco", **fields) -> str:
     """Returns a source that was paid after it had ended, so that Stripe asks for a refund account."""
     form = {"type": type, "owner[email]": "jenny@example.com"}
     if type == "multibanco":
@@ -75,7 +75,7 @@ def asked(cluster: Cluster, type: str = "multibanco", **fields) -> str:
     return source
 
 
-def way(cluster: Cluster, source: str) -> str:
+def form_url(cluster: Cluster, source: str) -> str:
     """Returns the URL of the refund form, which only the payer's email contains."""
 
     def written() -> list[str]:
@@ -105,7 +105,7 @@ def picture(page: Browser, name: str) -> None:
         page.picture(Path(folder) / f"{name}.png")
 
 
-def is_known_nowhere(cluster: Cluster, source: str, *secrets: str) -> None:
+def check_details_are_hidden(cluster: Cluster, source: str, *secrets: str) -> None:
     """Checks that typed bank details are in no event, email, log or store file, because only Stripe may have them."""
     told = str(cluster.api.events(source)) + str(cluster.api.watch(source))
     told += "".join(path.read_text() for path in cluster.logs.iterdir() if not path.name.startswith("sandbox"))
@@ -117,48 +117,48 @@ def is_known_nowhere(cluster: Cluster, source: str, *secrets: str) -> None:
         assert secret.encode() not in kept
 
 
-def test_late_money_is_refunded_to_the_submitted_account(heard: Cluster):
-    source = asked(heard)
+def test_late_money_is_refunded_to_the_submitted_account(hinted: Cluster):
+    source = awaiting_account(hinted)
     api = f"/v1/watches/{source}/refund_attributes"
-    wrong = heard.api.request("POST", api, json={"holder": NAME, "iban": IBAN[:-1] + "5"})
+    wrong = hinted.api.request("POST", api, json={"holder": NAME, "iban": IBAN[:-1] + "5"})
     assert wrong.status_code == 422 and wrong.json()["field"] == "iban" and IBAN[:-1] not in wrong.text, wrong.text
     american = {"holder": NAME, "account_number": "000123456789", "routing_number": "110000000"}
-    other = heard.api.request("POST", api, json=american)
+    other = hinted.api.request("POST", api, json=american)
     assert other.status_code == 409 and other.json()["code"] == "nothing_asked", other.text
 
     def taken() -> bool:
-        answer = heard.api.request("POST", api, json={"holder": NAME, "iban": IBAN})
+        answer = hinted.api.request("POST", api, json={"holder": NAME, "iban": IBAN})
         assert answer.status_code in (202, 429), answer.text
         return answer.status_code == 202
 
     wait_until(taken, 10, "the account is taken", pause_s=0.5)
-    wait_until(lambda: step(heard, source) == "none", 20, "nobody is asked any more")
-    known = heard.sandbox.source(source)
+    wait_until(lambda: step(hinted, source) == "none", 20, "nobody is asked any more")
+    known = hinted.sandbox.source(source)
     assert known["receiver"]["refund_attributes_status"] == "available"
     assert known["multibanco"]["refund_iban"] == IBAN
     assert known["multibanco"]["refund_account_holder_name"] == NAME
-    events = heard.api.events(source)
+    events = hinted.api.events(source)
     steps = [event.get("next_step") for event in events if event["type"] == "next_step.changed"]
     assert [(said or {"type": "none"})["type"] for said in steps][-2:] == ["give_refund_account", "none"], steps
     assert events[-1]["object"]["receiver"]["refund_attributes_status"] == "available"
-    is_known_nowhere(heard, source, IBAN, NAME)
+    check_details_are_hidden(hinted, source, IBAN, NAME)
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_payer_submits_an_account_on_the_return_page(heard: Cluster, page: Browser, width: int, language: str):
-    source = asked(heard)
+def test_the_payer_submits_an_account_on_the_return_page(hinted: Cluster, page: Browser, width: int, language: str):
+    source = awaiting_account(hinted)
     page.width(width)
     page.languages(language)
     words = {
         "en": ("Where should we send your money?", "not a valid IBAN", "send your money to this account"),
         "de": ("Wohin sollen wir Ihr Geld überweisen?", "Diese IBAN ist ungültig", "das Geld auf dieses Konto"),
     }[language]
-    page.open(way(heard, source))
+    page.open(form_url(hinted, source))
     page.wait_state("action")
     # The redirect removes the grant from the address. The page shows the form itself, so it needs no link to it.
-    assert page.address == f"{heard.api.url}/r/{source}"
+    assert page.address == f"{hinted.api.url}/r/{source}"
     assert words[0] in page.text and not page.evaluate("document.querySelector('#links')")
     fill_in(page, holder=NAME, iban=TYPED[:-1] + "5")
     wait_until(lambda: words[1] in (page.text or ""), 10, "a slip is told at once")
@@ -171,40 +171,40 @@ def test_the_payer_submits_an_account_on_the_return_page(heard: Cluster, page: B
     wait_until(lambda: words[2] in (page.text or ""), 15, "it is taken")
     page.wait_state("expired")
     assert not page.evaluate("document.querySelector('#form')")
-    assert heard.sandbox.source(source)["multibanco"]["refund_iban"] == IBAN
-    wait_until(lambda: step(heard, source) == "none", 20, "nobody is asked any more")
-    page.open(f"{heard.api.url}/r/{source}")
+    assert hinted.sandbox.source(source)["multibanco"]["refund_iban"] == IBAN
+    wait_until(lambda: step(hinted, source) == "none", 20, "nobody is asked any more")
+    page.open(f"{hinted.api.url}/r/{source}")
     page.wait_state("expired")
     assert not page.evaluate("document.querySelector('#form')")
-    is_known_nowhere(heard, source, IBAN, TYPED, NAME)
+    check_details_are_hidden(hinted, source, IBAN, TYPED, NAME)
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_an_american_account_is_submitted_without_scripts(heard: Cluster, page: Browser):
-    source = asked(heard, "ach_credit_transfer")
+def test_an_american_account_is_submitted_without_scripts(hinted: Cluster, page: Browser):
+    source = awaiting_account(hinted, "ach_credit_transfer")
     page.allow_scripts(False)
-    page.open(way(heard, source))
+    page.open(form_url(hinted, source))
     page.wait_state("action")
     fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
     wait_until(lambda: "not a valid account number" in page.text, 10, "the page says what is wrong")
     page.evaluate("document.querySelector('#form input[name=company]').checked = true")
     fill_in(page, routing_number="110000000")
     page.wait_state("expired")
-    known = heard.sandbox.source(source)["ach_credit_transfer"]
+    known = hinted.sandbox.source(source)["ach_credit_transfer"]
     assert known["refund_routing_number"] == "110000000" and known["refund_account_holder_type"] == "company"
-    is_known_nowhere(heard, source, "000123456789", NAME)
+    check_details_are_hidden(hinted, source, "000123456789", NAME)
 
 
-def test_the_payer_gets_a_mail_with_a_link_to_the_form(heard: Cluster):
-    source = asked(heard, metadata={"order": "A77"})
+def test_the_payer_gets_a_mail_with_a_link_to_the_form(hinted: Cluster):
+    source = awaiting_account(hinted, metadata={"order": "A77"})
     (mail,) = wait_until(
-        lambda: [mail for mail in mails(heard, source) if "Where should we send your money?" in mail["Subject"]], 15,
+        lambda: [mail for mail in mails(hinted, source) if "Where should we send your money?" in mail["Subject"]], 15,
         "the payer is written to",
     )
     assert "Order A77" in mail["Subject"]
     text = mail.get_body(("plain",)).get_content()
-    found = re.search(rf"{heard.api.url}/r/{source}/continue\S+", text)
-    assert found and found.group() == way(heard, source), text
+    found = re.search(rf"{hinted.api.url}/r/{source}/continue\S+", text)
+    assert found and found.group() == form_url(hinted, source), text
     # A truncated link does not open the page.
     for wrong in (found.group()[:-2], found.group().split("?")[0]):
         assert requests.get(wrong, allow_redirects=False, timeout=5).status_code == 404
@@ -212,28 +212,28 @@ def test_the_payer_gets_a_mail_with_a_link_to_the_form(heard: Cluster):
     assert led.status_code == 303 and led.headers["Location"] == f"/r/{source}"
 
 
-def test_only_the_payer_can_submit_an_account(heard: Cluster):
-    source = asked(heard)
+def test_only_the_payer_can_submit_an_account(hinted: Cluster):
+    source = awaiting_account(hinted)
     form = {"holder": "Mallory", "iban": "DE89370400440532013000"}
-    address = f"{heard.api.url}/r/{source}/refund_account"
+    address = f"{hinted.api.url}/r/{source}/refund_account"
     answer = requests.post(address, data=form, timeout=5)
     assert answer.status_code == 404 and source not in answer.text
     # The cookie of another payment does not help either.
     session = requests.Session()
-    session.get(way(heard, asked(heard)), timeout=5)
+    session.get(form_url(hinted, awaiting_account(hinted)), timeout=5)
     answer = session.post(address, data=form, timeout=5)
     assert answer.status_code == 404 and source not in answer.text
-    assert heard.sandbox.source(source)["receiver"]["refund_attributes_status"] == "requested"
+    assert hinted.sandbox.source(source)["receiver"]["refund_attributes_status"] == "requested"
     # Without a request for an account, the form redirects to the page and sends nothing to Stripe.
-    paid = heard.sandbox._stripe("POST", "/v1/sources", {
+    paid = hinted.sandbox._stripe("POST", "/v1/sources", {
         "type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
         "redirect[return_url]": "https://shop.example.com/thanks",
     })
-    heard.enqueue(paid["id"])
-    heard.wait_status(paid["id"], "pending")
-    session.get(f"{heard.api.url}/r?source={paid['id']}&client_secret={paid['client_secret']}", timeout=5)
+    hinted.enqueue(paid["id"])
+    hinted.wait_status(paid["id"], "pending")
+    session.get(f"{hinted.api.url}/r?source={paid['id']}&client_secret={paid['client_secret']}", timeout=5)
     answer = session.post(
-        f"{heard.api.url}/r/{paid['id']}/refund_account", data=form, timeout=5, allow_redirects=False
+        f"{hinted.api.url}/r/{paid['id']}/refund_account", data=form, timeout=5, allow_redirects=False
     )
     assert answer.status_code == 303, answer.text
-    assert heard.sandbox.source(paid["id"])["receiver"]["refund_attributes_status"] == "missing"
+    assert hinted.sandbox.source(paid["id"])["receiver"]["refund_attributes_status"] == "missing"

@@ -3,7 +3,7 @@
 import pytest
 from test_charging import a_second_after, charges_of, create
 from test_configured import check
-from test_orders import order_of, told, watch
+from test_orders import order_events, order_of, watch
 
 from harness.cluster import Cluster
 from harness.waiting import wait_until
@@ -30,17 +30,17 @@ def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
         cluster.wait_status(source, "chargeable")
     for source in (first, second):
         cluster.sandbox.charge(source)
-        wait_until(lambda: word(cluster, source) in ("paid", "refunded"), 20, f"{source} is paid")
+        wait_until(lambda: payment_state(cluster, source) in ("paid", "refunded"), 20, f"{source} is paid")
         a_second_after(charges_of(cluster, source)[0])
     return first, second
 
 
-def word(cluster: Cluster, source: str) -> str:
+def payment_state(cluster: Cluster, source: str) -> str:
     return cluster.api.watch(source)["payment"]["state"]
 
 
 def refunded(cluster: Cluster, source: str, timeout_s: float = 30) -> dict:
-    wait_until(lambda: word(cluster, source) == "refunded", timeout_s, f"{source} is refunded")
+    wait_until(lambda: payment_state(cluster, source) == "refunded", timeout_s, f"{source} is refunded")
     wait_until(lambda: cluster.api.watch(source)["state"] == "closed", timeout_s, f"{source} is closed")
     return cluster.api.watch(source)
 
@@ -59,10 +59,10 @@ def test_the_second_payment_is_refunded_and_the_first_is_kept(chaos, wishing):
     (refund,) = refunds_of(cluster, charge["id"])
     assert (refund["amount"], refund["reason"], refund["metadata"]) == (1099, "duplicate", {"poller_order": "D-1"})
     assert payments(cluster, second) == ["payment.authorised", "payment.paid", "payment.refunded"]
-    assert word(cluster, first) == "paid" and refunds_of(cluster, charges_of(cluster, first)[0]["id"]) == []
+    assert payment_state(cluster, first) == "paid" and refunds_of(cluster, charges_of(cluster, first)[0]["id"]) == []
     order = wait_until(lambda: "also_paid_by" not in order_of(cluster, "D-1") and order_of(cluster, "D-1"), 20, "noted")
     assert order["paid_by"] == first and order["payment"]["state"] == "paid"
-    assert [event["type"] for event in told(cluster, "D-1")].count("order.paid_twice") == 1
+    assert [event["type"] for event in order_events(cluster, "D-1")].count("order.paid_twice") == 1
     # A poll after a hint, such as Stripe's event about the refund, repeats neither the event nor the refund.
     looks = len(cluster.api.events(second))
     cluster.sandbox._stripe("POST", f"/v1/charges/{charge['id']}", {"description": "looked at again"})
@@ -80,14 +80,14 @@ def test_a_second_payment_within_one_second_is_refunded(chaos, wishing):
         cluster.sandbox.authorise(first)
         cluster.wait_status(first, "chargeable")
         cluster.sandbox.charge(first)
-        wait_until(lambda: word(cluster, first) == "paid", 20, f"{first} is paid")
+        wait_until(lambda: payment_state(cluster, first) == "paid", 20, f"{first} is paid")
         cluster.sandbox.authorise(second)
         end = refunded(cluster, second)
         assert (end["payment"]["reason"], end["status"]) == ("duplicate", "succeeded")
         charge = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{second}")["latest_charge"]
         (refund,) = refunds_of(cluster, charge)
         assert (refund["amount"], refund["metadata"]) == (1099, {"poller_order": order})
-        assert word(cluster, first) == "paid" and order_of(cluster, order)["paid_by"] == first
+        assert payment_state(cluster, first) == "paid" and order_of(cluster, order)["paid_by"] == first
 
 
 def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
@@ -98,7 +98,7 @@ def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     wait_until(lambda: order_of(cluster, "D-7").get("also_paid_by") == [second], 20, "paid twice")
     wait_until(lambda: cluster.api.watch(second)["run"] > 1, 20, "looked at for its refund")
     wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
-    assert word(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
+    assert payment_state(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
 
 
 def test_refunds_of_duplicates_are_disabled_by_default(chaos):
@@ -106,7 +106,7 @@ def test_refunds_of_duplicates_are_disabled_by_default(chaos):
     first, second = paid_twice(cluster, "D-3")
     wait_until(lambda: order_of(cluster, "D-3").get("also_paid_by") == [second], 20, "paid twice")
     wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
-    assert (word(cluster, first), word(cluster, second)) == ("paid", "paid")
+    assert (payment_state(cluster, first), payment_state(cluster, second)) == ("paid", "paid")
     assert [refunds_of(cluster, charges_of(cluster, source)[0]["id"]) for source in (first, second)] == [[], []]
 
 
@@ -135,12 +135,12 @@ def test_a_refund_is_made_and_reported_once_despite_kills(chaos, wishing):
     cluster.sandbox.clear_fault(slow)
     for name, tries in orders.items():
         wait_until(
-            lambda: sorted(word(cluster, source) for source in tries) == ["paid", "refunded"], 90, f"{name} is paid once"
+            lambda: sorted(payment_state(cluster, source) for source in tries) == ["paid", "refunded"], 90, f"{name} is paid once"
         )
     for source in sources:
         back = refunds_of(cluster, charges[source])
         said = payments(cluster, source)
-        if word(cluster, source) == "paid":
+        if payment_state(cluster, source) == "paid":
             assert back == [] and "payment.refunded" not in said
             continue
         assert len(back) == 1 and back[0]["status"] == "succeeded"

@@ -5,7 +5,7 @@ import json
 import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
-from test_after_success import charged_source, wait_word, words
+from test_after_success import charged_source, payment_states, wait_payment
 from test_command_line import run
 
 
@@ -22,9 +22,9 @@ def test_a_new_cluster_finds_a_refund_long_before_twenty_minutes():
             for name, pause in [("default", "1296000"), ("default~money", "6480000")]:
                 wait_until(lambda: client.hget(f"poller:sweep{{{name}}}", "p") == pause, 20, f"{name} was read")
         source, charge = charged_source(cluster)
-        wait_word(cluster, source, "paid")
+        wait_payment(cluster, source, "paid")
         cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
-        wait_word(cluster, source, "refunded")
+        wait_payment(cluster, source, "refunded")
         checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
         assert checks["stripe events"]["status"] == "ok", checks["stripe events"]
         assert "every" in checks["stripe events"]["message"]
@@ -39,20 +39,20 @@ def deaf():
 
 def test_a_manual_poll_of_a_closed_payment_polls_once(deaf: Cluster):
     source, charge = charged_source(deaf)
-    wait_word(deaf, source, "paid")
+    wait_payment(deaf, source, "paid")
     before = settles(deaf, source)
     # Without a change the poll adds no event.
     answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 202, answer.text
     assert answer.json()["run"] == before["run"] + 1
     after = settles(deaf, source)
-    assert after["seq"] == before["seq"] and words(deaf, source)[-1] == "paid"
+    assert after["seq"] == before["seq"] and payment_states(deaf, source)[-1] == "paid"
     deaf.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
     asked = run("pollerctl", "poll", source, env={"POLLER_URL": deaf.api.url})
     assert asked.returncode == 0 and "is due now" in asked.stdout, asked.stderr
-    wait_word(deaf, source, "refunded")
+    wait_payment(deaf, source, "refunded")
     assert settles(deaf, source)["closed_reason"] == "settled"
-    assert words(deaf, source)[-2:] == ["paid", "refunded"]
+    assert payment_states(deaf, source)[-2:] == ["paid", "refunded"]
 
 
 def test_a_cancelled_watch_is_not_polled(deaf: Cluster):

@@ -55,11 +55,11 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
     before = {source: story(api, source) for source in sources}
     deliveries = api.get("/v1/deliveries?limit=100")["data"]
     place = api.get("/v1/events?from=oldest&limit=5")["next"]
-    rest = told_after(api, place)
+    rest = events_after(api, place)
     of_one = f"/v1/deliveries?endpoint={deliveries[0]['endpoint']}"
     names = [each["source"] for each in api.get(f"{of_one}&limit=100")["data"]]
     begun = api.get(f"{of_one}&limit=7")
-    assert len(rest) == len(told_after(api, api.get("/v1/events?from=oldest&limit=1")["next"])) - 4
+    assert len(rest) == len(events_after(api, api.get("/v1/events?from=oldest&limit=1")["next"])) - 4
 
     behind = repartition(cluster, "8", "--wait", "0s")
     assert behind.returncode == 78 and "run pollerd repartition 8 again" in behind.stderr, behind
@@ -78,7 +78,7 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
     assert {source: story(api, source) for source in sources} == before
     assert api.get("/v1/watches?metadata.order=A-" + sources[0])["data"][0]["source"] == sources[0]
     # Cursors and IDs from before are still valid.
-    assert told_after(api, place) == rest
+    assert events_after(api, place) == rest
     for delivery in deliveries:
         assert api.get(f"/v1/deliveries/{delivery['id']}")["source"] == delivery["source"]
     others = api.get(f"{of_one}&limit=100&cursor={begun['next']}")["data"]
@@ -147,7 +147,7 @@ def story(api: PollerAPI, source: str) -> dict:
     }
 
 
-def told_after(api: PollerAPI, place: str) -> list[str]:
+def events_after(api: PollerAPI, place: str) -> list[str]:
     found: list[str] = []
     while True:
         page = api.get(f"/v1/events?cursor={place}&limit=100")

@@ -11,7 +11,7 @@ from harness.waiting import wait_until
 EACH = 20
 
 
-def told(cluster: Cluster, sources: list[str], status: str) -> dict[str, set[str]]:
+def wait_delivered_ids(cluster: Cluster, sources: list[str], status: str) -> dict[str, set[str]]:
     """Waits until this status of all sources was delivered to the shop, and returns the event IDs by source."""
     found: dict[str, set[str]] = {}
 
@@ -35,8 +35,8 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
         cluster.enqueue(source, notify=[cluster.webhook.url])
     for source in early:
         cluster.sandbox.set_status(source, "failed")
-    told(cluster, early, "failed")
-    told(cluster, late + waiting, "pending")
+    wait_delivered_ids(cluster, early, "failed")
+    wait_delivered_ids(cluster, late + waiting, "pending")
     for source in late + waiting:
         cluster.wait_status(source, "pending")
     shutil.copytree(files, copy)
@@ -47,8 +47,8 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
         cluster.enqueue(source, notify=[cluster.webhook.url])
     for source in late + new:
         cluster.sandbox.set_status(source, "failed")
-    told(cluster, new, "failed")
-    before = told(cluster, late, "failed")
+    wait_delivered_ids(cluster, new, "failed")
+    before = wait_delivered_ids(cluster, late, "failed")
 
     cluster.redis.kill9()
     shutil.rmtree(files)
@@ -60,7 +60,7 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
         cluster.wait_status(source, "failed", 60)
     for source in waiting:
         cluster.sandbox.set_status(source, "failed")
-    told(cluster, waiting, "failed")
+    wait_delivered_ids(cluster, waiting, "failed")
     for source in early:
         assert cluster.api.watch(source)["status"] == "failed"
     # The shop may enqueue the sources missing in the copy again at any time.
@@ -71,7 +71,7 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
     for source in new:
         cluster.wait_status(source, "failed")
     cluster.wait_delivered(known + new, mail=False)
-    assert told(cluster, late, "failed") == before
+    assert wait_delivered_ids(cluster, late, "failed") == before
     for source in new:
         assert "pending" not in [event["status"] for event in cluster.api.events(source)]
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout

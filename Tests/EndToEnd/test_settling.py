@@ -1,7 +1,7 @@
 """Tests that a payment is captured or cancelled once before a deadline, if its watch is configured for it."""
 
 import pytest
-from test_charging import closed, types, words
+from test_charging import closed, payment_events, types
 from test_command_line import run
 from test_configured import check
 
@@ -39,7 +39,7 @@ def watch(cluster: Cluster, source: str, **fields) -> dict:
     return answer.json()
 
 
-def looked_at(cluster: Cluster, source: str) -> None:
+def wait_polled(cluster: Cluster, source: str) -> None:
     """Waits for a poll that starts after this call."""
     before = len(cluster.sandbox.polls(source))
     cluster.api.request("POST", f"/v1/watches/{source}/poll")
@@ -122,7 +122,7 @@ def test_a_hold_lasts_as_long_as_its_payment_method_allows(chaos, tmp_path):
         advance(cluster, (day - passed) * DAY_S)
         passed = day
         clock.set(int(day * DAY_S))
-        looked_at(cluster, source)
+        wait_polled(cluster, source)
         assert "cancel" not in posts(cluster, source), day
     advance(cluster, (25.5 - passed) * DAY_S)
     clock.set(int(25.5 * DAY_S))
@@ -153,7 +153,7 @@ def test_a_hold_is_captured_or_released_before_it_expires_even_after_a_downtime(
     clock.set(6 * DAY_S)
     advance(cluster, 6 * DAY_S)
     for source in everybody:
-        looked_at(cluster, source)
+        wait_polled(cluster, source)
         assert posts(cluster, source) == [], source
     for worker in cluster.workers:
         worker.kill9()
@@ -164,11 +164,11 @@ def test_a_hold_is_captured_or_released_before_it_expires_even_after_a_downtime(
     assert closed(cluster, let_go)["payment"]["state"] == "cancelled"
     assert closed(cluster, standing)["payment"]["state"] == "paid"
     assert posts(cluster, let_go) == ["cancel"] and posts(cluster, standing) == ["capture"]
-    looked_at(cluster, left)
+    wait_polled(cluster, left)
     assert posts(cluster, left) == [] and cluster.api.watch(left)["status"] == "requires_capture"
     for source, last in ((let_go, "cancelled"), (standing, "paid")):
-        assert words(cluster, source)[-1] == f"payment.{last}"
-        assert words(cluster, source).count(f"payment.{last}") == 1
+        assert payment_events(cluster, source)[-1] == f"payment.{last}"
+        assert payment_events(cluster, source).count(f"payment.{last}") == 1
     assert cluster.fsck().returncode == 0
 
 
@@ -203,8 +203,8 @@ def test_workers_killed_between_action_and_commit_act_once(chaos, tmp_path):
     for source in lost:
         assert closed(cluster, source, timeout_s=90 + LEASE_S)["payment"]["reason"] == "abandoned"
     for source, word in [(source, "paid") for source in held] + [(source, "expired") for source in lost]:
-        assert words(cluster, source).count(f"payment.{word}") == 1, words(cluster, source)
-        assert words(cluster, source)[-1] == f"payment.{word}"
+        assert payment_events(cluster, source).count(f"payment.{word}") == 1, payment_events(cluster, source)
+        assert payment_events(cluster, source)[-1] == f"payment.{word}"
         # A repeated capture or cancellation would fail, and the amount shows that the first took effect.
         intended = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{source}")
         assert intended["amount_received"] == (2000 if word == "paid" else 0)

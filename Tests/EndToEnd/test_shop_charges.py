@@ -34,7 +34,7 @@ def charge(sale: Sale, **fields) -> dict:
     return sale.cluster.sandbox._stripe("POST", "/v1/charges", form)
 
 
-def is_word(sale: Sale, word: str) -> bool:
+def has_state(sale: Sale, word: str) -> bool:
     return (sale.cluster.api.watch(sale.id).get("payment") or {}).get("state") == word
 
 
@@ -47,7 +47,7 @@ def test_a_source_charged_by_the_shop_is_paid(shop: Cluster, type: str, form: di
         shop.sandbox._call("POST", f"/_sandbox/sources/{sale.id}/payments", json={"amount": 1099})
     shop.wait_status(sale.id, "chargeable")
     charge(sale)
-    wait_until(lambda: is_word(sale, "paid"), 20, f"{sale.id} is paid")
+    wait_until(lambda: has_state(sale, "paid"), 20, f"{sale.id} is paid")
     payment = shop.api.watch(sale.id)["payment"]
     assert payment["amount_received"] == 1099 and "unknown" not in sale.words()
     assert sale.words()[-1] == "payment.paid" and sale.words().count("payment.paid") == 1
@@ -60,14 +60,14 @@ def test_a_source_charged_by_the_shop_before_the_watch_is_paid(shop: Cluster, is
         charge(sale, **{"metadata[poller_order]": f"A-{sale.id}"})
 
     sale = Sale(shop, "card", form=CARD, is_kept=is_kept, before=before)
-    assert sale.closed() and (is_kept or is_word(sale, "paid"))
+    assert sale.closed() and (is_kept or has_state(sale, "paid"))
     # A saved card may pay several orders, so only a charge that names the order counts.
     again = shop.enqueue(sale.id, client_secret=sale.source["client_secret"], order=f"A-{sale.id}")
     sale.closed(run=again["run"])
-    assert is_word(sale, "paid")
+    assert has_state(sale, "paid")
     other = shop.enqueue(sale.id, client_secret=sale.source["client_secret"], order=f"B-{sale.id}")
     sale.closed(run=other["run"])
-    assert not is_kept or is_word(sale, "authorised")
+    assert not is_kept or has_state(sale, "authorised")
 
 
 def test_a_card_detached_from_its_customer_is_not_paid(shop: Cluster):
@@ -76,7 +76,7 @@ def test_a_card_detached_from_its_customer_is_not_paid(shop: Cluster):
     customer = shop.sandbox._stripe("GET", f"/v1/sources/{sale.id}")["customer"]
     shop.sandbox._stripe("DELETE", f"/v1/customers/{customer}/sources/{sale.id}")
     shop.api.request("POST", f"/v1/watches/{sale.id}/poll")
-    wait_until(lambda: is_word(sale, "unknown"), 20, "it is detached")
+    wait_until(lambda: has_state(sale, "unknown"), 20, "it is detached")
     assert shop.api.watch(sale.id)["payment"]["reason"] == "detached"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 import requests
-from test_charging import charges_of, closed, create, types, words
+from test_charging import charges_of, closed, create, payment_events, types
 
 from harness.cluster import Cluster
 from harness.waiting import wait_until
@@ -69,10 +69,10 @@ def test_the_customer_is_redirected_to_the_bank_and_charged_once(cluster: Cluste
     assert led.status_code == 303 and led.headers["Location"].startswith(f"{cluster.sandbox.url}/redirect/{secure}")
     cluster.sandbox.authorise(secure)
     closed(cluster, secure)
-    assert words(cluster, secure)[-1] == "payment.paid"
+    assert payment_events(cluster, secure)[-1] == "payment.paid"
     (charge,) = paid(charges_of(cluster, secure))
     assert charge["amount"] == 1099 and not paid(charges_of(cluster, source))
-    assert words(cluster, source) == ["payment.authorised", "payment.failed"], "the card itself has said all it had to"
+    assert payment_events(cluster, source) == ["payment.authorised", "payment.failed"], "the card itself has said all it had to"
     if order:
         found = wait_until(
             lambda: cluster.api.get(f"/v1/orders/{order}")["payment"]["state"] == "paid"
@@ -89,7 +89,7 @@ def test_a_customer_who_cancels_at_the_bank_has_not_paid(cluster: Cluster):
     cluster.wait_status(secure, "pending")
     cluster.sandbox.set_status(secure, "failed")
     closed(cluster, secure)
-    assert words(cluster, secure) == ["payment.failed"]
+    assert payment_events(cluster, secure) == ["payment.failed"]
     assert not charges_of(cluster, secure) and not charges_of(cluster, source)
 
 
@@ -132,7 +132,7 @@ def test_workers_killed_in_between_create_one_source_and_charge_it_once(chaos):
     for source, secure in tries.items():
         closed(cluster, secure, 90)
         assert len(paid(charges_of(cluster, secure))) == 1 and not paid(charges_of(cluster, source))
-        assert words(cluster, source) == ["payment.authorised", "payment.failed"]
+        assert payment_events(cluster, source) == ["payment.authorised", "payment.failed"]
     made = cluster.sandbox._call("GET", "/_sandbox/requests?path=/v1/sources")["data"]
     assert made, "the sandbox remembers"
     names = {watch["source"] for watch in cluster.api.watches()}

@@ -18,7 +18,7 @@ def ctl(cluster: Cluster, *arguments: str) -> str:
     return done.stdout
 
 
-def story(cluster: Cluster, source: str) -> list[dict]:
+def timeline(cluster: Cluster, source: str) -> list[dict]:
     return cluster.api.get(f"/v1/watches/{source}/timeline")["data"]
 
 
@@ -35,9 +35,9 @@ def test_all_entries_are_in_order(calm: Cluster):
     calm.sandbox.authorise(source)
     calm.wait_status(source, "chargeable")
     calm.sandbox.charge(source)
-    wait_until(lambda: "“Paid” was delivered to" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
+    wait_until(lambda: "“Paid” was delivered to" in str(timeline(calm, source)) and kinds(timeline(calm, source)).count("delivery") >= 3,
                20, "the payment was delivered")
-    entries = story(calm, source)
+    entries = timeline(calm, source)
     assert [entry["at"] for entry in entries] == sorted(entry["at"] for entry in entries)
     texts = [entry["text"] for entry in entries]
     assert texts[0] == "The shop started watching this payment."
@@ -77,7 +77,7 @@ def test_an_archive_has_each_payment_with_events_and_timeline(calm: Cluster):
     for line in lines:
         source = line["watch"]["source"]
         assert line["events"] == calm.api.events(source) and line["events"][-1]["metadata"] == {"basket": "7"}
-        assert line["timeline"] == story(calm, source)
+        assert line["timeline"] == timeline(calm, source)
 
 
 
@@ -86,7 +86,7 @@ def test_failed_attempts_are_one_entry_with_each_result(calm: Cluster):
     calm.enqueue(source, notify=[nowhere])
 
     def failures() -> list[dict]:
-        return [entry for entry in story(calm, source) if len(entry.get("attempts", [])) > 1]
+        return [entry for entry in timeline(calm, source) if len(entry.get("attempts", [])) > 1]
 
     wait_until(failures, 30, "two attempts have failed")
     [failed] = failures()
@@ -95,7 +95,7 @@ def test_failed_attempts_are_one_entry_with_each_result(calm: Cluster):
     assert failed["tone"] == "careful" and failed["kind"] == "delivery"
     assert failed["at"] == failed["attempts"][0]["at"] and failed["until"] == failed["attempts"][-1]["at"]
     assert {attempt["class"] for attempt in failed["attempts"]} == {"connect"}
-    assert "secret" not in str(story(calm, source))
+    assert "secret" not in str(timeline(calm, source))
 
 
 def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
@@ -109,8 +109,8 @@ def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
             page = payer.get(f"{cluster.api.url}/r", params={"source": source, "client_secret": secret})
             assert page.ok and source in page.url, page.url
     cluster.sandbox.authorise(source)
-    wait_until(lambda: "hint" in kinds(story(cluster, source)), 20, "the hint is told")
-    entries = story(cluster, source)
+    wait_until(lambda: "hint" in kinds(timeline(cluster, source)), 20, "the hint is told")
+    entries = timeline(cluster, source)
     hint = next(entry for entry in entries if entry["kind"] == "hint")
     assert hint["text"] == "The upstream event “source.chargeable” triggered a poll."
     assert hint["detail"] == "found in the upstream's event list"

@@ -49,7 +49,7 @@ def arrows_point_downward(tree: Tree):
 
 
 @rule({"Sources/Poller/Breach.swift": "package import NIOCore\n"})
-def the_product_knows_no_technology(tree: Tree):
+def the_product_imports_no_technology(tree: Tree):
     ours = {target.name for target in targets(tree)}
     for path, text in {path: text for folder in PRODUCT for path, text in swift(tree, folder).items()}.items():
         for name in imports(text) - POLLER_MAY_IMPORT - ours:
@@ -57,7 +57,7 @@ def the_product_knows_no_technology(tree: Tree):
 
 
 @rule({"Sources/PollerClient/Breach.swift": "import Poller\n"})
-def libraries_know_nothing_of_the_daemon(tree: Tree):
+def libraries_do_not_import_the_daemon(tree: Tree):
     ours = {target.name for target in targets(tree)}
     for target in targets(tree):
         if target.name in LIBRARIES:
@@ -87,7 +87,7 @@ def production_links_neither_the_sandbox_nor_the_benchmarks(tree: Tree):
 # MARK: - Files
 
 @rule({"Sources/Poller/Utils/Breach.swift": "", "Sources/Poller/EventHelpers.swift": ""})
-def files_are_named_after_what_they_are_about(tree: Tree):
+def files_have_specific_names(tree: Tree):
     for path in swift(tree):
         if re.search(r"(Utils?|Helpers?|Common|Misc|Managers?)(/|\.swift)", path):
             yield path
@@ -117,14 +117,14 @@ def undocumented(text: str) -> Iterable[str]:
 
 
 @rule({"Sources/Poller/Breach.swift": "public struct Breach {}\n"})
-def every_public_type_says_what_it_is(tree: Tree):
+def every_public_type_is_documented(tree: Tree):
     for path, text in swift(tree).items():
         for name in undocumented(text):
             yield f"{path}: {name}"
 
 
 @rule({"Sources/Poller/Breach.swift": "// TO" + "DO: later\n"})
-def nothing_is_put_off_in_a_comment(tree: Tree):
+def no_comment_postpones_work(tree: Tree):
     for path, text in tree.items():
         if path.startswith(("Sources/", "Tests/", "ops/")) and not path.endswith(".json"):
             for mark in re.findall(r"(?:#|//|--) *(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", text):
@@ -132,7 +132,7 @@ def nothing_is_put_off_in_a_comment(tree: Tree):
 
 
 @rule({"Sources/Poller/Poller.docc/Breach.md": "See sha" + "red/queue/FA" + "CTS.md, FA" + "CTS §3.\n"})
-def nothing_refers_to_documents_outside(tree: Tree):
+def nothing_refers_to_external_documents(tree: Tree):
     outside = re.compile(r"\bsha" + r"red/\w|\bFA" + r"CTS\b|\bDES" + r"IGN(?:\.md| §)|\bINTER" + r"FACE(?:\.md| says)|(?<![\w.])/(?:wo" + r"rk|ro" + r"ot)/")
     # Every match contains one of these parts, and searching for them is many times faster than the expression.
     parts = ("sha" + "red/", "FA" + "CTS", "DES" + "IGN", "INTER" + "FACE", "/wo" + "rk/", "/ro" + "ot/")
@@ -146,7 +146,7 @@ def nothing_refers_to_documents_outside(tree: Tree):
 
 
 @rule({"Sources/Poller/Breach.swift": "/// What is held.\nstruct HeldItem {}\n"})
-def names_are_the_fields(tree: Tree):
+def no_type_uses_a_replaced_name(tree: Tree):
     """Checks that no type uses a name that Vocabulary.md replaces."""
     table = tree["Sources/Poller/Poller.docc/Vocabulary.md"].split("### Words that are not used")[1]
     banned = re.findall(r"^\| `(\w+)` \|", table, re.M)
@@ -167,7 +167,7 @@ HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryTurn.swift"}
 
 
 @rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})
-def time_comes_in_from_outside(tree: Tree):
+def time_is_injected(tree: Tree):
     """Checks that only programs read the system's clocks; all other targets receive a clock."""
     for path, text in swift(tree).items():
         if path.split("/")[1] not in CLOCKS:
@@ -176,7 +176,7 @@ def time_comes_in_from_outside(tree: Tree):
 
 
 @rule({"Sources/Poller/Breach.swift": "let a = Int.random(in: 1...2)\n"})
-def chance_comes_into_decisions_from_outside(tree: Tree):
+def randomness_is_injected_into_decisions(tree: Tree):
     """Checks that deciders receive their random generator from a handler, so that a test can repeat a decision."""
     for path, text in {path: text for folder in PRODUCT for path, text in swift(tree, folder).items()}.items():
         for line in text.splitlines():

@@ -18,7 +18,7 @@ def scripts(tree: Tree) -> Tree:
 
 
 @rule({SCRIPTS + "breach.lua": "#!lua\nreturn 1\n"})
-def each_script_says_what_it_takes_and_costs(tree: Tree):
+def each_script_documents_arguments_and_cost(tree: Tree):
     for path, text in scripts(tree).items():
         if Path(path).stem == "prelude" or Path(path).stem.startswith(LIBRARY):
             continue
@@ -30,7 +30,7 @@ def each_script_says_what_it_takes_and_costs(tree: Tree):
 
 
 @rule({SCRIPTS + "breach.lua": "local a = key('w', id), key(KEY.forgotten)\n"})
-def every_key_of_the_scripts_is_in_the_table(tree: Tree):
+def every_key_of_the_scripts_is_documented(tree: Tree):
     schema = tree["Sources/PollerRedis/StoreSchema.swift"]
     kinds = dict(re.findall(r'^    case (\w+) = "(\w)"', schema[schema.index("enum KeyKind") : schema.index("enum ItemField")], re.M))
     if len(set(kinds.values())) != len(kinds):
@@ -50,7 +50,7 @@ CATALOGUE = "Sources/Poller/Poller.docc/"
 
 
 @rule({CATALOGUE + "Breach.md": "`test_of_nothing.py`, `NothingTests`, `Sources/Nothing`, `ops/nothing`\n"})
-def what_documents_name_is_there(tree: Tree):
+def names_in_documents_exist(tree: Tree):
     suites = set(re.findall(r"(?:struct|class|enum) (\w+Tests)\b", "\n".join(swift(tree, "Tests").values())))
     folders = {str(parent) for path in tree for parent in Path(path).parents}
     for path, text in tree.items():
@@ -76,7 +76,7 @@ PROMISES = CATALOGUE + "Guarantees.md"
 
 
 @rule({PROMISES: "| promise | why it holds | shown by |\n|---|---|---|\n| It holds | we say so | conformance \"hope\" |\n"})
-def each_promise_names_what_shows_it(tree: Tree):
+def each_promise_names_its_test(tree: Tree):
     suite = "\n".join(swift(tree, "Tests/PollerRedisTests/Conformance").values())
     topics = set(re.findall(r"static let (\w+): \[ConformanceCase\]", suite))
     table = tree[PROMISES].split("| promise |", 1)[1].split("\n\n", 1)[0]
@@ -90,7 +90,7 @@ def each_promise_names_what_shows_it(tree: Tree):
 
 
 @rule({CATALOGUE + "Breach.md": "``NoSuchType`` does it.\n", "Sources/Poller/Breach.swift": "/// As ``NoSuchThing/other`` does.\n"})
-def links_lead_to_types_that_are_there(tree: Tree):
+def links_lead_to_existing_types(tree: Tree):
     """Checks links that `docc` checks only for built targets, and in comments only with a catalogue."""
     declared = re.compile(r"\b(?:struct|enum|class|actor|protocol|typealias|associatedtype) +(\w+)|<([A-Z]\w*)[:>,]")
     types = {name for text in (swift(tree) | swift(tree, "Tests")).values() for pair in declared.findall(text) for name in pair}
@@ -108,7 +108,7 @@ DECISION_STATUS = r"^Status: (?:proposed|accepted|superseded by <doc:[\w-]+>), \
 
 
 @rule({DECISIONS + "0000-breach.md": "# Decide nothing\n\nA page.\n"})
-def decisions_have_one_form_and_are_listed(tree: Tree):
+def decisions_have_one_format_and_are_listed(tree: Tree):
     index = tree[CATALOGUE + "Decisions.md"]
     tabled = re.findall(r"^\| <doc:([\w-]+)> \| [^|]+ \|$", index, re.M)
     curated = re.findall(r"^- <doc:([\w-]+)>$", index, re.M)
@@ -139,7 +139,7 @@ VERDICTS = ("yes", "otherwise", "not yet")
 
 
 @rule({CONFORMANCE + "ConformanceBreach.md": "| 154 | it works | yes | `SourcePollStateTests/nothing` |\n"})
-def each_statement_of_the_guides_has_a_test_that_is_there(tree: Tree):
+def each_statement_of_the_guides_names_an_existing_test(tree: Tree):
     suites: dict[str, str] = {}
     for text in swift(tree, "Tests").values():
         for name in re.findall(r"(?:struct|class|enum|extension) (\w+Tests)\b", text):
@@ -181,7 +181,7 @@ BEFORE_BODIES = {
 
 
 @rule({COMMITS: "1234567\tpoller: " + "a long subject, " * 5 + "\twhy\n\0"})
-def commits_are_short_and_say_why(tree: Tree):
+def commits_are_short_and_give_a_reason(tree: Tree):
     for commit in filter(None, (text.strip("\n") for text in tree[COMMITS].split("\0"))):
         name, subject, body = commit.split("\t", 2)
         if len(subject) > 72:

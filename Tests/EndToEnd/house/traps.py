@@ -155,5 +155,5 @@ def nothing_from_outside_is_unwrapped_by_force(tree: Tree):
 
 
 @rule({"Sources/PollerRedis/Breach.swift": "let a = parts[1]\n"})
-def no_element_is_taken_before_its_collection_is_counted(tree: Tree):
+def no_element_is_read_before_its_collection_is_counted(tree: Tree):
     yield from found_in(tree, unchecked_subscripts)
