@@ -59,7 +59,7 @@ def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_
     ctl(cluster, None, "key", "create", "--role", "viewer", status=1)
     admin = first_key(cluster)
     assert status(urls[0], admin) == 200, "it is known when it is printed"
-    assert b"a key is needed that was not revoked" in everybody.content, "who came in without a key goes"
+    assert b"a key is needed that was not revoked" in everybody.content, "connections without a key are closed"
     for url in urls:
         assert becomes(url, None, 401) < 2
         assert status(url, admin) == 200
@@ -113,10 +113,10 @@ def test_keys_survive_a_redis_crash_and_stay_valid_after_it(chaos):
     becomes(url, admin, 200)
     becomes(url, None, 401)
     cluster.redis.kill9()
-    wait_until(lambda: status(url, admin) == 503, 10, "the store is away")
+    wait_until(lambda: status(url, admin) == 503, 10, "the store is unavailable")
     assert status(url, "plr_wrong") == 401
     cluster.redis.start()
-    wait_until(lambda: status(url, admin) == 200, 20, "it is back, and so is the key")
+    wait_until(lambda: status(url, admin) == 200, 20, "the store and the key are available again")
     # The last key that can create keys cannot be revoked.
     [own] = ctl(cluster, admin, "key", "list")
     ctl(cluster, admin, "key", "revoke", own["id"], status=1)

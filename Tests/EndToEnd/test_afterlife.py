@@ -86,7 +86,7 @@ def test_a_dispute_on_day_60_is_reported(hinted: Cluster):
     told = len(hinted.api.events(source))
     age(hinted, 60)
     forget(hinted, "forgetful")
-    wait_until(lambda: not is_known(hinted, never), 20, "what cannot come back is forgotten")
+    wait_until(lambda: not is_known(hinted, never), 20, "payments that cannot be refunded are purged")
     wait_until(lambda: hinted.api.events(source) == [], 20, "the log is forgotten")
     watch = hinted.api.watch(source)
     assert (watch["state"], watch["closed_reason"]) == ("closed", "settled")
@@ -95,7 +95,7 @@ def test_a_dispute_on_day_60_is_reported(hinted: Cluster):
     assert hinted.fsck().returncode == 0, hinted.fsck().stdout
 
     hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
-    (event,) = wait_until(lambda: hinted.api.events(source), 20, "the dispute is told")
+    (event,) = wait_until(lambda: hinted.api.events(source), 20, "the dispute is reported")
     assert event["type"] == "payment.disputed" and event["seq"] == told + 1
     assert event["metadata"] == {"cart": "77"} and event["closed_reason"] == "settled"
     # The event is delivered on the watch's channels, and earlier events are not repeated.

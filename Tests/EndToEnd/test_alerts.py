@@ -174,7 +174,7 @@ class Watched:
             stats = self.shop.call("GET", "/v1/stats")
             return not stats["workers"] and not stats["notifiers"] and stats["oldest_overdue_ms"] > 3000
 
-        wait_until(is_seen, 20, "everybody knows", pause_s=0.2)
+        wait_until(is_seen, 20, "every process knows", pause_s=0.2)
 
     def webhook(self, age_s: int = 0) -> int:
         """Posts a webhook event as Stripe does, signed `age_s` seconds ago."""

@@ -120,7 +120,7 @@ def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
     # Changes of the restored payment are reported as before, and earlier events are not delivered again.
     hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
     seq = before[klarna]["watch"]["seq"] + 1
-    wait_until(lambda: hinted.api.watch(klarna)["seq"] == seq, 20, "the dispute is told")
+    wait_until(lambda: hinted.api.watch(klarna)["seq"] == seq, 20, "the dispute is reported")
     assert hinted.api.watch(klarna)["payment"]["state"] == "disputed"
     hinted.wait_delivered([klarna])
     time.sleep(1)
@@ -153,7 +153,7 @@ def test_a_killed_import_resumes(hinted: Cluster, tmp_path: Path):
     text = file.read_bytes()
     importer.stdin.write(text[: len(text) * 3 // 5])
     importer.stdin.flush()
-    wait_until(lambda: len(there()) >= 500, 60, "a part is there")
+    wait_until(lambda: len(there()) >= 500, 60, "a part is restored")
     importer.kill()
     importer.wait()
     some = len(there())

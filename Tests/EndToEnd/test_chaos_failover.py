@@ -75,7 +75,7 @@ def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(cha
         except AssertionError:
             pass
         assert not untold(), (
-            f"{len(untold())} of {SINKS} endpoints were never told of seq {last['seq']}, "
+            f"{len(untold())} of {SINKS} endpoints never received seq {last['seq']}, "
             f"{last['status']}; they had {[r.seq for r in sinks[untold()[0]].receipts.all()]}"
         )
         assert cluster.fsck().returncode == 0, cluster.fsck().stdout
@@ -133,7 +133,7 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
         source = cluster.sandbox.create_source()
         cluster.enqueue(source, notify=[sink.url for sink in sinks], timeout="24h")
         cluster.wait_status(source, "pending")
-        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all endpoints have the first event")
         # Selects a master that stores deliveries but not the watch, so that only its marks are lost.
         places = _deliveries(cluster)
         by_master: dict[RedisServer, list[WebhookSink]] = {}
@@ -223,7 +223,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
         cluster.enqueue(heard, timeout="24h")
         cluster.enqueue(held, account=account, order="A-1", notify=[], timeout="24h")
         cluster.enqueue(told, notify=[sink.url for sink in sinks], timeout="24h")
-        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all endpoints have the first event")
         order = f"/v1/orders/A-1?account={account}"
         cluster.api.get(order)
         places = _deliveries(cluster)
@@ -245,7 +245,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
         wait_until(
             lambda: all(last["id"] in sink.receipts.ids() for sink in there),
             40,
-            "the end of the payment where nothing is away",
+            "the last event of the payment in an available shard",
         )
         # A client that connects meanwhile receives the events of the remaining shards.
         late = StreamClient(notifier.address("gateway"))
@@ -254,7 +254,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
             wait_until(
                 lambda: any(r.source == heard and r.status == "failed" for r in late.receipts.all()),
                 30,
-                "a client that came late is told",
+                "a client that connected late gets the event",
             )
         finally:
             late.close()
@@ -275,7 +275,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
             "the order knows",
         )
         wait_until(
-            lambda: all(last["id"] in sink.receipts.ids() for sink in sinks), 60, "all are told the end"
+            lambda: all(last["id"] in sink.receipts.ids() for sink in sinks), 60, "all endpoints have the last event"
         )
         assert cluster.fsck().returncode == 0, cluster.fsck().stdout
     finally:

@@ -58,7 +58,7 @@ def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
             "the other side accepts",
         )
         if not wait_replicas:
-            wait_until(lambda: _is_recorded(inside, one), 60, "the island polls what it accepted")
+            wait_until(lambda: _is_recorded(inside, one), 60, "the isolated worker polls the accepted watch")
     finally:
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
@@ -66,13 +66,13 @@ def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
         # On a busy machine the new master may be replaced too, and the write may be lost without waiting for its
         # replica.
         assert outside.enqueue(other, notify=[cluster.webhook.url]).ok
-    wait_until(lambda: _is_recorded(outside, other), 60, "what was accepted is polled")
+    wait_until(lambda: _is_recorded(outside, other), 60, "accepted watches are polled")
     cluster.sandbox.set_status(other, "consumed")
     cluster.wait_delivered([other], mail=False)
     # Without waiting for replicas this loss is allowed: Redis acknowledged the write and lost it.
     assert outside.request("GET", f"/v1/watches/{one}").status_code == 404
     told = {receipt.event for receipt in cluster.webhook.receipts.of(one)}
-    assert not (wait_replicas and told), "the island told what no replica had"
+    assert not (wait_replicas and told), "the isolated master delivered an event that no replica had"
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
 
 
@@ -97,16 +97,16 @@ def test_an_isolated_master_delivers_no_event_that_its_replicas_lack(chaos, wait
         stray = found["id"]
         if wait_replicas:
             held = "replicas have it in time"
-            wait_until(lambda: held in inside.request("GET", "/v1/deliveries").text, 200, "it says why it waits")
+            wait_until(lambda: held in inside.request("GET", "/v1/deliveries").text, 200, "the delivery shows why it waits")
         else:
-            wait_until(lambda: stray in cluster.webhook.receipts.ids(), 200, "the island tells it")
+            wait_until(lambda: stray in cluster.webhook.receipts.ids(), 200, "the isolated notifier delivers the event")
         # No worker outside the partition polls, so this status is recorded only on the side that survives.
         cluster.sandbox.set_status(source, "failed")
         cluster.redis.wait_failover(old)
     finally:
         cluster.redis.join()
     cluster.redis.wait_replicas(2)
-    wait_until(lambda: outside.watch(source)["status"] == "failed", 60, "what is true is recorded")
+    wait_until(lambda: outside.watch(source)["status"] == "failed", 60, "the current status is recorded")
     # The fourth attempt follows two minutes after the third.
     cluster.wait_delivered([source], 200, mail=False)
     assert stray not in {event["id"] for event in outside.events(source)}, "the island's was kept"

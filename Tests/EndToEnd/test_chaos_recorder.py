@@ -34,7 +34,7 @@ def test_events_that_no_replica_has_are_not_recorded(tmp_path: Path):
         with master.client() as client:
             wait_until(lambda: client.info("replication")["connected_slaves"] == 1, 20, "the replica follows")
             _record(client, 1)
-            wait_until(lambda: heard == [1], 20, "what both have is recorded")
+            wait_until(lambda: heard == [1], 20, "an event of both servers is recorded")
             replica.freeze()
             _record(client, 2)
             time.sleep(2)

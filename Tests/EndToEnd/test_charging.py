@@ -133,7 +133,7 @@ def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     calm.wait_status(source, "consumed")
     (charge,) = charges_of(calm, source)
     # The payment time is over, plus half as much again. The payer has paid, and the bank is still processing.
-    wait_until(lambda: len(charge_polls(calm, charge["id"])) >= 2, 30, "its charge is looked at")
+    wait_until(lambda: len(charge_polls(calm, charge["id"])) >= 2, 30, "its charge is polled")
     assert calm.api.watch(source)["state"] == "open"
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
     closed(calm, source)
@@ -220,7 +220,7 @@ def test_a_reusable_source_is_charged_once_despite_a_lost_response(calm: Cluster
         calm.api.enqueue(source, charge=order, policy="interactive")
         if order is True:
             told = wait_until(
-                lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "told why"
+                lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "the reason is shown"
             )
             assert "neither the order nor the source has an amount" in told["last_error"]
             # An unclear order to charge is neither a failed charge nor a charge.
@@ -282,7 +282,7 @@ def test_a_partly_funded_source_is_charged_only_once_fully_funded(calm: Cluster)
     calm.sandbox._call("POST", pay, json={"amount": 400})
     calm.wait_status(source, "chargeable")
     wait_until(
-        lambda: "400 of 1000" in (calm.api.watch(source).get("last_error") or ""), 15, "told why"
+        lambda: "400 of 1000" in (calm.api.watch(source).get("last_error") or ""), 15, "the reason is shown"
     )
     assert charges_of(calm, source) == [] and calm.api.watch(source)["charge"]["state"] == "none"
     calm.sandbox._call("POST", pay, json={"amount": 700})

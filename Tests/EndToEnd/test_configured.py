@@ -87,7 +87,7 @@ def cluster(tmp_path_factory, bank: Bank):
     with Cluster(workers=1, listen=False, env=env) as cluster:
         yield cluster
         for process in cluster.processes:
-            assert TOKEN not in process.stdout() + process.tail(), f"{process.name} has told the token"
+            assert TOKEN not in process.stdout() + process.tail(), f"{process.name} printed the token"
 
 
 def by_url(cluster: Cluster, url: str, **fields):
@@ -244,7 +244,7 @@ def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     cluster.sandbox.authorise(spared)
     cluster.wait_status(spared, "chargeable")
     looks = len(cluster.sandbox.polls(spared))
-    wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 15, "looked at again")
+    wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 15, "polled again")
     assert len(cluster.sandbox._stripe("GET", "/v1/charges")["data"]) == 1
     assert "charge" not in cluster.api.watch(spared)
 

@@ -252,7 +252,7 @@ def test_nothing_is_wider_than_a_phone(console_as, front):
         assert console.overflow() <= 0, page
     console.open("#/deliveries")
     whom = console.js("[...document.querySelectorAll('#main .whom')].filter((one) => one.checkVisibility()).map((one) => one.innerText)")
-    assert whom and all(one.startswith("to ") for one in whom), "whom a button sends to is there without its column"
+    assert whom and all(one.startswith("to ") for one in whom), "the recipient of a button is shown without its column"
     console.click("Menu", within="#top")
     console.click("Lanes", within="#nav")
     console.wait(lambda: console.js("document.querySelector('#main h1').innerText") == "Lanes", "the menu leads on")
@@ -263,7 +263,7 @@ def test_changes_are_shown_live(console_as, front):
     console = console_as("viewer").open()
     console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
     front.shop.pays("NEWS-1", 777)
-    console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is there", 10)
+    console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is shown", 10)
 
 
 def test_the_overview_draws_the_history_of_polls(console_as, front):

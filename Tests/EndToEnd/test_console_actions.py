@@ -47,7 +47,7 @@ def test_an_endpoint_is_created_tested_disabled_enabled_rotated_and_removed(shop
     console.fill(url=shop.receivers.url + "/ok", types="payment.paid")
     console.answer("Add endpoint")
     console.says("Signing secret")
-    assert console.js("document.querySelector('dialog .primary').disabled"), "nobody has read it yet"
+    assert console.js("document.querySelector('dialog .primary').disabled"), "the endpoint has not been read yet"
     console.press("Escape", "Escape")
     console.says("Signing secret")
     assert console.js("document.querySelector('dialog code').innerText").startswith("whsec_")
@@ -82,7 +82,7 @@ def test_an_endpoint_is_created_tested_disabled_enabled_rotated_and_removed(shop
     console.says("Type remove.")
     console.fill(word="remove")
     console.answer("Remove endpoint")
-    console.wait(lambda: console.place == "#/endpoints", "back at the list")
+    console.wait(lambda: console.place == "#/endpoints", "the list is open again")
     assert made["id"] not in [one["id"] for one in shop.call("GET", "/v1/endpoints")["data"]]
 
 
@@ -97,7 +97,7 @@ def test_a_rejected_test_event_shows_the_response_of_the_receiver(shop, console)
 def test_dead_letters_are_retried_singly_and_replayed_after_a_count(shop, console):
     endpoint = shop.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
     sources = [shop.pays(f"AGAIN-{n}", 1000 + n) for n in range(3)]
-    wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 3, 20, "all are given up")
+    wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 3, 20, "all events are dead letters")
     console.open("#/")
     console.says("have dead letters")
     assert "All systems operational" not in console.text
@@ -163,7 +163,7 @@ def test_a_payment_is_polled_on_request_and_its_watch_cancelled(shop, console):
     console.says("The watch was cancelled")
     assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
     # The page may still show an earlier response for a moment.
-    console.wait(lambda: "Poll now" not in console.buttons(), "nothing more to look at")
+    console.wait(lambda: "Poll now" not in console.buttons(), "the poll button is gone")
     console.open("#/payments?q=STOP-1")
     console.says("Waiting · not watched")
 

@@ -312,7 +312,7 @@ def test_incidents_and_health_are_pages_of_the_menu(front, console):
 def test_no_column_is_cut_off_and_payments_stay_identifiable(front, console, width):
     front.shop.endpoint("wide", "/bad", types=["payment.paid"], retry="none")
     source = front.shop.pays("WIDE-ORDER-2026-000123456", 123456)
-    wait_until(lambda: front.shop.call("GET", "/v1/deliveries?state=dead")["data"], 20, "it is given up")
+    wait_until(lambda: front.shop.call("GET", "/v1/deliveries?state=dead")["data"], 20, "the event is a dead letter")
     console.size(width, 900)
     pages = ["#/payments", "#/late", "#/disputes", "#/orders?paid_twice=1", "#/deliveries", "#/deliveries?state=dead", "#/endpoints", "#/lanes",
              "#/incidents", "#/health", "#/processes", "#/mail", "#/audit", f"#/payments/{source}", "#/orders/WIDE-ORDER-2026-000123456"]

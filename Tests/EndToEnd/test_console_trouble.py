@@ -75,10 +75,10 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
         # A failed read takes seconds and must not slow the page's refresh.
         time.sleep(12)
         cluster.redis.start()
-        console.wait(lambda: "Redis cannot be reached" not in console.text, "it is seen that Redis is back", 20)
+        console.wait(lambda: "Redis cannot be reached" not in console.text, "the recovery of Redis is shown", 20)
         cluster.role("worker9", "worker").start().wait_ready()
         cluster.role("notifier9", "notifier").start().wait_ready()
-        console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all are back", 40)
+        console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all processes are listed again", 40)
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live again", 40)
         cluster.api_process.kill9()
         console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
@@ -138,7 +138,7 @@ def test_one_slow_read_does_not_slow_the_updates(chaos):
         # Two reads, so that the page has measured fast ones.
         time.sleep(7)
         console.js(slow)
-        console.wait(lambda: console.js("window.slow"), "a read takes long")
+        console.wait(lambda: console.js("window.slow"), "one read is slow")
         cluster.workers[0].terminate()
         console.wait(lambda: "No worker is running" in verdict(console), "no worker", 25)
     finally:

@@ -100,7 +100,7 @@ def test_attempts_are_shown_and_a_dead_letter_can_be_retried(calm: Cluster, desk
     endpoint = desk.endpoint(receiver, [source], retry=["1s"])
     desk.settle([source])
     # The first event may be dead-lettered before the others are recorded.
-    wait_until(lambda: [d["dead_seqs"] for d in desk.deliveries(endpoint)] == [WHOLE], 20, "all are given up")
+    wait_until(lambda: [d["dead_seqs"] for d in desk.deliveries(endpoint)] == [WHOLE], 20, "all events are dead letters")
     [dead] = desk.wait_state(endpoint, "dead", 1)
     assert dead["last_error"] == "answered 500"
 
@@ -132,7 +132,7 @@ def test_dismissed_dead_letters_and_those_of_deleted_endpoints_cause_no_warning(
     desk.settle(sources)
     for endpoint in (dismissed, dead):
         wait_until(
-            lambda: [d["dead_seqs"] for d in desk.deliveries(endpoint)] == [WHOLE] * 2, 20, "all are given up"
+            lambda: [d["dead_seqs"] for d in desk.deliveries(endpoint)] == [WHOLE] * 2, 20, "all events are dead letters"
         )
     desk.wait_state(slow, "failing", 2)
 
@@ -148,7 +148,7 @@ def test_dismissed_dead_letters_and_those_of_deleted_endpoints_cause_no_warning(
     assert one["state"] == "done" and one["dead_seqs"] == []
     [other] = ctl(calm, "delivery", "dismiss", "--endpoint", dismissed)
     assert other["id"] != one["id"] and counted() == before - 2
-    assert ctl(calm, "delivery", "attempts", one["id"]), "what was tried stays on record"
+    assert ctl(calm, "delivery", "attempts", one["id"]), "the attempts are kept"
     ctl(calm, "delivery", "retry", one["id"], status=1)
     for endpoint in (dead, slow):
         ctl(calm, "endpoint", "remove", endpoint)
@@ -184,7 +184,7 @@ def test_a_410_disables_only_its_endpoint_at_once(calm: Cluster, desk: Desk):
     assert entry["by"] == "pollerd" and entry["before"] == {"state": "enabled"}
     assert entry["after"] == {"state": "disabled", "disabled_reason": found["disabled_reason"]}
     # A delivery may also be done between two events.
-    wait_until(lambda: [well.told(source) for source in sources] == [WHOLE] * 2, 10, "it is told all")
+    wait_until(lambda: [well.told(source) for source in sources] == [WHOLE] * 2, 10, "the endpoint has all events")
 
 
 def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk):
@@ -240,7 +240,7 @@ def test_an_unreliable_receiver_gets_every_event_once_and_in_order(calm: Cluster
     endpoint = desk.endpoint(receiver, sources, retry=["1s"] * 20)
     desk.settle(sources)
     # A delivery may also be done between two events, so the last event is awaited first.
-    wait_until(lambda: all(receiver.told(source)[-1:] == WHOLE[-1:] for source in sources), 30, "the ends are told")
+    wait_until(lambda: all(receiver.told(source)[-1:] == WHOLE[-1:] for source in sources), 30, "the last events are delivered")
     desk.wait_state(endpoint, "done", 20, timeout_s=30)
     assert [receiver.told(source) for source in sources] == [WHOLE] * 20
     # Every attempt of an event has the same ID.
@@ -291,7 +291,7 @@ def test_the_fallback_receives_an_event_once_if_it_was_not_accepted_in_time(calm
         broken, [source], retry=["1h"], notify_by={"within": "2s", "endpoint": fallback}
     )
     desk.settle([source])
-    wait_until(lambda: backup.requests, 15, "the fallback is told")
+    wait_until(lambda: backup.requests, 15, "the fallback has the event")
     [(_, event, _)] = backup.requests
     assert event["id"] == broken.requests[0][1]["id"] and event["seq"] == 1
     [delivery] = desk.deliveries(endpoint)

@@ -104,7 +104,7 @@ def test_an_object_that_becomes_readable_after_two_seconds_is_watched(cluster: C
 def test_an_id_unknown_to_stripe_is_gone_after_several_polls(cluster: Cluster):
     source = "src_that_never_was"
     watched(cluster, source)
-    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 10, "it says so at once")
+    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 10, "the reason is shown at once")
     assert cluster.api.watch(source)["state"] == "open"
     end = wait_until(lambda: cluster.api.watch(source).get("closed_reason"), 40, "it ends")
     assert end == "gone"

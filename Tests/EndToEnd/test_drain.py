@@ -54,7 +54,7 @@ def test_a_draining_worker_reports_it_ends_in_time_and_loses_nothing(chaos):
             except requests.ConnectionError:
                 return not worker.running
 
-        wait_until(told, 5, f"{worker.name} says that it goes", pause_s=0.01)
+        wait_until(told, 5, f"{worker.name} reports its drain", pause_s=0.01)
     for worker in going:
         assert wait_until(lambda: worker.exit_status is not None, 20, "it ends") and worker.exit_status == 0
     # The cluster's POLLER_DRAIN_TIMEOUT is 10 s. The drain waits only for the polls, which take at most 2 s.
@@ -89,7 +89,7 @@ def test_probes_and_metrics_respond_until_the_drain_has_ended(chaos):
     cluster.webhook.release()
     wait_until(lambda: not notifier.running, 15, "the attempt was waited for, and no longer")
     assert notifier.exit_status == 0
-    assert cluster.webhook.receipts.among([source]), "it was not given up"
+    assert cluster.webhook.receipts.among([source]), "the attempt was not abandoned"
 
 
 def test_a_draining_api_answers_long_polls(chaos):
@@ -103,7 +103,7 @@ def test_a_draining_api_answers_long_polls(chaos):
     waiting = threading.Thread(target=lambda: answers.append(requests.get(url, timeout=40).status_code))
     waiting.start()
     wait_until(lambda: len(os.listdir(f"/proc/{cluster.api_process.pid}/fd")) > 0, 5, "it runs")
-    wait_until(lambda: connected(cluster.api_process), 5, "somebody waits")
+    wait_until(lambda: connected(cluster.api_process), 5, "a client waits")
     begun = time.monotonic()
     assert cluster.api_process.terminate() == 0
     waiting.join(10)

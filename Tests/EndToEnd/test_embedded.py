@@ -84,7 +84,7 @@ def test_sigterm_ends_all_of_it(embedded: Role):
 
 def test_a_second_sigterm_leaves_nothing_running(embedded: Role):
     embedded.signal(15)
-    wait_until(lambda: "draining" in embedded.stderr(), 5, "it says that it drains")
+    wait_until(lambda: "draining" in embedded.stderr(), 5, "the drain is logged")
     if embedded.running:
         embedded.signal(15)
     wait_until(lambda: not embedded.running, 10, "ended")

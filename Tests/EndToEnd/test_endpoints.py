@@ -75,14 +75,14 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
     # Events arrive in order with the endpoint's own secret and header, and without events of other shops.
     elsewhere = settle(calm, "south")
     source = settle(calm, "north")
-    wait_until(lambda: shop.told(source) == WHOLE, 20, f"the shop is told {WHOLE}, not {shop.told(source)}")
+    wait_until(lambda: shop.told(source) == WHOLE, 20, f"the shop has {WHOLE}, not {shop.told(source)}")
     assert shop.told(elsewhere) == []
     for headers, body in shop.of(source):
         assert genuine(secret, headers, body)
         assert not genuine(WEBHOOK_SECRET, headers, body)
         assert headers["x-key"] == "canary-of-the-shop"
         assert headers["webhook-id"] == json.loads(body)["id"]
-    wait_until(lambda: inline_events(calm, source) == WHOLE_TYPES, 20, "the inline endpoint is told everything")
+    wait_until(lambda: inline_events(calm, source) == WHOLE_TYPES, 20, "the inline endpoint has every event")
     wanted = [r.event for r in calm.webhook.receipts.of(source) if r.type.startswith("source.")]
     assert [json.loads(body)["id"] for _, body in shop.of(source)] == wanted
 
@@ -101,7 +101,7 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
     # order.
     endpoint(calm, "disable", id, "--reason", "holidays")
     waiting = settle(calm, "north")
-    wait_until(lambda: inline_events(calm, waiting) == WHOLE_TYPES, 20, "the inline endpoint is told")
+    wait_until(lambda: inline_events(calm, waiting) == WHOLE_TYPES, 20, "the inline endpoint has every event")
     assert shop.told(waiting) == []
     checks = {check["name"]: check for check in calm.api.get("/v1/doctor")["checks"]}
     assert checks["endpoints"]["status"] == "warning" and "holidays" in checks["endpoints"]["message"]
@@ -125,14 +125,14 @@ def test_an_endpoint_is_created_changed_disabled_and_removed(calm: Cluster, shop
 
     endpoint(calm, "remove", id)
     later = settle(calm, "north")
-    wait_until(lambda: inline_events(calm, later) == WHOLE_TYPES, 20, "the inline endpoint is told")
+    wait_until(lambda: inline_events(calm, later) == WHOLE_TYPES, 20, "the inline endpoint has every event")
     assert shop.told(later) == []
     endpoint(calm, "get", id, fails=True)
 
 
 def rotated_signs(cluster: Cluster, shop: Shop, old: str, new: str) -> bool:
     source = settle(cluster, "north")
-    wait_until(lambda: len(shop.told(source)) == 3, 20, "the shop is told")
+    wait_until(lambda: len(shop.told(source)) == 3, 20, "the shop has every event")
     headers, body = shop.of(source)[-1]
     return genuine(old, headers, body) and genuine(new, headers, body)
 
@@ -244,7 +244,7 @@ def test_endpoints_of_the_configuration_file_are_registered(calm: Cluster, shop:
     [made] = [e for e in calm.api.request("GET", "/v1/endpoints").json()["data"] if e["name"] == "orders"]
     assert made["state"] == "enabled" and "secret" not in made
     source = settle(calm, "filed")
-    wait_until(lambda: shop.told(source) == ["consumed"], 20, "the shop is told the end")
+    wait_until(lambda: shop.told(source) == ["consumed"], 20, "the shop has the last event")
     [(headers, body)] = shop.of(source)
     assert genuine(secret, headers, body) and "object" not in json.loads(body)
     assert calm.api.request("DELETE", f"/v1/endpoints/{made['id']}").status_code == 409
@@ -279,7 +279,7 @@ def test_a_failing_endpoint_is_marked_in_the_list(chaos):
         listed = cluster.api.get("/v1/endpoints")["data"]
         return next(one for one in listed if one["id"] == id).get("health", {})
 
-    wait_until(lambda: health(lame).get("failing_since"), 30, "the list says that it fails")
+    wait_until(lambda: health(lame).get("failing_since"), 30, "the list shows the failure")
     assert not health(fine).get("failing_since")
     shown = run("pollerctl", "endpoint", "list", env={"POLLER_URL": cluster.api.url}).stdout
     states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
@@ -301,8 +301,8 @@ def test_an_accepted_test_event_releases_pending_deliveries(chaos, shop: Shop):
         deliveries = cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]
         return any(one["failures"] >= 2 for one in deliveries)
 
-    wait_until(waits, 30, "its next attempt is an hour away")
+    wait_until(waits, 30, "its next attempt is in an hour")
     shop.status = 204
     shop.requests.clear()
     assert endpoint(cluster, "test", id)["delivered"]
-    wait_until(lambda: shop.told(source), 15, "what waited is sent")
+    wait_until(lambda: shop.told(source), 15, "the pending events are delivered")

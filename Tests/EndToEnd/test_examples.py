@@ -86,7 +86,7 @@ def test_the_shell_subscriber_reads_a_stream_and_resumes_at_its_position(calm: C
     settle(calm, source, "chargeable", "consumed")
     second = Process("example-again", [*command, place], calm.logs, env).start()
     request.addfinalizer(second.end)
-    wait_until(lambda: len(lines(second)) == 4, 15, "what was missed: the money's events and the source's")
+    wait_until(lambda: len(lines(second)) == 4, 15, "the missed payment and source events")
     told = [json.loads(line.partition(" ")[2]) for line in [*lines(first), *lines(second)]]
     assert told == calm.api.events(source)
 

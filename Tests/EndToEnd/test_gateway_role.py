@@ -24,9 +24,9 @@ def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):
         cluster.sandbox.authorise(source)
         wait_until(
             lambda: [frame for frame in listener.frames if "source.chargeable" in json.dumps(frame)],
-            20, "the listener is told",
+            20, "the listener has the event",
         )
-        wait_until(lambda: cluster.webhook.receipts.all(), 20, "the shop is told")
+        wait_until(lambda: cluster.webhook.receipts.all(), 20, "the shop has the event")
     finally:
         listener.close()
 

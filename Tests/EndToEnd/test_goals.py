@@ -69,7 +69,7 @@ def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_further(calm
     watch = calm.wait_status(source, "chargeable")
     assert (watch["state"], watch["until"], watch["final"]) == ("open", "final", False)
     calm.api.request("POST", f"/v1/watches/{source}/poll")
-    wait_until(lambda: calm.api.watch(source)["attempts"] >= 3, 15, "looked at again")
+    wait_until(lambda: calm.api.watch(source)["attempts"] >= 3, 15, "polled again")
     types = [event["type"] for event in calm.api.events(source)]
     assert types == ["payment.authorised", "source.chargeable"]
     assert "until" in ctl(calm, "get", source)

@@ -29,7 +29,7 @@ def test_the_history_includes_the_work_of_ended_processes(chaos, store: str):
         cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
         cluster.sandbox.authorise(source)
     wait_until(
-        lambda: all(cluster.webhook.receipts.of(source) for source in sources), 30, "all are told"
+        lambda: all(cluster.webhook.receipts.of(source) for source in sources), 30, "every endpoint has events"
     )
     # A process that ends reports its counts since its last report.
     for role in [*cluster.workers, *cluster.notifiers]:

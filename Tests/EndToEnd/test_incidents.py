@@ -56,7 +56,7 @@ class Watched:
             is_rising = any(one["kind"] == kind for one in board.get("rising", []))
             return self.processes().get(owner) if is_rising else None
 
-        process = wait_until(looker, 30, f"somebody has seen {kind}")
+        process = wait_until(looker, 30, f"a process has detected {kind}")
         process.kill9()
         process.start().wait_ready()
         self.cluster.api = PollerAPI(self.cluster.api_process.address("api"))
@@ -69,11 +69,11 @@ class Watched:
         return {one["id"]: pids[one["pid"]] for one in listed if one["pid"] in pids}
 
     def begins(self, kind: str) -> None:
-        wait_until(lambda: self.told(kind) == ["open"], 30, f"{kind} is told, not {self.told(kind)}")
+        wait_until(lambda: self.told(kind) == ["open"], 30, f"{kind} is delivered, not {self.told(kind)}")
 
     def ends(self, kind: str) -> None:
         both = ["open", "resolved"]
-        wait_until(lambda: self.told(kind) == both, 30, f"the end of {kind} is told, not {self.told(kind)}")
+        wait_until(lambda: self.told(kind) == both, 30, f"the end of {kind} is delivered, not {self.told(kind)}")
 
 
 def no_worker(watched: Watched) -> None:

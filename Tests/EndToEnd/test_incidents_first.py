@@ -40,13 +40,13 @@ def test_a_revoked_key_is_the_first_incident_within_ten_seconds(chaos):
         sources = [cluster.sandbox.create_source() for _ in range(3)]
         for source in sources:
             cluster.enqueue(source, policy="interactive", notify=[])
-        wait_until(lambda: {"dead_letters", "endpoint_disabled"} <= set(kinds(cluster)), 30, "others are told before")
+        wait_until(lambda: {"dead_letters", "endpoint_disabled"} <= set(kinds(cluster)), 30, "earlier incidents are delivered")
         cluster.sandbox.fault("status", "/v1/", status=401)
         began = wait_until(
             lambda: any("401" in (cluster.api.watch(one).get("last_error") or "") for one in sources) and time.monotonic(),
             20, "a poll has met it", pause_s=0.05,
         )
-        first = wait_until(lambda: (found := open_incidents(cluster))[0]["kind"] == "credentials_refused" and found[0], 30, "it is told")
+        first = wait_until(lambda: (found := open_incidents(cluster))[0]["kind"] == "credentials_refused" and found[0], 30, "the incident is open")
         assert time.monotonic() - began < SOON_S
         assert first["subject"] == "default" and "refuses the key of account default (401)" in first["message"]
         assert "STRIPE_API_KEY" in first["action"]
@@ -104,15 +104,15 @@ def test_dead_letters_are_an_incident_until_they_are_sent(chaos, shops: list[Sho
         cluster.wait_status(source, "chargeable")
         # A new event reactivates the delivery with the dead letter, which then waits for its endpoint.
         wait_until(
-            lambda: [one["state"] for one in cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]] == ["waiting"], 20, "it goes on"
+            lambda: [one["state"] for one in cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]] == ["waiting"], 20, "deliveries continue"
         )
         time.sleep(6)
-        assert watched.told("dead_letters") == ["open"], "its letters are dead all the same"
+        assert watched.told("dead_letters") == ["open"], "its dead letters remain"
         bad.status = 200
         endpoint(cluster, "enable", id)
-        wait_until(lambda: any(status == 200 for _, _, status in bad.requests), 30, "what is new is accepted")
+        wait_until(lambda: any(status == 200 for _, _, status in bad.requests), 30, "a new event is accepted")
         time.sleep(6)
-        assert watched.told("dead_letters") == ["open"], "what was given up is not"
+        assert watched.told("dead_letters") == ["open"], "the dead letters are not delivered"
         [dead] = cluster.api.get(f"/v1/deliveries?endpoint={id}&state=dead")["data"]
         assert cluster.api.request("POST", f"/v1/deliveries/{dead['id']}/retry").ok
         watched.ends("dead_letters")
@@ -131,7 +131,7 @@ def test_a_killed_worker_is_reported_as_lost_a_stopped_one_as_clean(chaos):
         found = {one["process"]["id"]: one["how"] for one in cluster.api.get("/v1/workers/departed")["data"]}
         return found if {killed["id"], ended["id"]} <= found.keys() else None
 
-    found = wait_until(departed, 30, "both are told")
+    found = wait_until(departed, 30, "both incidents are delivered")
     assert (found[killed["id"]], found[ended["id"]]) == ("lost", "clean")
     shown = run("pollerctl", "worker", "departed", env={"POLLER_URL": cluster.api.url}).stdout
     assert sorted(line.split("\t")[0] for line in shown.splitlines()) == ["clean", "lost"], shown

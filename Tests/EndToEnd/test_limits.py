@@ -129,7 +129,7 @@ def test_ten_thousand_silent_connections_delay_no_response(limited: Cluster):
             spans.append(time.monotonic() - began)
             time.sleep(0.03)
         print(f"p99 beside {count} connections {p99(spans) * 1000:.1f} ms")
-        assert p99(spans) < 3, "a busy machine takes its time, a server without sockets for ever"
+        assert p99(spans) < 3, "a busy machine is slow, a server without sockets never responds"
     finally:
         for each in idle:
             each.close()
@@ -257,11 +257,11 @@ def test_a_key_over_its_limit_of_long_polls_is_rejected_another_is_not(shared: C
         refused.append(answer)
         return answer.status_code == 429
 
-    wait_until(is_refused, 5, "all places of the key are taken")
+    wait_until(is_refused, 5, "all slots of the key are in use")
     problem = refused[-1].json()
     assert problem["code"] == "too_many_requests" and "POLLER_WAITS_PER_KEY" in problem["detail"]
     assert refused[-1].headers["Retry-After"] == "1"
-    assert shared.flood.request("GET", "/v1/watches?limit=1").status_code == 200, "what does not wait is served"
+    assert shared.flood.request("GET", "/v1/watches?limit=1").status_code == 200, "requests that do not wait are served"
     began = time.monotonic()
     assert shared.quiet.request("GET", path.format("500ms")).status_code == 200
     assert time.monotonic() - began < 4

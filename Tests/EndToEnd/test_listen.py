@@ -69,7 +69,7 @@ def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, t
     unsigned = requests.post(hook, data="no event", timeout=10)
     assert unsigned.status_code == 204
     assert requests.get(hook, timeout=10).status_code == 405
-    wait_until(lambda: "not a poller event" in receiver.stdout(), 10, "what is no event is said")
+    wait_until(lambda: "not a poller event" in receiver.stdout(), 10, "a body that is no event is reported")
     second = run("pollerctl", "listen", "--print", "--port", str(port), env=env)
     assert second.returncode == 1 and "errno" not in second.stderr, second.stderr
     assert f"port {port} on 127.0.0.1 is in use by another program" in second.stderr
@@ -122,7 +122,7 @@ def test_no_event_is_lost_when_listener_receiver_and_server_fail(
         """Simulates customers who arrive and pay continuously."""
         try:
             for source in sources:
-                wait_until(lambda: is_enqueued(source), 30, "the server is back")
+                wait_until(lambda: is_enqueued(source), 30, "the server is available again")
                 time.sleep(0.05)
                 cluster.sandbox.set_status(source, "chargeable")
         finally:
@@ -211,7 +211,7 @@ def test_a_first_start_begins_now_and_the_next_resumes(
     cluster.wait_status(after, "chargeable")
     missed = [event for event in cluster.api.events(after) if event["type"].startswith("source.")]
     listener.start().wait_ready()
-    wait_until(lambda: len(sink.receipts.ids()) == len(missed), 20, "what was missed is forwarded")
+    wait_until(lambda: len(sink.receipts.ids()) == len(missed), 20, "missed events are forwarded")
     assert f"backlog of {len(missed)} event" in listener.stderr()
     lines = [json.loads(line) for line in listener.stdout().splitlines()]
     assert [line["event"]["id"] for line in lines] == [event["id"] for event in missed]
@@ -235,7 +235,7 @@ def test_a_server_with_another_store_is_read_from_its_oldest_event(
     first = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{port}"})
     listener = Listener(first, tmp_path, "--forward-to", sink.url).start().wait_ready()
     first.api_process.kill9()
-    wait_until(lambda: "no answer from" in listener.stderr(), 20, "the outage is told")
+    wait_until(lambda: "no answer from" in listener.stderr(), 20, "the outage is printed")
     second = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{port}"})
     source = second.sandbox.create_source()
     second.enqueue(source, notify=[])
@@ -260,7 +260,7 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
             events = [json.loads(line) for line in tail.stdout().splitlines()]
             return [event["id"] for event in events if event["source"] == source]
 
-        wait_until(lambda: shown() == wanted, 20, "tail shows what was recorded")
+        wait_until(lambda: shown() == wanted, 20, "tail shows recorded events")
     finally:
         tail.end()
     wrong = run("pollerctl", "events", "tail", "--types", "source.chargable", env=env)

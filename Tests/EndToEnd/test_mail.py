@@ -161,7 +161,7 @@ def test_one_click_unsubscribes_from_a_shop_and_completes_the_delivery(shop: Clu
     shop.sandbox.set_status(other, "failed")
     mailed(shop, other, 1)
     notifier = shop.notifiers[0]
-    wait_until(lambda: "skipped for this recipient" in notifier.stderr(), 10, "it is done, and says why")
+    wait_until(lambda: "skipped for this recipient" in notifier.stderr(), 10, "the delivery is done with a reason")
     assert len(mails(shop, source)) == 1
     shop.api.request("DELETE", f"/v1/mail/suppressions/{recipient}")
     assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]

@@ -104,7 +104,7 @@ def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(hinted:
     assert notice["closed_reason"] in ("settled", None) and notice["status"] == "chargeable"
     wait_until(lambda: mails(hinted, source), 30, "the customer is written to")
     assert not notices(hinted, silent) and not mails(hinted, silent)
-    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 30, "the look is over")
+    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 30, "the poll is over")
     told = [event["type"] for event in hinted.api.events(source)]
     assert told.count("source.chargeable") == 1, told
 

@@ -98,10 +98,10 @@ def test_an_account_with_one_endpoint_does_not_wait_for_thousands_of_another(clu
     many_endpoints(cluster, shop.origin)
     for _ in range(4):
         watch(cluster, "many")
-    wait_until(lambda: shop.paths, 30, "the first of the many is told", pause_s=0.01)
+    wait_until(lambda: shop.paths, 30, "the first of the many endpoints has the event", pause_s=0.01)
     for number in range(3):
         watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
-    wait_until(lambda: len(shop.paths) >= 4 * MANY + 3, 120, "all are told", pause_s=0.1)
+    wait_until(lambda: len(shop.paths) >= 4 * MANY + 3, 120, "all endpoints have the event", pause_s=0.1)
     places = [shop.paths.index(f"/one/{number}") for number in range(3)]
     print(f"told as number {places} of {4 * MANY + 3}")
     assert max(places) < MANY
@@ -118,7 +118,7 @@ def test_silent_receivers_do_not_delay_others(cluster, shop):
         for number in range(3):
             watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
             # A starved delivery would only arrive after the first attempts of the other account time out.
-            wait_until(lambda: f"/one/{number}" in shop.paths, 10, "the other account is told", pause_s=0.02)
+            wait_until(lambda: f"/one/{number}" in shop.paths, 10, "the other account has the event", pause_s=0.02)
         print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.9
         assert cluster.notifiers[0].metric("poller_deliveries_put_off_total") > 0
@@ -144,7 +144,7 @@ def test_a_slow_platform_does_not_delay_other_receivers_of_the_account(cluster, 
             began = time.monotonic()
             watch(cluster, "many", notify=[f"{elsewhere}/elsewhere/{number}"])
             # With one limit for all receivers of the account, it would compete with a thousand others for a minute.
-            wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 20, "the other receiver is told", pause_s=0.02)
+            wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 20, "the other receiver has the event", pause_s=0.02)
             lags.append(time.monotonic() - began)
         # The first delivery may wait for attempts that started before the platform was known to be slow.
         assert max(lags[1:]) < 3, lags
@@ -183,10 +183,10 @@ def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
         assert 0 < at_death < count * 0.9, "it was not killed in the middle"
         end_leases(client)
         cluster.role("notifier_second", "notifier").start().wait_ready()
-        wait_until(lambda: len(set(shop.paths)) >= count, 120, "all are told", pause_s=0.1)
+        wait_until(lambda: len(set(shop.paths)) >= count, 120, "all endpoints have the event", pause_s=0.1)
         made = marks(client) - before
         assert not client.keys("poller:F{*"), "nothing is kept of an event that is marked"
-    wait_until(lambda: waiting(cluster) == 0, 30, "what the dead one held is told too", pause_s=0.2)
+    wait_until(lambda: waiting(cluster) == 0, 30, "events held by the killed notifier are delivered", pause_s=0.2)
     print(f"{at_death} marks at the death, {made} in all, {len(shop.paths)} told")
     # One batch of about 500 marks may be written twice.
     assert count <= made < count + 600

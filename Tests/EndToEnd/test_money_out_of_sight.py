@@ -47,7 +47,7 @@ def test_a_change_of_the_money_is_reported_before_the_source_changes(shop: Clust
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": 99})
     else:
         shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})
-    wait_until(lambda: f"payment.{word}" in sale.words(), 30, "what became of the money is told")
+    wait_until(lambda: f"payment.{word}" in sale.words(), 30, "the change of the money is reported")
     assert shop.api.watch(sale.id)["state"] == "open"
     shop.sandbox.clear_fault(shut)
     shop.api.request("POST", f"/v1/watches/{sale.id}/poll")
@@ -89,7 +89,7 @@ def test_a_dispute_that_was_lost_between_polls_is_not_reported_as_open(shop: Clu
     shop.sandbox.clear_fault(shut)
     sale.closed()
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
-    wait_until(lambda: "payment.reversed" in sale.words(), 30, "it is told as reversed")
+    wait_until(lambda: "payment.reversed" in sale.words(), 30, "the payment is reported as reversed")
     assert sale.words() == WORDS + ["payment.reversed"]
     sale.check_deliveries()
     check_words(shop, [sale])
@@ -103,7 +103,7 @@ def test_a_key_without_access_to_charges_still_reports_the_status(shop: Cluster)
     shop.sandbox.authorise(sale.id)
     shop.sandbox.charge(sale.id)
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
-    wait_until(lambda: sale.told()[-1:] == ["source.consumed"], 15, "the status is told")
+    wait_until(lambda: sale.told()[-1:] == ["source.consumed"], 15, "the status is reported")
     shop.sandbox.clear_fault(shut)
-    wait_until(lambda: shop.api.watch(sale.id)["state"] == "closed", 70, "the look for the money is over")
+    wait_until(lambda: shop.api.watch(sale.id)["state"] == "closed", 70, "the poll for the money is over")
     assert sale.told().count("source.consumed") == 1 and sale.words()[-1] == "payment.paid"

@@ -77,7 +77,7 @@ def test_the_next_step_is_shown_until_it_is_done(calm: Cluster):
 
     pay = f"/_sandbox/sources/{source}/payments"
     calm.sandbox._call("POST", pay, json={"amount": 400})
-    wait_until(lambda: printed_events(calm, source)[2:], 20, "the first part is told")
+    wait_until(lambda: printed_events(calm, source)[2:], 20, "the first part is reported")
     assert printed_events(calm, source)[2] == ["payment.partially_paid", "4.00 of 10.99 eur, multibanco"]
     calm.sandbox._call("POST", pay, json={"amount": 699})
     calm.wait_status(source, "chargeable")
@@ -94,7 +94,7 @@ def test_the_console_shows_each_change_of_the_payment(calm: Cluster):
         console.open(f"#/payments/{source}")
         changes = "[...document.querySelectorAll('.timeline .change p:first-child')].map((one) => one.innerText)"
         waits = "Waiting for the customer to pay €10.99 by iDEAL."
-        console.wait(lambda: console.js(changes) == [waits], "the beginning is there")
+        console.wait(lambda: console.js(changes) == [waits], "the first change is shown")
         calm.sandbox.authorise(source)
         calm.wait_status(source, "chargeable")
         calm.sandbox.charge(source)

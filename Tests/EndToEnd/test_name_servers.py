@@ -39,7 +39,7 @@ def test_silent_name_servers_do_not_delay_other_receivers(chaos, dns: TarpitDNS)
         # A query for a silent name blocks its thread for ten seconds, longer than the wait allowed here.
         wait_until(
             lambda: {receipt.source for receipt in cluster.webhook.receipts.all()} >= set(sources),
-            8, "the others are told beside them",
+            8, "the others have their events",
         )
     # Names in the silent zones were queried throughout, and none was answered.
     assert all(dns.asked_below(zone) >= 2 for zone in SILENT)

@@ -63,6 +63,6 @@ def test_a_second_sigterm_ends_a_drain_at_once(chaos):
     wait_until(lambda: cluster.webhook.attempts, 15, "the attempt that is held")
     notifier = cluster.notifiers[0]
     notifier.signal(15)
-    wait_until(lambda: "signal received, draining" in notifier.stderr(), 5, "it says that it drains")
+    wait_until(lambda: "signal received, draining" in notifier.stderr(), 5, "the drain is logged")
     assert notifier.running
     assert notifier.terminate(timeout_s=2) is not None

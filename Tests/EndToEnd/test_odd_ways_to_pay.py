@@ -69,7 +69,7 @@ def let_go(shop: Cluster, held: str) -> None:
 
 
 def wait_last(sale: Sale, word: str) -> None:
-    wait_until(lambda: sale.words()[-1:] == [f"payment.{word}"], 20, f"{sale.id} is told as {word}")
+    wait_until(lambda: sale.words()[-1:] == [f"payment.{word}"], 20, f"{sale.id} is reported as {word}")
 
 
 def check(shop: Cluster, sale: Sale) -> None:
@@ -202,7 +202,7 @@ def test_a_hold_released_between_polls_is_reported_as_cancelled(shop: Cluster):
     sale.closed()
     shut = shop.sandbox.fault("status", match="/v1/charges/", method="GET", status=503)
     refund(shop, charge)
-    wait_until(lambda: shop.api.watch(sale.id)["state"] == "open", 15, "its news opens the watch")
+    wait_until(lambda: shop.api.watch(sale.id)["state"] == "open", 15, "its hint reopens the watch")
     time.sleep(3)
     shop.enqueue(sale.id, client_secret=sale.source["client_secret"])
     time.sleep(1)

@@ -58,7 +58,7 @@ def test_the_order_is_in_the_watch_and_each_event_until_a_restart(calm: Cluster)
     source = create(calm, type="ideal")
     made = watch(calm, source, "T-1")
     assert made["order"] == "T-1"
-    assert watch(calm, source, None)["order"] == "T-1", "who joins changes nothing"
+    assert watch(calm, source, None)["order"] == "T-1", "a join changes nothing"
     other = calm.api.enqueue(source, order="T-2")
     assert (other.status_code, other.json()["code"]) == (409, "order_mismatch"), other.text
     calm.wait_status(source, "pending")
@@ -67,7 +67,7 @@ def test_the_order_is_in_the_watch_and_each_event_until_a_restart(calm: Cluster)
     calm.api.request("DELETE", f"/v1/watches/{source}")
     events = calm.api.events(source)
     assert len(events) >= 3 and {event["order"] for event in events} == {"T-1"}
-    assert watch(calm, source, "T-2")["order"] == "T-2", "a closed one begins anew"
+    assert watch(calm, source, "T-2")["order"] == "T-2", "a closed watch restarts"
     calm.api.request("DELETE", f"/v1/watches/{source}")
     assert "order" not in watch(calm, source, None)
     for wrong in ("", " a", "a\nb", "..", "x" * 256, 7):
@@ -141,7 +141,7 @@ def test_an_order_paid_by_two_attempts_is_reported_as_paid_twice(calm: Cluster, 
     assert last["object"]["also_paid_by"] == [first]
     assert {member["source"] for member in last["object"]["members"]} == {first, second}
     ids = [event["id"] for event in events]
-    wait_until(lambda: len(shop.of("T-3")) >= len(ids), 20, "the endpoint is told")
+    wait_until(lambda: len(shop.of("T-3")) >= len(ids), 20, "the endpoint has the events")
     assert [json.loads(body)["id"] for _, body in shop.of("T-3")] == ids
     calm.api.request("DELETE", f"/v1/endpoints/{made['id']}")
     # The list of watches does not contain orders.

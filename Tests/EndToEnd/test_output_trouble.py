@@ -93,7 +93,7 @@ def test_a_stalled_log_reader_blocks_neither_probes_nor_requests(chaos):
         session.post(f"{url}/v1/watches", data=b"{", timeout=5)
         return b"log lines dropped" in told
 
-    wait_until(reported, 20, "the log says how many lines it lacks")
+    wait_until(reported, 20, "the log reports the number of missing lines")
 
 
 COMMANDS = [
@@ -166,4 +166,4 @@ def _wait_for_200(port: int) -> None:
         except requests.ConnectionError:
             return False
 
-    wait_until(ready, 30, "the process says that it is ready", pause_s=0)
+    wait_until(ready, 30, "the process reports that it is ready", pause_s=0)

@@ -89,7 +89,7 @@ def test_a_configured_authority_is_trusted_everywhere(chaos, own, variable: str)
     path = "/v1/watches/pay-1?account=bank&kind=http"
     wait_until(lambda: cluster.api.get(path)["status"] == "open", 15, "it is polled")
     house.state = "settled"
-    wait_until(lambda: any("http.settled" in body for body in house.posted), 20, "the receiver is told")
+    wait_until(lambda: any("http.settled" in body for body in house.posted), 20, "the receiver has the event")
     wait_until(lambda: [mail for mail in relay.messages if mail["To"] == customer], 20, "the payer is mailed")
 
 

@@ -116,7 +116,7 @@ def test_direct_dependencies_are_pinned_and_listed_with_their_licences(bill: dic
     parts = {part["purl"]: part for part in bill["components"]}
     (root,) = [need["dependsOn"] for need in bill["dependencies"] if need["ref"] == bill["metadata"]["component"]["bom-ref"]]
     for address, rule, version in declared:
-        assert rule == "exact", f"{address} may become another version: nothing keeps what was resolved"
+        assert rule == "exact", f"{address} is not pinned to a version"
         purl = f"pkg:swift/{address}@{version}"
         assert purl in root
     for purl, part in parts.items():
@@ -293,7 +293,7 @@ def test_a_purge_removes_every_file(running: Machine, packages: dict[str, Path])
     assert len(files) > 40
     running.run("dpkg", "--remove", *packages)
     assert not running.run("pgrep", "-u", "poller", check=False).stdout
-    assert running.run("ls", f"{CREDENTIALS}/STRIPE_API_KEY").stdout, "a removal keeps what was configured"
+    assert running.run("ls", f"{CREDENTIALS}/STRIPE_API_KEY").stdout, "a removal keeps the configuration"
     running.run("dpkg", "--purge", *packages)
     left = running.shell(f"ls -d {' '.join(files)} 2> /dev/null || true; find /etc /usr/lib/systemd /usr/lib/poller -name '*poller*' 2> /dev/null || true")
     assert not left

@@ -77,11 +77,11 @@ def test_webhooks_in_the_wrong_order_end_at_the_current_state(shop: Cluster):
     told = about(shop, sale)
     assert {event["type"] for event in told} >= {"source.chargeable", "charge.succeeded", "charge.refunded"}
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
-    wait_until(lambda: taken(shop) >= before + len(told), 15, "the last held event was taken")
+    wait_until(lambda: taken(shop) >= before + len(told), 15, "the last held event was accepted")
     assert sale.closed(timeout_s=PATIENT_S / 2)["status"] == "consumed"
     assert sale.told() == ["source.pending", "source.consumed"]
-    assert sale.words() == ["payment.partially_refunded"], "the truth when it was looked at, and that alone"
-    assert len(shop.sandbox.polls(sale.id)) < 2 + len(told), "each event made us look at most once"
+    assert sale.words() == ["payment.partially_refunded"], "only the state at the poll"
+    assert len(shop.sandbox.polls(sale.id)) < 2 + len(told), "each event caused at most one poll"
     sale.check_deliveries()
     check_words(shop, [sale])
 
@@ -118,7 +118,7 @@ def test_two_changes_of_one_object_in_one_second_are_both_reported(shop: Cluster
         (charge,) = sale.charges()
         for amount, word in ((99, "payment.partially_refunded"), (1000, "payment.refunded")):
             shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": amount})
-            wait_until(lambda: sale.words()[-1] == word, PATIENT_S, f"{word} is told")
+            wait_until(lambda: sale.words()[-1] == word, PATIENT_S, f"{word} is reported")
         refunded = [event for event in about(shop, sale) if event["type"] == "charge.refunded"]
         if len({event["created"] for event in refunded}) == 1:
             break

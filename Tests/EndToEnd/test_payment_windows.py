@@ -32,7 +32,7 @@ def wait_polled(sale: Sale) -> None:
     """Waits for a poll that starts after this call."""
     before = len(sale.cluster.sandbox.polls(sale.id))
     sale.cluster.api.request("POST", f"/v1/watches/{sale.id}/poll")
-    wait_until(lambda: len(sale.cluster.sandbox.polls(sale.id)) > before + 1, 20, "looked at again")
+    wait_until(lambda: len(sale.cluster.sandbox.polls(sale.id)) > before + 1, 20, "polled again")
 
 
 def test_an_unpaid_source_expires_after_an_hour_on_every_channel(shop: Cluster):

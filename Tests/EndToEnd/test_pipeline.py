@@ -64,7 +64,7 @@ def test_a_declined_attempt_is_reported_although_the_status_stays(calm: Cluster)
             data={"payment_method": method}, auth=(calm.sandbox.KEY, ""), timeout=10,
         )
         assert answer.status_code == 402, answer.text
-        wait_until(lambda: len(calm.api.events(intent)) > seen, 20, "the decline is told")
+        wait_until(lambda: len(calm.api.events(intent)) > seen, 20, "the decline is reported")
     told = [event for event in calm.api.events(intent) if not is_beside(event)]
     assert [event["type"] for event in told] == ["payment_intent.requires_payment_method"] * 3
     words = [event["payment"] for event in calm.api.events(intent) if event["type"] == "payment.failed"]
@@ -137,7 +137,7 @@ def test_enqueueing_twice_joins_the_open_watch(calm: Cluster):
     wait_until(
         lambda: len(calm.webhook.receipts.of(source)) == len(calm.api.events(source)),
         20,
-        "the joined endpoint is told everything",
+        "the joined endpoint has every event",
     )
 
 

@@ -57,7 +57,7 @@ def test_two_kills_of_redis_lose_no_accepted_watch_and_end_no_process(chaos):
     for source in sources[SOURCES // 2 :]:
         enqueue_until_accepted(cluster, source, mailed=False)
     killer.join()
-    wait_until(lambda: len(cluster.webhook.receipts.all()) > SOURCES // 3, 60, "work goes on")
+    wait_until(lambda: len(cluster.webhook.receipts.all()) > SOURCES // 3, 60, "work continues")
     kill_redis()
     bank_thread.join()
     assert moved.is_set()

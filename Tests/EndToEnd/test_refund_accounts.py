@@ -85,7 +85,7 @@ def form_url(cluster: Cluster, source: str) -> str:
     (url, *_) = wait_until(written, 30, "the payer is written to")
     assert url.startswith(f"{cluster.api.url}/r/{source}/continue?grant=")
     told = str(cluster.api.events(source)) + str(cluster.api.watch(source))
-    assert "grant=" not in told, "whoever has it says where money goes"
+    assert "grant=" not in told, "the link allows to set the refund account"
     return url
 
 
@@ -131,8 +131,8 @@ def test_late_money_is_refunded_to_the_submitted_account(hinted: Cluster):
         assert answer.status_code in (202, 429), answer.text
         return answer.status_code == 202
 
-    wait_until(taken, 10, "the account is taken", pause_s=0.5)
-    wait_until(lambda: step(hinted, source) == "none", 20, "nobody is asked any more")
+    wait_until(taken, 10, "the account is accepted", pause_s=0.5)
+    wait_until(lambda: step(hinted, source) == "none", 20, "no account is requested any more")
     known = hinted.sandbox.source(source)
     assert known["receiver"]["refund_attributes_status"] == "available"
     assert known["multibanco"]["refund_iban"] == IBAN
@@ -161,18 +161,18 @@ def test_the_payer_submits_an_account_on_the_return_page(hinted: Cluster, page: 
     assert page.address == f"{hinted.api.url}/r/{source}"
     assert words[0] in page.text and not page.evaluate("document.querySelector('#links')")
     fill_in(page, holder=NAME, iban=TYPED[:-1] + "5")
-    wait_until(lambda: words[1] in (page.text or ""), 10, "a slip is told at once")
+    wait_until(lambda: words[1] in (page.text or ""), 10, "a mistake is shown at once")
     # The form keeps the typed values for correction.
     assert page.evaluate("document.querySelector('#form input[name=holder]').value") == NAME
     assert page.evaluate("document.querySelector('#form input[name=iban]').value") == TYPED[:-1] + "5"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     picture(page, f"refund-account-{language}-{width}")
     fill_in(page, iban=TYPED)
-    wait_until(lambda: words[2] in (page.text or ""), 15, "it is taken")
+    wait_until(lambda: words[2] in (page.text or ""), 15, "the account is accepted")
     page.wait_state("expired")
     assert not page.evaluate("document.querySelector('#form')")
     assert hinted.sandbox.source(source)["multibanco"]["refund_iban"] == IBAN
-    wait_until(lambda: step(hinted, source) == "none", 20, "nobody is asked any more")
+    wait_until(lambda: step(hinted, source) == "none", 20, "no account is requested any more")
     page.open(f"{hinted.api.url}/r/{source}")
     page.wait_state("expired")
     assert not page.evaluate("document.querySelector('#form')")
@@ -186,7 +186,7 @@ def test_an_american_account_is_submitted_without_scripts(hinted: Cluster, page:
     page.open(form_url(hinted, source))
     page.wait_state("action")
     fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
-    wait_until(lambda: "not a valid account number" in page.text, 10, "the page says what is wrong")
+    wait_until(lambda: "not a valid account number" in page.text, 10, "the page shows the mistake")
     page.evaluate("document.querySelector('#form input[name=company]').checked = true")
     fill_in(page, routing_number="110000000")
     page.wait_state("expired")

@@ -96,7 +96,7 @@ def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     cluster.sandbox.fault("status", match="/v1/refunds", method="POST", status=400, body=error)
     _, second = paid_twice(cluster, "D-7")
     wait_until(lambda: order_of(cluster, "D-7").get("also_paid_by") == [second], 20, "paid twice")
-    wait_until(lambda: cluster.api.watch(second)["run"] > 1, 20, "looked at for its refund")
+    wait_until(lambda: cluster.api.watch(second)["run"] > 1, 20, "polled for its refund")
     wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
     assert payment_state(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
 

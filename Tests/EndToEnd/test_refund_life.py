@@ -50,7 +50,7 @@ class Payment:
         return [mail for mail in self.shop.mail.messages if mail["To"] == self.address]
 
     def wait(self, last: str) -> None:
-        wait_until(lambda: (self.types or [""])[-1] == last, 20, f"{last} is told, not {self.types}")
+        wait_until(lambda: (self.types or [""])[-1] == last, 20, f"{last} is reported, not {self.types}")
 
     def mailed(self, count: int) -> str:
         """Returns the subject of the last email once `count` emails have arrived."""

@@ -97,7 +97,7 @@ def test_regression_1_processes_continue_after_redis_lost_all_data(chaos):
     # All sources are enqueued again at once, on streams that have no group yet.
     for source in sources:
         accepted(cluster, source)
-    wait_until(lambda: not without_group(), 2, "every stream that was made anew has its group")
+    wait_until(lambda: not without_group(), 2, "every recreated stream has its group")
     cluster.redis.kill9()
     cluster.redis.start()
     for source in sources:
@@ -123,7 +123,7 @@ def test_regression_2_no_process_exits_after_repeated_redis_errors(chaos):
     cluster.redis.freeze()
     wait_until(
         lambda: all(role.admin("/readyz").status_code == 503 for role in roles(cluster)), 30,
-        "everybody has noticed",
+        "every process has noticed",
     )
     for source in sources:
         cluster.sandbox.set_status(source, "consumed")
@@ -135,7 +135,7 @@ def test_regression_2_no_process_exits_after_repeated_redis_errors(chaos):
             # Wait until the processes have reconnected before the next kill.
             wait_until(
                 lambda: len(client.client_list(_type="normal")) > len(roles(cluster)) / 2, 10,
-                "they come back",
+                "the processes recover",
             )
     all_alive(cluster)
     for source in sources:
@@ -209,7 +209,7 @@ def test_regression_14_a_silent_mail_relay_does_not_delay_webhooks(chaos):
     # All changes are recorded, so only the relay can delay the following deliveries.
     for source in mailed:
         cluster.wait_status(source, "failed")
-    wait_until(lambda: pit.taken >= 8, 20, "the relay holds every thread")
+    wait_until(lambda: pit.taken >= 8, 20, "the relay blocks every thread")
     hooked = cluster.sandbox.create_sources(40)
     for source in hooked:
         cluster.enqueue(source, notify=[cluster.webhook.url])
@@ -308,7 +308,7 @@ def test_regression_19_clients_of_a_restarted_gateway_reconnect_at_spread_times(
     cluster: Cluster = chaos(listen=False, notifiers=2, workers=1, env={"POLLER_DRAIN_TIMEOUT": "10s"})
     crowd = Crowd([notifier.address("gateway") for notifier in cluster.notifiers])
     try:
-        wait_until(lambda: crowd.listening == CLIENTS, 30, "everybody listens")
+        wait_until(lambda: crowd.listening == CLIENTS, 30, "every client is connected")
         first, sources = cluster.notifiers[0], cluster.sandbox.create_sources(6)
         first.signal(15)
         # Events happen while the clients reconnect.
@@ -317,20 +317,20 @@ def test_regression_19_clients_of_a_restarted_gateway_reconnect_at_spread_times(
             cluster.wait_status(source, "pending")
             cluster.sandbox.set_status(source, "failed")
             cluster.wait_status(source, "failed")
-        wait_until(lambda: len(crowd.returns) >= CLIENTS, 30, "everybody came back")
+        wait_until(lambda: len(crowd.returns) >= CLIENTS, 30, "every client has reconnected")
         recorded = {event["id"] for source in sources for event in cluster.api.events(source)}
-        wait_until(lambda: all(set(told) == recorded for told in crowd.told), 15, "nobody lost one")
+        wait_until(lambda: all(set(told) == recorded for told in crowd.told), 15, "a client lost an event")
     finally:
         crowd.close()
-    assert all(len(told) == len(recorded) for told in crowd.told), "nor heard one twice"
+    assert all(len(told) == len(recorded) for told in crowd.told), "a client received an event twice"
     assert len(crowd.byes) == CLIENTS and all(bye["code"] == 4101 for _, bye in crowd.byes)
     said = sorted(at for at, _ in crowd.byes)
     # The drain timeout of 10 s minus twice 3 s for closing leaves 4 s in which the `bye` frames are spread.
-    assert said[-1] - said[0] >= 3, f"goodbyes within {said[-1] - said[0]:.1f} s"
+    assert said[-1] - said[0] >= 3, f"close frames within {said[-1] - said[0]:.1f} s"
     back = sorted(crowd.returns[:CLIENTS])
-    assert back[-1] - back[0] >= 7, f"all came back within {back[-1] - back[0]:.1f} s"
+    assert back[-1] - back[0] >= 7, f"all clients reconnected within {back[-1] - back[0]:.1f} s"
     crowded = max(sum(1 for other in back if at <= other < at + 1) for at in back)
-    assert crowded <= CLIENTS / 3, f"{crowded} of {CLIENTS} came back in the same second"
+    assert crowded <= CLIENTS / 3, f"{crowded} of {CLIENTS} reconnected in the same second"
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
@@ -369,7 +369,7 @@ def test_regression_20_a_browser_reconnects_automatically_and_stops_at_the_end(c
         gateway.start().wait_ready()
         # The retry delay that the stream sent is at most eight seconds.
         second = [*first, "payment.authorised", "source.chargeable"]
-        wait_until(lambda: told() == second, 20, "it came back by itself")
+        wait_until(lambda: told() == second, 20, "the browser reconnected automatically")
         cluster.sandbox.set_status(source, "consumed")
         third = [*second, "payment.paid", "source.consumed"]
         wait_until(lambda: told() == third, 20, "to the end")

@@ -99,7 +99,7 @@ def house(tmp_path_factory):
         for process in cluster.processes:
             told = process.stdout() + process.stderr()
             for secret in ("first-token", "second-token", "third-token", "sk_test_after"):
-                assert secret not in told, f"{process.name} has told {secret}"
+                assert secret not in told, f"{process.name} printed {secret}"
     house.bank.close()
     house.branch.close()
 

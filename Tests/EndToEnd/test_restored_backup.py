@@ -22,7 +22,7 @@ def wait_delivered_ids(cluster: Cluster, sources: list[str], status: str) -> dic
                 found.setdefault(receipt.source, set()).add(receipt.event)
         return len(found) == len(sources)
 
-    wait_until(all_there, 30, f"{status} told of {len(sources)} sources")
+    wait_until(all_there, 30, f"{status} of {len(sources)} sources is delivered")
     return found
 
 
@@ -91,7 +91,7 @@ def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(c
         client.flushall()
         # The doctor only reads. Creating a layout here would make a store with 16 partitions.
         cluster.api.get("/v1/doctor")
-        wait_until(lambda: client.hgetall("poller:layout") == made, 15, "the layout is written back")
+        wait_until(lambda: client.hgetall("poller:layout") == made, 15, "the layout is written again")
         source = cluster.sandbox.create_sources(1)[0]
         cluster.enqueue(source, notify=[cluster.webhook.url])
         cluster.wait_status(source, "pending")
@@ -101,5 +101,5 @@ def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(c
         client.hset("poller:layout", mapping={"partitions": "16"})
         wait_until(lambda: doctor_of(cluster)["status"] == "failed", 15, "the doctor names it")
         for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
-            wait_until(lambda: "restart this process" in role.stderr(), 15, f"{role.name} says so")
+            wait_until(lambda: "restart this process" in role.stderr(), 15, f"{role.name} reports it")
         client.hset("poller:layout", mapping=made)

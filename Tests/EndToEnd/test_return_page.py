@@ -67,7 +67,7 @@ def test_the_return_from_the_bank_shows_the_confirmed_payment(page: Browser, cal
     wait_until(lambda: "form" in (page.evaluate("document.body?.innerHTML") or ""), 10, "the bank's page")
     # The customer presses the bank's button, and the bank redirects the browser.
     page.evaluate("document.querySelector('form[action*=authorize]').submit()")
-    wait_until(lambda: page.address.startswith(calm.api.url), 15, "back at our page")
+    wait_until(lambda: page.address.startswith(calm.api.url), 15, "the return page is open")
     page.wait_state("confirmed")
     assert "Payment confirmed" in page.text and "Test mode" in page.text
     assert page.address == f"{calm.api.url}/r/{source['id']}"
@@ -176,11 +176,11 @@ def test_a_voucher_number_can_be_copied(page: Browser, calm: Cluster, width: int
     # The content fits the width of the screen.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.press("button[data-copy]", 1)
-    wait_until(lambda: "Copiado" in page.text, 5, "the button says so")
+    wait_until(lambda: "Copiado" in page.text, 5, "the button shows it")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
     assert page.address == f"{calm.api.url}/r/{source['id']}"
-    assert "123456789" not in page.text, "what is done need not be copied"
+    assert "123456789" not in page.text, "a paid voucher cannot be copied"
 
 
 def test_an_account_number_can_be_copied(page: Browser, calm: Cluster):

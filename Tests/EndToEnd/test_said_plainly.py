@@ -89,7 +89,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
                 line for line in log(role)
                 if line["level"] == "error" and line["error"] == "Connection refused"
             ],
-            5, "the cause is told at ERROR",
+            5, "the cause is logged at ERROR",
         )
         done = run("pollerctl", "doctor", env={"POLLER_URL": role.address("api")})
         failed = [line for line in done.stdout.splitlines() if "redis" in line or "cluster" in line]
@@ -103,7 +103,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
         redis.start()
         wait_until(
             lambda: [line for line in log(role) if line["message"] == "store available again"],
-            20, "that it is back is told",
+            20, "the recovery is logged",
         )
     finally:
         role.end()

@@ -59,7 +59,7 @@ def test_a_refunded_charge_is_reported_as_refunded_despite_its_lost_response(sho
         shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=503)
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
         shop.sandbox.clear_fault(shut)
-        wait_until(lambda: sale.words()[-1:] == ["payment.refunded"], 40, "the refund is told")
+        wait_until(lambda: sale.words()[-1:] == ["payment.refunded"], 40, "the refund is reported")
         assert "payment.failed" not in sale.words()
         sale.closed()
     finally:
@@ -85,10 +85,10 @@ def test_an_expired_hold_of_the_shop_is_reported_as_expired(shop):
     shop.wait_status(sale.id, "chargeable")
     shop.sandbox._stripe("POST", "/v1/charges", SUM | {"source": sale.id, "capture": "false"})
     sale.closed()
-    wait_until(lambda: sale.events()[-1]["seq"] > 3, 15, "the charge is told")
+    wait_until(lambda: sale.events()[-1]["seq"] > 3, 15, "the charge is reported")
     shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": 28 * 86_400 + 60})
     told = {"payment.expired", "payment.cancelled"}
-    wait_until(lambda: set(sale.words()) & told, 20, "the end is told")
+    wait_until(lambda: set(sale.words()) & told, 20, "the end is reported")
     payment = shop.api.watch(sale.id)["payment"]
     assert (payment["state"], payment["reason"]) == ("expired", "authorisation_expired")
     check_words(shop, [sale], by_time=False)

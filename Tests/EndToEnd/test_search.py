@@ -127,7 +127,7 @@ def test_search_results_are_counted_before_a_bulk_action(chaos):
     done = run("pollerctl", "batch", "cancel", "customer=acme", "--yes", "--json", env=env)
     assert json.loads(done.stdout) == {"matched": 1300, "done": 1300}
     again = run("pollerctl", "batch", "cancel", "customer=acme", "--yes", env=env)
-    assert again.stdout.startswith("0 of 0"), "what is done is not done again"
+    assert again.stdout.startswith("0 of 0"), "completed items are not changed again"
     assert cluster.api.watch("src_1")["state"] == "closed" and cluster.api.watch("src_1400")["state"] == "open"
     polled = run("pollerctl", "batch", "poll", "state=open", "--yes", env=env)
     assert polled.stdout.startswith("200 of 200"), polled.stderr

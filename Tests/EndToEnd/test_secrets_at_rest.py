@@ -137,7 +137,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
     cluster.wait_status(source, "chargeable")
-    wait_until(lambda: len(sink.receipts.ids()) >= 3 and len(own.receipts.ids()) >= 3, 20, "both are told")
+    wait_until(lambda: len(sink.receipts.ids()) >= 3 and len(own.receipts.ids()) >= 3, 20, "both endpoints have the event")
     assert not sink.receipts.problems and not own.receipts.problems
     # The page opens only if the stored client secret can be decrypted.
     for payment, secret in ((source, learned), (other, HANDED_IN)):
@@ -147,7 +147,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
         assert page.status_code == 303 and "set-cookie" in page.headers, page.text
     store.save()
     store.bgrewriteaof()
-    wait_until(lambda: not store.info("persistence")["aof_rewrite_in_progress"], 20, "the file is written anew")
+    wait_until(lambda: not store.info("persistence")["aof_rewrite_in_progress"], 20, "the file is rewritten")
     places = {
         "values": values(cluster),
         "files": files(cluster._data),

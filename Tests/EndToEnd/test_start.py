@@ -28,7 +28,7 @@ def test_a_start_at_debug_logs_a_readable_amount(calm: Cluster, tmp_path: Path):
     try:
         node.line("pollerd ready")
         maps = Path(f"/proc/{node.pid}/maps")
-        assert not maps.exists() or "libcurl" not in maps.read_text(), "nobody here sends mail"
+        assert not maps.exists() or "libcurl" not in maps.read_text(), "no mail is sent here"
         assert node.terminate() == 0, node.tail()
         assert len(node.stderr()) < 100_000 and '"AdminServer"' in node.stderr(), node.tail()
     finally:
@@ -61,7 +61,7 @@ def test_a_start_prints_no_message_twice(tmp_path: Path):
         assert len(shown) == len(set(shown))
         for listener in ("api", "gateway", "admin"):
             port = role.address(listener).rsplit(":", 1)[1]
-            assert not [line for line in role.stderr().splitlines() if f":{port}" in line], "told on both streams"
+            assert not [line for line in role.stderr().splitlines() if f":{port}" in line], "printed on both streams"
     finally:
         role.end()
 
@@ -71,7 +71,7 @@ def test_an_unreachable_redis_is_reported_once_with_the_cause(tmp_path: Path):
     role.start()
     try:
         # The process logs that it waits after five seconds. Every other message has been logged by then.
-        wait_until(lambda: "waiting for it before starting" in role.stderr(), 15, "it says that it waits")
+        wait_until(lambda: "waiting for it before starting" in role.stderr(), 15, "the wait is logged")
         lines = [json.loads(line) for line in role.stderr().splitlines()]
         failed = [line for line in lines if line["message"] == "connecting to Redis failed"]
         assert len(failed) == 1 and failed[0]["level"] == "error", lines

@@ -94,7 +94,7 @@ def test_a_page_receives_only_events_granted_by_its_token(closed: Cluster):
             closed.wait_status(name, "chargeable")
         event = until(socket, "event")["event"]
     assert event["source"] == source and event["status"] == "chargeable"
-    assert "account" not in event, "a customer is not told whose account it is"
+    assert "account" not in event, "the account is hidden from a customer"
     logs = "".join(notifier.stderr() for notifier in closed.notifiers) + closed.api_process.stderr()
     assert token not in logs
 
@@ -119,7 +119,7 @@ def test_a_payer_can_use_the_client_secret_even_if_the_shop_sent_none(closed: Cl
                 until(socket, "hello")
         return gone.value.rcvd.code
 
-    assert refused(shown) == 4003, "nobody watches it"
+    assert refused(shown) == 4003, "the source is not watched"
     closed.enqueue(made["id"], notify=[], charge=kind == "source")
     closed.wait_status(made["id"], made["status"])
     for wrong in ("", made["client_secret"][:-1], made["client_secret"] + "x", "redacted"):

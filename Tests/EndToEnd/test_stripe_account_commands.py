@@ -134,7 +134,7 @@ def test_an_endpoint_without_money_events_is_reported(lab):
     assert said["status"] == "warning" and made.id in said["message"] and said["action"]
     for type in ("charge.failed", "charge.refunded", "refund.failed", "charge.dispute.created"):
         assert type in said["message"]
-    assert "payment_intent" not in said["message"], "what else it lacks is another finding"
+    assert "payment_intent" not in said["message"], "other missing events are another finding"
     money = [name for name in said["message"].split("missing: ")[1].split(", ")]
     lab.v1.webhook_endpoints.update(made.id, {"enabled_events": sources + money})
     assert not [check for check in checkup(lab)["webhooks"] if "payment events" in check["message"]]
@@ -147,7 +147,7 @@ def test_objects_that_a_key_may_not_read_are_named(lab):
     found = checkup(lab, status=1, STRIPE_API_KEY="rk_test_narrow")
     refused = {check["message"].split()[4].rstrip(":"): check["status"] for check in found["permissions"]}
     assert refused == {"charges": "failed", "refunds": "warning", "disputes": "warning"}
-    assert "sources" in found, "the rest is looked at all the same"
+    assert "sources" in found, "the rest is still checked"
     ctl(lab, "stripe", "doctor", status=1, STRIPE_API_KEY="pk_test_0123456789abcdef")
     ctl(lab, "stripe", "doctor", status=77, STRIPE_API_KEY="sk_bad_0123456789abcdef")
     ctl(lab, "stripe", "doctor", status=64, STRIPE_API_KEY="")

@@ -112,7 +112,7 @@ def test_duplicate_webhooks_record_each_change_once(posted: Cluster):
         posted.wait_status(source, "consumed", timeout_s=10)
         assert types(posted, source) == WHOLE
     # Two hints at the same instant may cause two polls, and nothing else.
-    wait_until(lambda: taken() >= before + 8, 10, "every one of them is taken")
+    wait_until(lambda: taken() >= before + 8, 10, "every webhook is accepted")
 
 
 def test_webhooks_in_the_wrong_order_do_not_change_known_facts(posted: Cluster):
@@ -139,7 +139,7 @@ def test_an_unwatched_source_is_watched_from_its_webhook_on(posted: Cluster):
     # A watch that was cancelled stays closed, even if more webhooks arrive.
     posted.api.request("DELETE", f"/v1/watches/{source}")
     posted.sandbox.charge(source)
-    wait_until(lambda: outcome(posted, "accepted") >= 2, 10, "the charge is told")
+    wait_until(lambda: outcome(posted, "accepted") >= 2, 10, "the charge is reported")
     assert posted.api.watch(source)["state"] == "closed"
 
 
@@ -168,7 +168,7 @@ def test_a_hint_without_a_change_polls_and_records_nothing(posted: Cluster):
     before = len(posted.sandbox.polls(source))
     answer = posted.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 202 and answer.json()["run"] == 2, answer.text
-    wait_until(lambda: len(posted.sandbox.polls(source)) > before + 2, 15, "it is looked at again")
+    wait_until(lambda: len(posted.sandbox.polls(source)) > before + 2, 15, "the source is polled again")
     assert [event["type"] for event in posted.api.events(source)] == ["source.pending", "watch.expired"]
 
 

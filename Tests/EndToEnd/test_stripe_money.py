@@ -158,7 +158,7 @@ def test_a_dispute_withdraws_the_money_and_may_return_it(lab):
     lab.control(f"disputes/{fight.id}/status", {"status": "won"})
     after = lab.again(fight)
     assert after.status == "won" and [line.net for line in after.balance_transactions] == [-1099, 1099]
-    assert lab.again(charge).disputed, "a charge says for ever that there was one"
+    assert lab.again(charge).disputed, "a charge stays marked as disputed"
     assert lab.events(fight) == [
         "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.updated",
         "charge.dispute.funds_reinstated", "charge.dispute.closed",

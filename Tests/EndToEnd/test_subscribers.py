@@ -159,6 +159,6 @@ def test_the_go_subscriber_reads_a_stream_and_resumes_at_its_position(calm: Clus
     settle(calm, source, "chargeable", "consumed")
     second = Process("example-go-again", [str(tmp_path / "subscribe"), name, place], calm.logs, env).start()
     request.addfinalizer(second.end)
-    wait_until(lambda: len(lines(second)) == 4, 15, "what was missed")
+    wait_until(lambda: len(lines(second)) == 4, 15, "the missed events")
     told = [json.loads(line.partition(" ")[2]) for line in [*lines(first), *lines(second)]]
     assert told == calm.api.events(source)

@@ -50,7 +50,7 @@ def test_the_customer_is_redirected_to_the_bank_and_charged_once(cluster: Cluste
     watch(cluster, source, order, metadata={"cart": "7"})
     closed(cluster, source)
     assert types(cluster, source)[-1] == "charge.failed"
-    assert len(charges_of(cluster, source)) == tries, "a card that says it needs it is not charged"
+    assert len(charges_of(cluster, source)) == tries, "a card that requires 3-D Secure is not charged"
     seen = cluster.api.watch(source)
     assert (seen["payment"]["state"], seen["payment"]["reason"]) == ("failed", "authentication_required")
     step = seen["next_step"]
@@ -72,7 +72,7 @@ def test_the_customer_is_redirected_to_the_bank_and_charged_once(cluster: Cluste
     assert payment_events(cluster, secure)[-1] == "payment.paid"
     (charge,) = paid(charges_of(cluster, secure))
     assert charge["amount"] == 1099 and not paid(charges_of(cluster, source))
-    assert payment_events(cluster, source) == ["payment.authorised", "payment.failed"], "the card itself has said all it had to"
+    assert payment_events(cluster, source) == ["payment.authorised", "payment.failed"], "the card has no further events"
     if order:
         found = wait_until(
             lambda: cluster.api.get(f"/v1/orders/{order}")["payment"]["state"] == "paid"

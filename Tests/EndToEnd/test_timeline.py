@@ -109,7 +109,7 @@ def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
             page = payer.get(f"{cluster.api.url}/r", params={"source": source, "client_secret": secret})
             assert page.ok and source in page.url, page.url
     cluster.sandbox.authorise(source)
-    wait_until(lambda: "hint" in kinds(timeline(cluster, source)), 20, "the hint is told")
+    wait_until(lambda: "hint" in kinds(timeline(cluster, source)), 20, "the hint is in the timeline")
     entries = timeline(cluster, source)
     hint = next(entry for entry in entries if entry["kind"] == "hint")
     assert hint["text"] == "The upstream event “source.chargeable” triggered a poll."

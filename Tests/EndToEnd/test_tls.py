@@ -113,7 +113,7 @@ def test_api_and_gateway_serve_tls_and_a_renewed_certificate_closes_no_connectio
         # Open connections are still served under the old certificate.
         assert b"200 OK" in ask(kept, "/v1/watches")
         stream.settimeout(20)
-        assert stream.recv(4096), "the stream goes on"
+        assert stream.recv(4096), "the stream continues"
 
 
 def plainly(address: str) -> bytes:
@@ -138,7 +138,7 @@ def test_an_unusable_certificate_is_reported_once_and_the_old_one_kept(house: Cl
         text = house.api_process.stderr()
         return [line for line in text.splitlines() if "certificate reload failed" in line and '"api"' in line]
 
-    wait_until(complaints, 15, "it is told")
+    wait_until(complaints, 15, "the error is logged")
     time.sleep(6)
     assert len(complaints()) == 1 and "PRIVATE" not in house.api_process.stderr()
     assert name_of(api, house.root) == before

@@ -106,7 +106,7 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
         # The recorded event names the change, and each channel sends the recorded event.
         assert events[receipt.event]["traceparent"] == f"00-{trace}-{delivery.parent}-01"
     for channel in (cluster.stream, cluster.pubsub):
-        wait_until(lambda: len(channel.receipts.among([source]).all()) >= len(events), 10, "all told")
+        wait_until(lambda: len(channel.receipts.among([source]).all()) >= len(events), 10, "all delivered")
         for receipt in channel.receipts.among([source]).all():
             assert receipt.body["traceparent"] == events[receipt.event]["traceparent"]
 
@@ -140,7 +140,7 @@ def test_failed_attempts_and_polls_are_failed_spans(chaos, collector: OTLPCollec
     assert cluster.api.request("POST", "/v1/watches", json={"sorce": "x"}, headers={"traceparent": header}).status_code == 400
     wrong = wait_until(
         lambda: [s for s in collector.spans("enqueue") if s.attributes["http.response.status_code"] == 400],
-        10, "the refused request is told",
+        10, "the rejected request is a span",
     )
     assert wrong[0].trace == trace and wrong[0].error is None
 
@@ -160,7 +160,7 @@ def test_an_unsampled_trace_is_propagated_and_not_recorded(chaos, collector: OTL
     wait_until(
         lambda: {span.trace for span in sent.values()}
         <= {poll.trace for poll in collector.wait(1, "poll", poller_source=bare)},
-        20, "the look of each is told",
+        20, "each poll is a span",
     )
     assert not [span for span in collector.spans() if span.trace == trace]
 
@@ -192,7 +192,7 @@ def test_a_failing_collector_delays_nothing(chaos, mode):
             assert time.monotonic() - began < PROMPT_S
         notifier = cluster.notifiers[0]
         if mode in ("absent", 500):
-            wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is told")
+            wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is logged")
             lost = notifier.metric("poller_spans_dropped_total")
             assert lost > 0
             # A second lost batch is not logged.
@@ -208,7 +208,7 @@ def test_a_failing_collector_delays_nothing(chaos, mode):
                 settle(cluster, enqueue(cluster, caller()[2]))
                 return lines(notifier, "traces are exported again")
 
-            assert int(wait_until(is_told, 30, "the recovery is told", 1)[0]["lost"]) > 0
+            assert int(wait_until(is_told, 30, "the recovery is logged", 1)[0]["lost"]) > 0
             assert len(lines(notifier, "traces are not exported")) == 1
             collector.wait(1, "delivery")
         elif mode in (429, 503):

@@ -20,8 +20,8 @@ def test_the_wanted_number_of_workers_follows_lane_limits_not_the_queue(chaos):
     def stats() -> dict:
         return cluster.api.get("/v1/stats")
 
-    wait_until(lambda: stats()["workers"] == 1, 20, "the worker is there")
-    assert stats()["workers_wanted"] == 1, "an idle cluster wants one"
+    wait_until(lambda: stats()["workers"] == 1, 20, "the worker is listed")
+    assert stats()["workers_wanted"] == 1, "an idle cluster needs one worker"
     for source in cluster.sandbox.create_sources(WATCHES):
         cluster.enqueue(source, policy="interactive", notify=[])
     wanted = wait_until(lambda: (w := stats()["workers_wanted"]) > 5 and w, 20, "more are wanted")
@@ -29,7 +29,7 @@ def test_the_wanted_number_of_workers_follows_lane_limits_not_the_queue(chaos):
     shown = run("pollerctl", "stats", env={"POLLER_URL": cluster.api.url})
     assert "workers wanted" in shown.stdout
     other = PollerAPI(cluster.apis[1].address("api"))
-    assert other.get("/v1/stats")["workers_wanted"] > 5, "every process tells it"
+    assert other.get("/v1/stats")["workers_wanted"] > 5, "every process reports it"
 
     # One worker reaches this rate with a slot to spare. The queue grows, but no further worker is wanted.
     lane = "/v1/lanes/default%2Fsources"
@@ -44,9 +44,9 @@ def test_the_wanted_number_of_workers_follows_lane_limits_not_the_queue(chaos):
         assert now["watches"]["overdue"] > WATCHES / 2 and now["workers_wanted"] <= 2, now
         return cluster.workers[0].metric("poller_polls_total") >= polled + POLLS
 
-    wait_until(is_served, 20, "the lane goes on at its rate", pause_s=0.1)
+    wait_until(is_served, 20, "the lane continues at its rate", pause_s=0.1)
 
     assert cluster.api.request("POST", f"{lane}/limit", json={"default": True}).ok
     wait_until(lambda: stats()["workers_wanted"] > 5, 20, "more again")
     assert cluster.api.request("POST", f"{lane}/pause").ok
-    wait_until(lambda: stats()["workers_wanted"] == 1, 20, "nobody for a lane that is paused")
+    wait_until(lambda: stats()["workers_wanted"] == 1, 20, "no worker for a paused lane")

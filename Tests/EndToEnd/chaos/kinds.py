@@ -199,7 +199,7 @@ class Kind:
             for charge in page["data"]:
                 if (charge.get("source") or {}).get("id") == id:
                     return charge["id"]
-            assert page["has_more"], f"nobody has charged {id}"
+            assert page["has_more"], f"no charge for {id}"
             path = f"/v1/charges?limit=100&starting_after={page['data'][-1]['id']}"
 
 

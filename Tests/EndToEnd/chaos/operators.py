@@ -163,7 +163,7 @@ def start_while_evicting(cluster: Cluster, span: float) -> None:
     newcomer = cluster.role("newcomer", "worker")
     try:
         with cluster.redis.client() as client:
-            assert client.config_get("maxmemory")["maxmemory"] == "0", "Redis would evict what it holds"
+            assert client.config_get("maxmemory")["maxmemory"] == "0", "Redis would evict its data"
             client.config_set("maxmemory-policy", "allkeys-lru")
             try:
                 newcomer.start()

@@ -101,7 +101,7 @@ class Payer:
                 assert answer.status_code in (429, 500, 503, 504), f"{answer.status_code} {answer.text[:300]}"
             except requests.RequestException:
                 pass
-            assert time.monotonic() < end, "nobody answers"
+            assert time.monotonic() < end, "no server responds"
             time.sleep(0.2)
 
     def _look_on(self, sold: Sold, secret: str, word: str, reason: str | None = None) -> None:

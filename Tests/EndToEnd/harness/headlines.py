@@ -230,7 +230,7 @@ _JUDGED = {language: _judged(language) for language in LANGUAGES}
 def claims_of(title: str, language: str) -> frozenset[str]:
     """Returns the payment states that a headline may state; empty if it states nothing about the money."""
     claims = [claims for pattern, claims in _JUDGED[language] if pattern.match(title)]
-    assert claims, f"nobody has judged what {title!r} claims in {language}"
+    assert claims, f"the claims of {title!r} in {language} are unknown"
     return frozenset().union(*claims)
 
 

@@ -54,7 +54,7 @@ def check_metrics(role) -> dict[str, Metric]:
     assert any(name.startswith("poller_") for name in families), f"{role.name} has no metrics"
     reference = labels_of_the_reference()
     for name, family in families.items():
-        assert family.documentation, f"{role.name} says nothing of {name}"
+        assert family.documentation, f"{role.name} has no metric {name}"
         used = {label for sample in family.samples for label in sample.labels} - {"le", "overflow"}
         assert name.startswith("process_") or used <= reference[name], f"{role.name}: {name} has labels {used}"
     (build,) = families["poller_build_info"].samples

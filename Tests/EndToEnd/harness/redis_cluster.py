@@ -90,7 +90,7 @@ class RedisCluster:
             for first, last, node, *_ in client.execute_command("CLUSTER SLOTS"):
                 if int(first) <= slot <= int(last):
                     return self._by_port(int(node[1]))
-        raise AssertionError(f"nobody serves slot {slot}")
+        raise AssertionError(f"no server has slot {slot}")
 
     def masters(self) -> list[RedisServer]:
         return [

@@ -123,7 +123,7 @@ class Sale:
         assert hooked == [event["id"] for event in self.events()], "each event once and in order"
         assert not self.cluster.webhook.receipts.problems
         titles = [mail["Subject"] for mail in self.mails()]
-        assert len(titles) == len(set(titles)), f"told twice: {titles}"
+        assert len(titles) == len(set(titles)), f"mailed twice: {titles}"
 
 
 def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True, is_over: bool = True) -> None:

@@ -210,7 +210,7 @@ class KnowRun:
 
     def _wait_told(self, cluster: Cluster, changes: list[Change]) -> None:
         wait_until(
-            lambda: len(self._told(cluster, changes)) == len(changes), PATIENCE_S, "everything is told", pause_s=0.2
+            lambda: len(self._told(cluster, changes)) == len(changes), PATIENCE_S, "everything is delivered", pause_s=0.2
         )
         # The last polls of the payments are part of their cost.
         wait_until(
