@@ -10,7 +10,7 @@ package struct APIBackend: Sendable {
     /// The usage and limits of accounts.
     package let accounts: AccountBackend
     package let orders: any OrderStore
-    package let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
+    package let deliveries: any DeliveryQueue & DeliveryOperations & LaneControl
     package let outbox: any Outbox
     package let lanes: any LaneControl
     package let members: any Membership
@@ -53,7 +53,7 @@ package struct APIBackend: Sendable {
     /// Submits payers' input to the upstream; `nil` for upstreams that accept none.
     package let payers: (any PayerUpstream)?
     /// Reads disputes from the upstream; `nil` for upstreams without disputes.
-    package let disputes: (any DisputeBook)?
+    package let disputes: (any DisputeReader)?
     /// Encrypts API keys into the cookies of browsers.
     package let sessions: ConsoleSessions
     /// Predicts the actions before deadlines; `nil` if the process cannot predict them.
@@ -113,7 +113,7 @@ package struct APIBackend: Sendable {
         watches: any WatchStore,
         accounts: AccountBackend,
         orders: any OrderStore,
-        deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
+        deliveries: any DeliveryQueue & DeliveryOperations & LaneControl,
         outbox: any Outbox,
         lanes: any LaneControl,
         members: any Membership,
@@ -138,7 +138,7 @@ package struct APIBackend: Sendable {
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
-        disputes: (any DisputeBook)? = nil,
+        disputes: (any DisputeReader)? = nil,
         sessions: ConsoleSessions = .ephemeral,
         deadlines: DeadlineForecast? = nil,
         branding: @escaping @Sendable () -> [AccountID: Branding] = { [:] },
@@ -194,7 +194,7 @@ extension LiveFeed: EventFeed {}
 
 /// The accounts and their limits, for the routes.
 package struct AccountBackend: Sendable {
-    package let book: any AccountBook
+    package let book: any AccountCounts
     private let current: @Sendable () -> AccountLimits
     /// The limit of open watches, applied to every enqueue.
     package let openWatches: OpenWatchLimit
@@ -205,7 +205,7 @@ package struct AccountBackend: Sendable {
     ///
     /// `limits` returns the current limits.
     package init(
-        book: any AccountBook,
+        book: any AccountCounts,
         limits: @escaping @Sendable () -> AccountLimits,
         openWatches: OpenWatchLimit
     ) {

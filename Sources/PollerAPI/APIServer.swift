@@ -108,7 +108,7 @@ package struct APIServer: Service {
         let enqueuer = Enqueuer(
             watches: backend.watches,
             deliveries: backend.deliveries,
-            orders: OrderBook(backend.orders)
+            orders: OrderService(backend.orders)
         )
         let submissions = PayerSubmissions(
             upstream: backend.payers,
@@ -235,7 +235,7 @@ package struct APIServer: Service {
         // After the key check, so that a repeat needs the same access as the first request.
         if let (store, seals) = backend.requests {
             router.add(
-                middleware: RepeatMiddleware(
+                middleware: IdempotencyMiddleware(
                     requests: store,
                     seals: seals,
                     reader: BodyReader(clock: clock),

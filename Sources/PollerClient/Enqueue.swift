@@ -59,7 +59,7 @@ extension PollerClient {
     private static let partCountMax = 2000
     private static let partBytesMax = 2_097_152
     /// The maximum of attempts per part before the call fails.
-    private static let triesMax = 5
+    private static let attemptsMax = 5
 
     /// Watches many sources, in parts.
     ///
@@ -131,7 +131,7 @@ extension PollerClient {
             } catch let error as PollerError where error.isTransient {
                 // If the server is unreachable at the first part, the call fails at once.
                 if case .unreachable = error, isFirst { throw error }
-                guard backoff.failures + 1 < Self.triesMax else { throw error }
+                guard backoff.failures + 1 < Self.attemptsMax else { throw error }
                 retrying(error)
                 try await backoff.sleep(atLeast: error.retryAfter)
             }

@@ -44,9 +44,9 @@ public struct EventFollower: AsyncSequence, Sendable {
     ///
     /// The callback gets the error when an outage begins, and `nil` when the server is available again. It runs once
     /// for each. The follower retries automatically, so the callback is for information only.
-    public func onOutage(_ tell: @escaping @Sendable (PollerError?) -> Void) -> EventFollower {
+    public func onOutage(_ report: @escaping @Sendable (PollerError?) -> Void) -> EventFollower {
         var follower = self
-        follower.outage = tell
+        follower.outage = report
         return follower
     }
 
@@ -62,7 +62,7 @@ public struct EventFollower: AsyncSequence, Sendable {
         private var subscription: EventSubscription
         private var hasBegun = false
         private var hasAnswered = false
-        private var isOut = false
+        private var isInOutage = false
         private var pending: [Element] = []
         /// The last returned seq by watch, for named watches only.
         private var seqs: [WatchName: Int] = [:]
@@ -86,28 +86,28 @@ public struct EventFollower: AsyncSequence, Sendable {
                     try await hasBegun ? read() : begin()
                     hasAnswered = true
                     backoff.reset()
-                    tell(outage: nil)
+                    report(outage: nil)
                 } catch let error as PollerError where error.isTransient && hasAnswered {
-                    tell(outage: error)
+                    report(outage: error)
                     try await backoff.sleep(atLeast: error.retryAfter)
-                    await lookWhetherBack()
+                    await checkForRecovery()
                 }
             }
             return pending.removeFirst()
         }
 
-        private mutating func tell(outage error: PollerError?) {
-            guard isOut != (error != nil) else { return }
-            isOut = error != nil
+        private mutating func report(outage error: PollerError?) {
+            guard isInOutage != (error != nil) else { return }
+            isInOutage = error != nil
             follower.outage?(error)
         }
 
         /// Reports the recovery early, because a read waits up to half a minute for events.
-        private mutating func lookWhetherBack() async {
+        private mutating func checkForRecovery() async {
             guard follower.outage != nil else { return }
             // If this fails, the next read fails too.
             guard (try? await follower.client.events(from: .now, limit: 1)) != nil else { return }
-            tell(outage: nil)
+            report(outage: nil)
         }
 
         /// Takes the cursor first, then the history of the named watches.
@@ -145,7 +145,7 @@ public struct EventFollower: AsyncSequence, Sendable {
                     }
                 }
             }
-            for event in batch.events { tell(event) }
+            for event in batch.events { report(event) }
             // Updated last, so that a failed read is repeated from the old cursor.
             if let next = batch.next { start = .cursor(next) }
         }
@@ -162,13 +162,13 @@ public struct EventFollower: AsyncSequence, Sendable {
                         break  // Not enqueued yet: everything is still to come.
                     }
                     if page.hasGap, seq > 0 { pending.append(.gap) }
-                    for event in page.items { tell(event) }
+                    for event in page.items { report(event) }
                     hasMore = page.hasMore
                 }
             }
         }
 
-        private mutating func tell(_ event: Received<Event>) {
+        private mutating func report(_ event: Received<Event>) {
             guard !follower.names.isEmpty else {
                 pending.append(.event(event))
                 return
@@ -177,7 +177,7 @@ public struct EventFollower: AsyncSequence, Sendable {
                 event.seq > seqs[name] ?? follower.afterSeq
             else { return }
             seqs[name] = event.seq
-            guard follower.wants(event) else { return }
+            guard follower.includes(event) else { return }
             pending.append(.event(event))
         }
     }
@@ -185,7 +185,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     /// Whether an event has a requested type.
     ///
     /// The history is unfiltered.
-    private func wants(_ event: Received<Event>) -> Bool {
+    private func includes(_ event: Received<Event>) -> Bool {
         types.isEmpty
             || types.contains { type in
                 type.hasSuffix(".*") ? event.type.hasPrefix(type.dropLast()) : event.type == type

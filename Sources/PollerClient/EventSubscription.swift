@@ -22,7 +22,7 @@ struct EventSubscription {
     /// The maximum of names in a query.
     ///
     /// With more, the follower filters.
-    private static let namesAskedMax = 50
+    private static let namesPerQueryMax = 50
     /// The wait after a gateway's rejection, which is unlikely to change soon.
     private static let refusedWait = Duration.seconds(30)
 
@@ -37,7 +37,7 @@ struct EventSubscription {
     /// Creates a reader for the events of these names, account and types.
     init(_ client: PollerClient, names: [WatchName], account: String?, types: [String]) {
         self.client = client
-        sources = names.count <= Self.namesAskedMax ? names.map(\.source) : []
+        sources = names.count <= Self.namesPerQueryMax ? names.map(\.source) : []
         self.account = account
         self.types = types
         streamAt = clock.now

@@ -129,19 +129,19 @@ extension PollerClient {
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
         case NIOSSLError.handshakeFailed(let cause):
             let text = TLSWords.text(of: cause)
-            if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrusted }
+            if text.contains("CERTIFICATE_VERIFY_FAILED") { return untrustedCertificate }
             if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
                 return "it speaks no TLS: begin its URL with http://"
             }
             return "the TLS handshake failed: \(text)"
         case is HTTPParserError: return "it speaks no HTTP: does it want https:// in its URL?"
-        case is NIOSSLExtraError: return distrusted
+        case is NIOSSLExtraError: return untrustedCertificate
         default: return "\(error)"
         }
     }
 
     /// The description of a server with an untrusted certificate.
-    package static let distrusted = "its certificate is not one that is trusted here"
+    package static let untrustedCertificate = "its certificate is not one that is trusted here"
 
     static func encoded(_ query: [(String, String?)]) -> String {
         let parts = query.compactMap { name, value in

@@ -90,7 +90,9 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the problem with another detail, from a caller with more context.
-    package func saying(_ detail: String) -> PollerProblem { with(detail: detail, items: items) }
+    package func withDetail(_ detail: String) -> PollerProblem {
+        with(detail: detail, items: items)
+    }
 
     /// Returns the problem with shifted item indexes, because batches are sent in parts.
     func moved(by offset: Int) -> PollerProblem {

@@ -4,7 +4,7 @@ import SafeNumbers
 
 extension PollerClient {
     /// The maximum of attempts per part before the call fails.
-    private static let restoreTriesMax = 5
+    private static let restoreAttemptsMax = 5
 
     /// Reads one payment in archive form, signed by the server, for ``restore(_:isTrusted:retrying:)``.
     public func archived(_ name: WatchName) async throws -> Received<ArchiveLine> {
@@ -40,7 +40,7 @@ extension PollerClient {
                 )
                 return try answer.value()
             } catch let error as PollerError where error.isTransient {
-                guard backoff.failures + 1 < Self.restoreTriesMax else { throw error }
+                guard backoff.failures + 1 < Self.restoreAttemptsMax else { throw error }
                 retrying(error)
                 try await backoff.sleep(atLeast: error.retryAfter)
             }

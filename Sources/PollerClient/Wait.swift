@@ -59,8 +59,8 @@ extension PollerClient {
                 guard rest > .zero else { return .timedOut(watch) }
                 // Shorter than the idle timeouts of usual proxies, and at least 1 ms.
                 let wait = max(min(rest, .seconds(30)), .milliseconds(1))
-                if let news = try await self.watch(name, after: watch.seq, wait: wait) {
-                    watch = news
+                if let newer = try await self.watch(name, after: watch.seq, wait: wait) {
+                    watch = newer
                 }
                 backoff.reset()
             } catch let error as PollerError where error.isTransient {

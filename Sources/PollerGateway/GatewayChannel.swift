@@ -16,7 +16,7 @@ import PollerNet
 ///                                                       └▶ any other request ─▶ EventStreamHandler:
 ///                                                                             a stream, a short answer, or a problem
 /// ```
-/// ``HandshakeHandler`` decides by the head. ``Arrival`` closes a connection that gets no response in time. Each
+/// ``HandshakeHandler`` decides by the head. ``PendingConnection`` closes a connection that gets no response in time. Each
 /// connection serves one request and is then closed, because responses are streams and an idle connection would hold a
 /// slot.
 ///
@@ -41,7 +41,7 @@ struct GatewayChannel: ServerChildChannel {
     let origins: OriginCheck
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let place = gate.admit(channel)
+        let slot = gate.admit(channel)
         gateway.open.opened()
         channel.closeFuture.whenComplete { _ in gateway.open.closed() }
         return channel.eventLoop.makeCompletedFuture {
@@ -53,8 +53,11 @@ struct GatewayChannel: ServerChildChannel {
                     maximum: 65_536
                 )
             )
-            let arrival = NIOLoopBound(Arrival(channel, place), eventLoop: channel.eventLoop)
-            channel.closeFuture.whenComplete { _ in arrival.value.end() }
+            let pendingConnection = NIOLoopBound(
+                PendingConnection(channel, slot),
+                eventLoop: channel.eventLoop
+            )
+            channel.closeFuture.whenComplete { _ in pendingConnection.value.end() }
             try tls?.add(to: channel)
             let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
                 maxFrameSize: gateway.limits.frameBytesMax,
@@ -63,14 +66,14 @@ struct GatewayChannel: ServerChildChannel {
                     return channel.eventLoop.makeSucceededFuture(headers)
                 },
                 upgradePipelineHandler: { channel, head in
-                    arrival.value.end()
+                    pendingConnection.value.end()
                     return webSocket(channel, head)
                 }
             )
             let configuration = NIOUpgradableHTTPServerPipelineConfiguration(
                 upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
                     upgraders: [upgrader],
-                    notUpgradingCompletionHandler: { plain($0, arrival.value) }
+                    notUpgradingCompletionHandler: { plain($0, pendingConnection.value) }
                 )
             )
             let pipeline = channel.pipeline.syncOperations
@@ -78,7 +81,7 @@ struct GatewayChannel: ServerChildChannel {
                 configuration: configuration
             )
             try pipeline.addHandler(
-                HandshakeHandler(arrival.value, refusal: refusal(of:)),
+                HandshakeHandler(pendingConnection.value, refusal: refusal(of:)),
                 position: .before(
                     try pipeline.handler(type: NIOTypedHTTPServerUpgradeHandler<Void>.self)
                 )
@@ -111,22 +114,25 @@ struct GatewayChannel: ServerChildChannel {
                 value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: most)
             )
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-            let share = FrameShare(limits: gateway.limits)
+            let frameCount = SharedFrameCount(limits: gateway.limits)
             try WebSocketPipeline.add(
                 to: channel,
                 messageBytesMax: gateway.limits.frameBytesMax,
-                share: share
+                frameCount: frameCount
             )
             let address = channel.remoteAddress.flatMap(IPAddress.init)
             try channel.pipeline.syncOperations.addHandler(
-                WebSocketHandler(gateway, head, from: address, share)
+                WebSocketHandler(gateway, head, from: address, frameCount)
             )
         }
     }
 
-    private func plain(_ channel: any Channel, _ arrival: Arrival) -> EventLoopFuture<Void> {
+    private func plain(
+        _ channel: any Channel,
+        _ pendingConnection: PendingConnection
+    ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            let handler = EventStreamHandler(gateway, arrival, origins: origins) { head in
+            let handler = EventStreamHandler(gateway, pendingConnection, origins: origins) { head in
                 refusal(of: head)
                     ?? Refusal(
                         status: .upgradeRequired,
@@ -135,7 +141,7 @@ struct GatewayChannel: ServerChildChannel {
                     )
             }
             try channel.pipeline.syncOperations.addHandler(handler)
-            if let (head, refusal) = arrival.refused { handler.refuse(head, refusal) }
+            if let (head, refusal) = pendingConnection.refused { handler.refuse(head, refusal) }
         }
     }
 

@@ -18,8 +18,8 @@ package struct EndpointID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates a new unique ID from 96 random bits.
-    package init(using chance: inout some RandomNumberGenerator) {
-        let bytes = (0..<12).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+    package init(using generator: inout some RandomNumberGenerator) {
+        let bytes = (0..<12).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         description = "ep_" + Base64URL.encode(bytes)
     }
 

@@ -55,7 +55,7 @@ package enum IdentifierSyntax {
     /// Whether a scalar of a name is visible: letters, digits, signs and spaces.
     ///
     /// Invisible scalars make two names look the same, reverse the text direction, or look different on each machine.
-    package static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
             .paragraphSeparator:

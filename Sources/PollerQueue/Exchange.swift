@@ -12,31 +12,36 @@ where Instant.Duration == Duration {
     /// Earlier claims without an answer.
     var lost: LostClaims?
     /// The slots reserved for the claimed items.
-    var reservation = Places.Reservation.nothing
+    var reservation = WorkerSlots.Reservation.nothing
 
     /// The result of a handler, until the store has recorded it.
     struct Result: Sendable {
         /// The operation: commit the result, or release the item unchanged.
-        enum Word: Sendable {
+        enum Operation: Sendable {
             case commit(Commit<Change>)
             case release(LeaseRef)
         }
 
-        private(set) var word: Word
+        private(set) var operation: Operation
         /// The local end of the lease.
         ///
         /// After it the store would reject the result.
         let endsAt: Instant
         /// Whether a caller waits for the result, so that it keeps a slot until it is sent.
-        var holdsPlace = false
+        var holdsSlot = false
         /// The start of the wait for the next poll; `nil` without one.
         private var decidedAt: Instant?
 
         /// Creates a result with the decision time `decidedAt`.
-        init(word: Word, endsAt: Instant, holdsPlace: Bool = false, decidedAt: Instant? = nil) {
-            self.word = word
+        init(
+            operation: Operation,
+            endsAt: Instant,
+            holdsSlot: Bool = false,
+            decidedAt: Instant? = nil
+        ) {
+            self.operation = operation
             self.endsAt = endsAt
-            self.holdsPlace = holdsPlace
+            self.holdsSlot = holdsSlot
             self.decidedAt = decidedAt
         }
     }
@@ -47,13 +52,13 @@ extension Exchange.Result {
     /// next poll.
     ///
     /// Otherwise all items of a tick would become due together, and each a little later every time.
-    mutating func leave(now: Instant) {
-        holdsPlace = false
-        guard let decidedAt, decidedAt < now, case .commit(let commit) = word,
+    mutating func prepareForSending(now: Instant) {
+        holdsSlot = false
+        guard let decidedAt, decidedAt < now, case .commit(let commit) = operation,
             case .next(let wait) = commit.verdict
         else { return }
         let left = max(wait - decidedAt.duration(to: now), .zero)
-        word = .commit(commit.with(.next(after: left)))
+        operation = .commit(commit.with(.next(after: left)))
         self.decidedAt = now
     }
 }
@@ -92,16 +97,16 @@ where Instant.Duration == Duration {
         results[partition].insert(contentsOf: again, at: 0)
     }
 
-    /// Removes all waiting results; `places` is the number of slots that they held.
-    mutating func take(from partition: Int, now: Instant) -> (results: [Result], places: Int) {
+    /// Removes all waiting results; `slots` is the number of slots that they held.
+    mutating func take(from partition: Int, now: Instant) -> (results: [Result], slots: Int) {
         var taken: [Result] = []
-        var places = 0
+        var slots = 0
         swap(&taken, &results[partition])
         for index in taken.indices {
-            if taken[index].holdsPlace { places += 1 }
-            taken[index].leave(now: now)
+            if taken[index].holdsSlot { slots += 1 }
+            taken[index].prepareForSending(now: now)
         }
-        return (taken, places)
+        return (taken, slots)
     }
 }
 
@@ -133,7 +138,7 @@ extension LeaseQueue {
         var commits: [(index: Int, commit: Commit<Change>)] = []
         var releases: [(index: Int, ref: LeaseRef)] = []
         for (index, result) in exchange.results.enumerated() {
-            switch result.word {
+            switch result.operation {
             case .commit(let commit): commits.append((index, commit))
             case .release(let ref): releases.append((index, ref))
             }

@@ -28,14 +28,14 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         package let role: String
         package let partitions: Int
         package let inFlight: @Sendable () -> Int
-        package let share: @Sendable (PartitionShare) -> Void
+        package let share: @Sendable (PartitionAssignment) -> Void
 
         /// Creates a loop.
         package init(
             role: String,
             partitions: Int,
             inFlight: @escaping @Sendable () -> Int,
-            share: @escaping @Sendable (PartitionShare) -> Void
+            share: @escaping @Sendable (PartitionAssignment) -> Void
         ) {
             self.role = role
             self.partitions = partitions
@@ -47,23 +47,23 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     private let membership: any Membership
     private let member: Member
     private let loops: [Loop]
-    private let serves: @Sendable () -> String?
+    private let capabilities: @Sendable () -> String?
     private let clock: C
     private let logger: Logger
 
-    /// Creates a heartbeat for `member`; each beat reports the loops' `inFlight` and the result of `serves`.
+    /// Creates a heartbeat for `member`; each beat reports the loops' `inFlight` and the result of `capabilities`.
     package init(
         membership: any Membership,
         member: Member,
         loops: [Loop],
-        serves: @escaping @Sendable () -> String? = { nil },
+        capabilities: @escaping @Sendable () -> String? = { nil },
         clock: C,
         logger: Logger
     ) {
         self.membership = membership
         self.member = member
         self.loops = loops
-        self.serves = serves
+        self.capabilities = capabilities
         self.clock = clock
         self.logger = logger
     }
@@ -94,7 +94,7 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     private var now: Member {
         var now = member
         now.inFlight = loops.reduce(0) { $0 + $1.inFlight() }
-        now.serves = serves()
+        now.capabilities = capabilities()
         return now
     }
 
@@ -119,13 +119,13 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
                 let peers = members.filter {
                     $0.roles.split(separator: ",").contains { $0 == loop.role }
                 }
-                let share = PartitionShare(
+                let share = PartitionAssignment(
                     of: member.owner,
                     among: peers.map(\.owner),
                     partitions: loop.partitions
                 )
-                let isAlike = peers.allSatisfy { $0.serves == now.serves }
-                loop.share(isAlike ? share : share.clamped())
+                let haveSameCapabilities = peers.allSatisfy { $0.capabilities == now.capabilities }
+                loop.share(haveSameCapabilities ? share : share.clamped())
             }
             return members.count
         } catch {

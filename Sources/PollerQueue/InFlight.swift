@@ -18,7 +18,7 @@ import PollerIdentity
 ///        (SuspectIsolation)
 /// ```
 ///
-/// *Slots* are counted by ``Places``: `concurrency` bounds the handlers that run. A result that is waited for (a
+/// *Slots* are counted by ``WorkerSlots``: `concurrency` bounds the handlers that run. A result that is waited for (a
 /// change, a lane at its limit, overdue work) keeps its slot until it is sent, which is soon. The claim in the same
 /// exchange may fill the slot. Other results keep no slot, and are sent with the next tick.
 ///
@@ -45,14 +45,14 @@ where Instant.Duration == Duration {
     private var phase = Phase.working
     private var suspects = SuspectIsolation<Work, Instant>()
 
-    private var places: Places
+    private var slots: WorkerSlots
     private var slow: SlowHandlers<Instant>
     /// The number of leases in hand: to be started, being handled, or waiting to be recorded.
     private(set) var held = 0
     private var exchanges = 0
 
     /// The claimed items that are not started.
-    private var starts: Upcoming<Item, Change, Instant>
+    private var starts: ClaimedAhead<Item, Change, Instant>
     private var results: WaitingResults<Change, Instant>
     private var pause = Self.pauses.first
     /// The end of the worker's sleep; `nil` while it is awake and will call ``next(now:)`` before it sleeps.
@@ -61,35 +61,35 @@ where Instant.Duration == Duration {
     /// Creates an empty state in which every partition is due now.
     init(partitions: Int, settings: LeaseWorkerSettings, now: Instant) {
         self.settings = settings
-        places = Places(concurrency: settings.concurrency)
+        slots = WorkerSlots(concurrency: settings.concurrency)
         slow = SlowHandlers(patience: settings.patience, most: settings.concurrency)
         let (ahead, lease) = (settings.ahead, settings.lease)
         schedule = PartitionSchedule(partitions: partitions, ahead: ahead, lease: lease, now: now)
         results = WaitingResults(partitions: partitions)
-        starts = Upcoming(now: now)
+        starts = ClaimedAhead(now: now)
     }
 
     /// The number of free slots.
-    var free: Int { places.free }
+    var free: Int { slots.free }
 
     var isDraining: Bool { if case .draining = phase { true } else { false } }
 
     private var canClaim: Bool {
-        if case .working = phase { suspects.isOver && places.canClaim } else { false }
+        if case .working = phase { suspects.isOver && slots.canClaim } else { false }
     }
 
     /// The number of handlers that may start.
     ///
     /// Waiting suspects already have their slots.
-    private var startable: Int { max(0, places.startable - suspects.waiting) }
+    private var startable: Int { max(0, slots.startable - suspects.waiting) }
 
     /// The number of running handlers, with or without a slot.
-    private var running: Int { places.running + slow.count }
+    private var running: Int { slots.running + slow.count }
 
     /// The time of the next action without an event.
     var nextInstant: Instant? {
         let cancelAt: Instant? = if case .draining(let cancelAt) = phase { cancelAt } else { nil }
-        let start = starts.nextInstant(hasPlace: startable > 0)
+        let start = starts.nextInstant(hasSlot: startable > 0)
         let planned = earlier(start, schedule.nextInstant(canClaim: canClaim))
         let left = canClaim && startable > 0 ? nil : slow.nextInstant
         return earlier(earlier(planned, cancelAt), earlier(suspects.nextInstant, left))
@@ -101,7 +101,7 @@ extension InFlight {
     /// Returns the next action; call it again until it returns ``Action/sleep(until:)`` or ``Action/end``.
     mutating func next(now: Instant) -> Action {
         sleepsUntil = nil
-        places.leave(slow.leave(now: now))
+        slots.leave(slow.leave(now: now))
         let due = takeDue(now: now)
         if !due.isEmpty { return .start(due) }
         let together = nextExchanges(now: now)
@@ -122,11 +122,11 @@ extension InFlight {
     /// Removes the items whose time has come, and suspects when no other handler runs.
     private mutating func takeDue(now: Instant) -> [Work] {
         var due = starts.begin(limit: startable, now: now)
-        for late in starts.giveUp(now: now) { giveBack(late, now: now) }
-        places.ahead = starts.count
+        for late in starts.takeTimedOut(now: now) { releaseUnhandled(late, now: now) }
+        slots.ahead = starts.count
         let isAlone = running == 0 && due.isEmpty && starts.isEmpty
         due += suspects.takeDue(isAlone: isAlone, now: now)
-        places.start(due.count)
+        slots.start(due.count)
         slow.begin(due, now: now)
         return due
     }
@@ -134,29 +134,31 @@ extension InFlight {
     /// Returns the exchanges to perform now, each with all waiting results of its partition, and a claim.
     private mutating func nextExchanges(now: Instant) -> [Exchange] {
         let couldClaim = canClaim
-        var turns = schedule.next(now: now, canClaim: couldClaim)
-        if turns.isEmpty { return [] }
-        var carried = turns.map { takeResults($0.partition, now: now) }
+        var dueExchanges = schedule.next(now: now, canClaim: couldClaim)
+        if dueExchanges.isEmpty { return [] }
+        var carried = dueExchanges.map { takeResults($0.partition, now: now) }
         if !couldClaim, canClaim {
             // Their slots are free now, also for partitions without results.
-            turns += schedule.next(now: now, canClaim: true)
-            carried += turns.dropFirst(carried.count).map { takeResults($0.partition, now: now) }
+            dueExchanges += schedule.next(now: now, canClaim: true)
+            carried += dueExchanges.dropFirst(carried.count).map {
+                takeResults($0.partition, now: now)
+            }
         }
         var together: [Exchange] = []
-        for (index, turn) in turns.enumerated() {
-            let request = claim(turn, among: turns.count - index, now: now)
+        for (index, dueExchange) in dueExchanges.enumerated() {
+            let request = claim(dueExchange, among: dueExchanges.count - index, now: now)
             if carried[index].isEmpty, request == nil {
                 // The other exchanges have reserved all slots.
-                schedule.sent(turn.partition)
+                schedule.sent(dueExchange.partition)
                 continue
             }
             together.append(
                 Exchange(
-                    partition: turn.partition,
+                    partition: dueExchange.partition,
                     results: carried[index],
                     claim: request?.claim,
-                    isInsurance: turn.isInsurance,
-                    lost: request.flatMap { turn.lost(before: $0.claim) },
+                    isInsurance: dueExchange.isInsurance,
+                    lost: request.flatMap { dueExchange.lost(before: $0.claim) },
                     reservation: request?.room ?? .nothing
                 )
             )
@@ -167,13 +169,13 @@ extension InFlight {
 
     /// Returns the claim for one of `count` exchanges; `nil` when no slot is free for it.
     private mutating func claim(
-        _ turn: PartitionSchedule<Instant>.Turn,
+        _ dueExchange: PartitionSchedule<Instant>.DueExchange,
         among count: Int,
         now: Instant
-    ) -> (claim: ClaimRequest, room: Places.Reservation)? {
+    ) -> (claim: ClaimRequest, room: WorkerSlots.Reservation)? {
         guard canClaim else { return nil }
-        let index = turn.partition
-        let room = places.reserve(isAhead: turn.occasion.isRoutine, among: count)
+        let index = dueExchange.partition
+        let room = slots.reserve(isAhead: dueExchange.occasion.isRoutine, among: count)
         guard room.limit > 0 else { return nil }
         schedule.claiming(index)
         let isFirst = schedule.isFirst(index, now: now)
@@ -182,7 +184,7 @@ extension InFlight {
 
     private mutating func takeResults(_ partition: Int, now: Instant) -> [Exchange.Result] {
         let taken = results.take(from: partition, now: now)
-        places.waiting -= taken.places
+        slots.waiting -= taken.slots
         return taken.results
     }
 }
@@ -193,13 +195,13 @@ extension InFlight {
     mutating func drain(now: Instant) -> Bool {
         guard case .working = phase else { return false }
         phase = .draining(cancelAt: now.advanced(by: settings.drainTimeout))
-        for work in starts.takeAll() + suspects.end() { giveBack(work, now: now) }
-        places.ahead = 0
+        for work in starts.takeAll() + suspects.end() { releaseUnhandled(work, now: now) }
+        slots.ahead = 0
         return true
     }
 
     /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
-    mutating func share(_ share: PartitionShare, now: Instant) {
+    mutating func share(_ share: PartitionAssignment, now: Instant) {
         schedule.share(share, now: now)
     }
 
@@ -217,25 +219,27 @@ extension InFlight {
     /// Handles a handler's decision, or the release of its item if `nil`; true when the worker must wake up.
     mutating func finished(_ work: Work, _ decision: Decision<Change>?, now: Instant) -> Bool {
         let couldClaim = canClaim
-        if slow.end(work) { places.finish() }
+        if slow.end(work) { slots.finish() }
         var mustWake = isDraining
         if work.isSuspect, suspects.finished() { mustWake = true }
         if running == 0, suspects.isPending { mustWake = true }
         // An item that waited for this slot can start.
-        let start = starts.nextInstant(hasPlace: startable > 0)
+        let start = starts.nextInstant(hasSlot: startable > 0)
         if let start, let until = sleepsUntil, start < until { mustWake = true }
         let ref = work.lease.ref
-        if decision?.isForOthers == true { schedule.leave(partition: ref.partition, now: now) }
+        if decision?.prefersOtherProcesses == true {
+            schedule.leave(partition: ref.partition, now: now)
+        }
         let asked = work.endsAt.advanced(by: .zero - settings.lease)
         let isMarked = schedule.isMarked(ref.partition, since: asked)
-        let isNews = isMarked || decision?.isNews ?? true
+        let hasChanges = isMarked || decision?.hasChanges ?? true
         let result = Exchange.Result(
-            word: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
+            operation: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
             endsAt: work.endsAt,
-            holdsPlace: isNews || isDraining || work.isLaneFull || schedule.isPressing,
+            holdsSlot: hasChanges || isDraining || work.isLaneFull || schedule.isPressing,
             decidedAt: now
         )
-        let by = wait(result, ref.partition, isNews: isNews, now: now)
+        let by = wait(result, ref.partition, hasChanges: hasChanges, now: now)
         if !couldClaim, canClaim { mustWake = true }
         if let by, let until = sleepsUntil, by < until {
             // The next result with the same deadline needs no second wake.
@@ -246,10 +250,10 @@ extension InFlight {
     }
 
     /// Releases an item that was not handled.
-    private mutating func giveBack(_ work: Work, now: Instant) {
+    private mutating func releaseUnhandled(_ work: Work, now: Instant) {
         let ref = work.lease.ref
-        let result = Exchange.Result(word: .release(ref), endsAt: work.endsAt, holdsPlace: true)
-        _ = wait(result, ref.partition, isNews: true, now: now)
+        let result = Exchange.Result(operation: .release(ref), endsAt: work.endsAt, holdsSlot: true)
+        _ = wait(result, ref.partition, hasChanges: true, now: now)
     }
 
     /// Queues a result for an exchange and returns its deadline; `nil` while an exchange is in transit whose answer
@@ -260,15 +264,15 @@ extension InFlight {
     private mutating func wait(
         _ result: Exchange.Result,
         _ partition: Int,
-        isNews: Bool,
+        hasChanges: Bool,
         now: Instant
     ) -> Instant? {
-        let isEnough = results.add(result, to: partition) || isNews
-        if result.holdsPlace { places.waiting += 1 }
-        let soon = results.gatherSpan(isBusy: places.isBusy)
-        let span = result.holdsPlace ? soon : max(soon, schedule.tickSpan)
+        let isEnough = results.add(result, to: partition) || hasChanges
+        if result.holdsSlot { slots.waiting += 1 }
+        let soon = results.gatherSpan(isBusy: slots.isBusy)
+        let span = result.holdsSlot ? soon : max(soon, schedule.tickSpan)
         let by = isEnough ? now : now.advanced(by: span)
-        let isWaitedFor = isEnough || result.holdsPlace
+        let isWaitedFor = isEnough || result.holdsSlot
         return schedule.send(partition, by: by, isWaitedFor: isWaitedFor) ? by : nil
     }
 
@@ -282,7 +286,7 @@ extension InFlight {
         now: Instant
     ) -> Int {
         exchanges -= 1
-        places.release(exchange.reservation)
+        slots.release(exchange.reservation)
         var lost = 0
         var again: [Exchange.Result] = []
         for (entry, result) in zip(exchange.results, answer.results) {
@@ -333,18 +337,18 @@ extension InFlight {
                 endsAt: asked.advanced(by: settings.lease)
             )
             if isDraining || isTooLate || (isCrowded && isSuspect) {
-                giveBack(work, now: now)
+                releaseUnhandled(work, now: now)
             } else if isSuspect {
                 isolated.append(work)
             } else {
                 starts.add(work)
             }
         }
-        places.ahead = starts.count
+        slots.ahead = starts.count
         // An item waits for a slot of the full lane, whichever claim has filled it.
         if let first = claim.leases.first, !claim.fullLanes.isEmpty {
-            let soon = results.gatherSpan(isBusy: places.isBusy)
-            schedule.hurry(first.ref.partition, by: now.advanced(by: soon))
+            let soon = results.gatherSpan(isBusy: slots.isBusy)
+            schedule.expedite(first.ref.partition, by: now.advanced(by: soon))
         }
         if !isolated.isEmpty { suspects.hold(isolated, now: now) }
     }

@@ -53,9 +53,9 @@ package struct Decision<Change: Sendable>: Sendable {
     /// Whether the item is served before the others of its lane next time.
     package let isUrgent: Bool
     /// Whether the decision is committed at once, without waiting for others, because a caller waits for it.
-    package let isNews: Bool
+    package let hasChanges: Bool
     /// Whether this process cannot handle the item, so that other processes claim from this partition first.
-    package private(set) var isForOthers: Bool
+    package private(set) var prefersOtherProcesses: Bool
 
     /// Creates a decision.
     package init(
@@ -63,21 +63,21 @@ package struct Decision<Change: Sendable>: Sendable {
         change: Change,
         signal: LaneSignal = .fine,
         isUrgent: Bool = false,
-        isNews: Bool = true,
-        isForOthers: Bool = false
+        hasChanges: Bool = true,
+        prefersOtherProcesses: Bool = false
     ) {
         self.verdict = verdict
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
-        self.isNews = isNews
-        self.isForOthers = isForOthers
+        self.hasChanges = hasChanges
+        self.prefersOtherProcesses = prefersOtherProcesses
     }
 
     /// The decision with priority for other processes, which may have the missing configuration.
-    package var leftToOthers: Self {
+    package var preferringOtherProcesses: Self {
         var copy = self
-        copy.isForOthers = true
+        copy.prefersOtherProcesses = true
         return copy
     }
 }

@@ -84,8 +84,8 @@ package struct OwnerID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     /// Creates a new owner from 64 random bits.
-    package init(using chance: inout some RandomNumberGenerator) {
-        let bits = UInt64.random(in: .min ... .max, using: &chance)
+    package init(using generator: inout some RandomNumberGenerator) {
+        let bits = UInt64.random(in: .min ... .max, using: &generator)
         description = Base64URL.encode((0..<8).map { UInt8(truncatingIfNeeded: bits >> ($0 * 8)) })
     }
 

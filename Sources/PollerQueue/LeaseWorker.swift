@@ -10,7 +10,7 @@ import Synchronization
 /// ``InFlight`` decides on each action. This class executes it and owns the tasks, the clock, the lock, the store, logs
 /// and metrics. One task calls ``InFlight/next(now:)`` repeatedly and sleeps in between. Every event is applied under
 /// the lock and wakes the task when necessary. Items that were claimed ahead of their time start from that sleep, at
-/// their own millisecond or up to three later, with others (``Upcoming``).
+/// their own millisecond or up to three later, with others (``ClaimedAhead``).
 ///
 /// After a crash before the claim nothing is lost. Between claim and commit the lease expires, so the item is polled
 /// again. After the commit the next due time is stored. Nothing is held only in memory.
@@ -27,34 +27,34 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let logger: Logger
     private let metrics: LeaseWorkerMetrics
-    private let home: (any LoopHome<C.Instant>)?
+    private let loopExecutor: (any WorkerLoopExecutor<C.Instant>)?
     private let waker: Waker<C>
     private let flight: Mutex<Flight>
     /// The partitions whose last exchange found the store unavailable.
     ///
     /// An outage begins with the first of them.
-    private let away = Mutex<Set<Int>>([])
+    private let unavailablePartitions = Mutex<Set<Int>>([])
 
     /// Creates a loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     ///
-    /// The loop and its handlers run on the executor of `home`, or on Swift's default pool without one.
+    /// The loop and its handlers run on the executor of `loopExecutor`, or on Swift's default pool without one.
     package init(
         name: String,
         queue: any LeaseQueue<Item, Change>,
         handler: any ItemHandler<Item, Change>,
         settings: LeaseWorkerSettings,
         clock: C,
-        home: (any LoopHome<C.Instant>)? = nil,
+        loopExecutor: (any WorkerLoopExecutor<C.Instant>)? = nil,
         logger: Logger
     ) {
         self.name = name
-        self.home = home
+        self.loopExecutor = loopExecutor
         self.queue = queue
         self.handler = handler
         self.clock = clock
         self.logger = logger
         metrics = LeaseWorkerMetrics(loop: name)
-        waker = Waker(clock: clock, home: home)
+        waker = Waker(clock: clock, loopExecutor: loopExecutor)
         flight = Mutex(
             Flight(partitions: queue.partitions, settings: settings, now: clock.now)
         )
@@ -70,11 +70,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// types at run time costs as much as everything else that a worker does at a modest pace.
     public func run() async {
         await withGracefulShutdownHandler {
-            await withTaskExecutorPreference(home?.executor) {
+            await withTaskExecutorPreference(loopExecutor?.executor) {
                 await withTaskGroup(of: Void.self) { group in
                     // These receive wakes during the work, and are cancelled when it ends.
-                    group.addTask { await self.hearWakes() }
-                    group.addTask { await self.hearMarks() }
+                    group.addTask { await self.observeWakes() }
+                    group.addTask { await self.observeMarks() }
                     await self.work()
                     group.cancelAll()
                 }
@@ -94,7 +94,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
-    package func share(_ share: PartitionShare) {
+    package func share(_ share: PartitionAssignment) {
         flight.withLock { $0.share(share, now: clock.now) }
         waker.wake()
     }
@@ -104,14 +104,14 @@ where C.Duration == Duration, C.Instant: Sendable {
         flight.withLock { $0.settings.lane = lane }
     }
 
-    private func hearWakes() async {
+    private func observeWakes() async {
         for await partition in queue.wakes() {
             flight.withLock { $0.wake(partition: partition, now: clock.now) }
             waker.wake()
         }
     }
 
-    private func hearMarks() async {
+    private func observeMarks() async {
         for await partition in queue.marks() {
             flight.withLock { $0.marked(partition: partition, now: clock.now) }
             waker.wake()
@@ -159,7 +159,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func make(_ exchange: Flight.Exchange) async {
         let asked = clock.now
         let answer = await queue.exchange(exchange, logger)
-        tell(outage: answer.outage, of: exchange.partition)
+        report(outage: answer.outage, of: exchange.partition)
         let lost = flight.withLock {
             $0.answered(answer, to: exchange, asked: asked, now: clock.now)
         }
@@ -176,11 +176,15 @@ where C.Duration == Duration, C.Instant: Sendable {
 
 extension LeaseWorker {
     /// Logs once per outage that the store is unavailable, and when it recovers.
-    private func tell(outage reason: String?, of partition: Int) {
-        let (before, after) = away.withLock { away in
-            let before = away.isEmpty
-            if reason == nil { away.remove(partition) } else { away.insert(partition) }
-            return (before, away.isEmpty)
+    private func report(outage reason: String?, of partition: Int) {
+        let (before, after) = unavailablePartitions.withLock { unavailablePartitions in
+            let before = unavailablePartitions.isEmpty
+            if reason == nil {
+                unavailablePartitions.remove(partition)
+            } else {
+                unavailablePartitions.insert(partition)
+            }
+            return (before, unavailablePartitions.isEmpty)
         }
         if before, !after {
             logger.warning(

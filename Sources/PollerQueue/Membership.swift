@@ -61,13 +61,13 @@ package struct Member: Hashable, Sendable {
     /// The number of items in flight at the last announcement.
     package var inFlight: Int
     /// The number of concurrent polls; `nil` for a process that does not poll.
-    package let places: Int?
+    package let slots: Int?
     /// The store format version that it writes.
     package let form: Int
     /// The number of partitions among which it distributes lanes.
     package let partitions: Int
     /// A digest of its upstreams, accounts and channels; equal for processes with the same abilities.
-    package var serves: String?
+    package var capabilities: String?
 
     /// Creates a process description.
     package init(
@@ -78,7 +78,7 @@ package struct Member: Hashable, Sendable {
         version: String,
         startedAt: Timestamp,
         inFlight: Int,
-        places: Int? = nil,
+        slots: Int? = nil,
         form: Int = 1,
         partitions: Int = 1
     ) {
@@ -89,7 +89,7 @@ package struct Member: Hashable, Sendable {
         self.version = version
         self.startedAt = startedAt
         self.inFlight = inFlight
-        self.places = places
+        self.slots = slots
         self.form = form
         self.partitions = partitions
     }
@@ -104,7 +104,7 @@ package struct Member: Hashable, Sendable {
 /// Every process computes the same result from the same list, and a process that joins or leaves moves only its own
 /// assignment (Thaler and Ravishankar, 1998). It improves efficiency only: if two processes disagree for a moment, both
 /// claim, which is safe.
-package struct PartitionShare: Hashable, Sendable {
+package struct PartitionAssignment: Hashable, Sendable {
     /// The number of processes next to the owner that claim from a late partition.
     ///
     /// Other processes check it from time to time, and help where they have found work.

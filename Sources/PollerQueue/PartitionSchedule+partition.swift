@@ -27,7 +27,7 @@ extension PartitionSchedule {
         /// The last time that a leased item was marked.
         var markedAt: Instant?
         /// The time until which other processes go first.
-        var leftUntil: Instant?
+        var deferredUntil: Instant?
         /// The deadline of the results that are waited for; `nil` without any.
         var sendBy: Instant?
         /// The deadline of the results that are not waited for; `nil` without any.
@@ -36,16 +36,16 @@ extension PartitionSchedule {
         var isIdle: Bool { if case .idle = state { true } else { false } }
 
         /// Whether other processes are nearer and this one has found no work to help with.
-        var onlyLooksIn: Bool {
-            guard rank > PartitionShare.helpers else { return false }
+        var isOnlyChecked: Bool {
+            guard rank > PartitionAssignment.helpers else { return false }
             if case .insurance = occasion { return true }
             return false
         }
 
-        /// Returns the longest time without a claim of this process; for distant partitions up to `lookIn`.
-        func insurance(lookIn: Duration) -> Duration {
-            rank <= PartitionShare.helpers
-                ? PartitionSchedule.insurance : min(.seconds(rank), lookIn)
+        /// Returns the longest time without a claim of this process; for distant partitions up to `checkInterval`.
+        func insurance(checkInterval: Duration) -> Duration {
+            rank <= PartitionAssignment.helpers
+                ? PartitionSchedule.insurance : min(.seconds(rank), checkInterval)
         }
 
         /// Plans the next claim.
@@ -55,14 +55,14 @@ extension PartitionSchedule {
         }
 
         /// Whether the partition starts a tick now, which other exchanges may join.
-        func opensTick(_ now: Instant, canClaim: Bool) -> Bool {
+        func startsTick(_ now: Instant, canClaim: Bool) -> Bool {
             guard isIdle else { return false }
             if let tickBy, tickBy <= now { return true }
             return canClaim && occasion.isRoutine && claimBy <= now
         }
 
         /// Whether the partition has an exchange now.
-        func goes(_ now: Instant, canClaim: Bool, isTick: Bool) -> Bool {
+        func needsExchange(_ now: Instant, canClaim: Bool, isTick: Bool) -> Bool {
             guard isIdle else { return false }
             if let sendBy, sendBy <= now { return true }
             if canClaim, (isTick ? claimFrom : claimBy) <= now { return true }

@@ -38,18 +38,18 @@ where Instant.Duration == Duration {
     /// its lane.
     static var emptyPause: Duration { .milliseconds(5) }
     /// The delay of claims by other processes than the owner, so that they find items only when the owner is late.
-    static var stealPause: Duration { .milliseconds(50) }
+    static var helperDelay: Duration { .milliseconds(50) }
     /// The longest time between claims of a process that is neither owner nor helper.
     ///
     /// It equals the time in which the partitions of a dead owner are reassigned. The polling guarantee has room for it
     /// if the lease is as long (``Heartbeat``).
-    static var lookInSpan: Duration { .seconds(8) }
+    static var checkIntervalMax: Duration { .seconds(8) }
     /// The delay of claims from a partition with items that only other processes can handle: later than any of them.
-    static var leftPause: Duration { .milliseconds(100) }
+    static var deferralDelay: Duration { .milliseconds(100) }
     /// The duration of that delay.
     ///
     /// A process with a new configuration is a new process.
-    static var leftSpan: Duration { .seconds(60) }
+    static var deferralSpan: Duration { .seconds(60) }
 
     /// The reason for the next claim of a partition.
     enum Occasion: Sendable {
@@ -72,7 +72,7 @@ where Instant.Duration == Duration {
     }
 
     /// A partition that needs an exchange now.
-    struct Turn: Sendable {
+    struct DueExchange: Sendable {
         let partition: Int
         let occasion: Occasion
         /// Whether only the insurance interval causes the claim.
@@ -93,10 +93,10 @@ where Instant.Duration == Duration {
     private let ahead: Duration
     private let lead: Duration
     /// The longest time between claims of this process where other processes are nearer.
-    private let lookIn: Duration
+    private let checkInterval: Duration
     private var partitions: [Partition]
     /// The start of the next search, so that all partitions are served in turn.
-    private var turn = 0
+    private var searchStart = 0
 
     /// Creates a schedule in which all partitions are owned and due now.
     ///
@@ -110,7 +110,7 @@ where Instant.Duration == Duration {
         self.ahead = ahead
         lead = min(Self.lead, ahead / 2)
         tickSpan = ahead - lead
-        lookIn = lease < Self.lookInSpan ? Self.insurance : Self.lookInSpan
+        checkInterval = lease < Self.checkIntervalMax ? Self.insurance : Self.checkIntervalMax
     }
 
     /// Whether an item is due that no process has claimed.
@@ -122,21 +122,21 @@ where Instant.Duration == Duration {
     ///
     /// Their exchanges begin with this call and take all results along. Call `claiming` for those that claim, and end
     /// each with `claimed`, `sent` or `failed`. Until then the partition is not returned again.
-    mutating func next(now: Instant, canClaim: Bool) -> [Turn] {
-        let isTick = partitions.contains { $0.opensTick(now, canClaim: canClaim) }
-        var turns: [Turn] = []
-        let first = turn
+    mutating func next(now: Instant, canClaim: Bool) -> [DueExchange] {
+        let isTick = partitions.contains { $0.startsTick(now, canClaim: canClaim) }
+        var dueExchanges: [DueExchange] = []
+        let first = searchStart
         for offset in partitions.indices {
             let index = (first + offset) % partitions.count
             let partition = partitions[index]
-            guard partition.goes(now, canClaim: canClaim, isTick: isTick) else { continue }
-            if turns.isEmpty { turn = (index + 1) % partitions.count }
+            guard partition.needsExchange(now, canClaim: canClaim, isTick: isTick) else { continue }
+            if dueExchanges.isEmpty { searchStart = (index + 1) % partitions.count }
             var isInsurance = false
-            if case .insurance = partition.occasion, partition.rank <= PartitionShare.helpers {
+            if case .insurance = partition.occasion, partition.rank <= PartitionAssignment.helpers {
                 isInsurance = partition.claimFrom <= now
             }
-            turns.append(
-                Turn(
+            dueExchanges.append(
+                DueExchange(
                     partition: index,
                     occasion: partition.occasion,
                     isInsurance: isInsurance,
@@ -148,7 +148,7 @@ where Instant.Duration == Duration {
             partitions[index].sendBy = nil
             partitions[index].tickBy = nil
         }
-        return turns
+        return dueExchanges
     }
 
     /// Marks the exchange of a partition as one that claims items.
@@ -182,11 +182,11 @@ where Instant.Duration == Duration {
         }
         let late = pause(partitions[index], now: now)
         let pause = taken == 0 ? Self.emptyPause : .zero
-        let insurance = partitions[index].insurance(lookIn: lookIn)
+        let insurance = partitions[index].insurance(checkInterval: checkInterval)
         let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? insurance
         // If other processes are nearer and this one found no items, the next items are left to them.
-        let leavesIt = taken == 0 && partitions[index].rank > PartitionShare.helpers
-        guard let nextReady, wait < insurance, !leavesIt else {
+        let defersToNearer = taken == 0 && partitions[index].rank > PartitionAssignment.helpers
+        guard let nextReady, wait < insurance, !defersToNearer else {
             let by = now.advanced(by: insurance)
             let from = now.advanced(by: max(insurance - tickSpan, .zero))
             return partitions[index].plan(.insurance, from: from, by: by)
@@ -234,7 +234,7 @@ where Instant.Duration == Duration {
             for index in partitions.indices { wake(partition: index, now: now) }
             return
         }
-        guard partitions.indices.contains(partition), !partitions[partition].onlyLooksIn else {
+        guard partitions.indices.contains(partition), !partitions[partition].isOnlyChecked else {
             return
         }
         let late = pause(partitions[partition], now: now)
@@ -255,7 +255,7 @@ where Instant.Duration == Duration {
         }
         guard partitions.indices.contains(partition) else { return }
         partitions[partition].markedAt = now
-        hurry(partition, by: now)
+        expedite(partition, by: now)
     }
 
     /// Whether an item in the partition was marked since `instant`.
@@ -266,15 +266,15 @@ where Instant.Duration == Duration {
     }
 
     /// Sends results that wait for the tick by `instant`, because a caller waits for one of them.
-    mutating func hurry(_ index: Int, by instant: Instant) {
+    mutating func expedite(_ index: Int, by instant: Instant) {
         guard partitions[index].tickBy != nil else { return }
         send(index, by: instant, isWaitedFor: true)
     }
 
     /// Returns the delay by which this process lets others claim first; `nil` if it claims first.
     private func pause(_ partition: Partition, now: Instant) -> Duration? {
-        if let until = partition.leftUntil, now < until { return Self.leftPause }
-        return partition.rank == 0 ? nil : Self.stealPause
+        if let until = partition.deferredUntil, now < until { return Self.deferralDelay }
+        return partition.rank == 0 ? nil : Self.helperDelay
     }
 
     /// Whether this process claims first from a partition, and so may look ahead.
@@ -282,20 +282,22 @@ where Instant.Duration == Duration {
 
     /// Lets other processes claim first from a partition for a while.
     mutating func leave(partition: Int, now: Instant) {
-        partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
+        partitions[partition].deferredUntil = now.advanced(by: Self.deferralSpan)
     }
 
     /// Sets the assignment.
     ///
     /// Newly owned partitions are due now. Partitions with a nearer rank are checked sooner.
-    mutating func share(_ share: PartitionShare, now: Instant) {
+    mutating func share(_ share: PartitionAssignment, now: Instant) {
         for (index, rank) in zip(partitions.indices, share.ranks) {
             let former = partitions[index].rank
             partitions[index].rank = rank
             if rank == 0, former > 0 {
                 partitions[index].plan(.due, from: now, by: now)
             } else if rank < former, case .insurance = partitions[index].occasion {
-                let soonest = now.advanced(by: partitions[index].insurance(lookIn: lookIn))
+                let soonest = now.advanced(
+                    by: partitions[index].insurance(checkInterval: checkInterval)
+                )
                 let by = min(partitions[index].claimBy, soonest)
                 let from = min(partitions[index].claimFrom, by)
                 partitions[index].plan(.insurance, from: from, by: by)

@@ -10,12 +10,12 @@ where Instant.Duration == Duration {
     private let patience: Duration?
     private let most: Int
     /// The start time of each handler with a slot.
-    private var holders: [ObjectIdentifier: Instant] = [:]
+    private var slotHolders: [ObjectIdentifier: Instant] = [:]
     /// The same in start order, including handlers that have ended since.
     private(set) var inOrder: [(id: ObjectIdentifier, began: Instant)] = []
     /// The number of leading entries of `inOrder` that are done.
     private var head = 0
-    private var aside: Set<ObjectIdentifier> = []
+    private var withoutSlot: Set<ObjectIdentifier> = []
 
     /// Creates an empty set; without `patience` every handler keeps its slot.
     init(patience: Duration?, most: Int) {
@@ -24,13 +24,13 @@ where Instant.Duration == Duration {
     }
 
     /// The number of handlers without a slot.
-    var count: Int { aside.count }
+    var count: Int { withoutSlot.count }
 
     /// Adds handlers that start now, each with a slot.
     mutating func begin(_ works: [some AnyObject], now: Instant) {
         guard patience != nil else { return }
         for work in works {
-            holders[ObjectIdentifier(work)] = now
+            slotHolders[ObjectIdentifier(work)] = now
             inOrder.append((ObjectIdentifier(work), now))
         }
     }
@@ -38,21 +38,23 @@ where Instant.Duration == Duration {
     /// Removes a handler that has ended; returns whether it held a slot.
     mutating func end(_ work: some AnyObject) -> Bool {
         let id = ObjectIdentifier(work)
-        if aside.remove(id) != nil { return false }
-        holders[id] = nil
+        if withoutSlot.remove(id) != nil { return false }
+        slotHolders[id] = nil
         return true
     }
 
     /// Removes the slots of handlers that have run long enough; returns their number.
     mutating func leave(now: Instant) -> Int {
         guard let patience else { return 0 }
-        let before = aside.count
+        let before = withoutSlot.count
         while let first = first {
             // Ended handlers are removed in any case. Another object may have their address by now.
-            if holders[first.id] == first.began {
-                guard aside.count < most, first.began.advanced(by: patience) <= now else { break }
-                holders[first.id] = nil
-                aside.insert(first.id)
+            if slotHolders[first.id] == first.began {
+                guard withoutSlot.count < most, first.began.advanced(by: patience) <= now else {
+                    break
+                }
+                slotHolders[first.id] = nil
+                withoutSlot.insert(first.id)
             }
             head += 1
         }
@@ -61,12 +63,12 @@ where Instant.Duration == Duration {
             inOrder.removeFirst(head)
             head = 0
         }
-        return aside.count - before
+        return withoutSlot.count - before
     }
 
     /// The next time at which a handler may lose its slot; `nil` if none may.
     var nextInstant: Instant? {
-        guard let patience, aside.count < most else { return nil }
+        guard let patience, withoutSlot.count < most else { return nil }
         return first?.began.advanced(by: patience)
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// it.
 package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
-    private let home: (any LoopHome<C.Instant>)?
+    private let loopExecutor: (any WorkerLoopExecutor<C.Instant>)?
     private let state = Mutex(State())
 
     /// The state under the lock: an early wake, or the sleeper.
@@ -18,10 +18,10 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
         var number = 0
     }
 
-    /// Creates a waker that uses the alarms of `home`, or the clock's sleep without one.
-    package init(clock: C, home: (any LoopHome<C.Instant>)? = nil) {
+    /// Creates a waker that uses the alarms of `loopExecutor`, or the clock's sleep without one.
+    package init(clock: C, loopExecutor: (any WorkerLoopExecutor<C.Instant>)? = nil) {
         self.clock = clock
-        self.home = home
+        self.loopExecutor = loopExecutor
     }
 
     /// Ends the current sleep, or the next one.
@@ -40,8 +40,8 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     ///
     /// Only one task may sleep at a time.
     package func sleep(until instant: C.Instant) async {
-        if let home {
-            setAlarm(at: instant, home)
+        if let loopExecutor {
+            setAlarm(at: instant, loopExecutor)
             await withTaskCancellationHandler {
                 await woken()
             } onCancel: {
@@ -77,7 +77,8 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     /// Sets an alarm for `instant`.
     ///
     /// An earlier alarm is enough, because the sleeper then sets the next one.
-    private func setAlarm(at instant: C.Instant, _ home: any LoopHome<C.Instant>) {
+    private func setAlarm(at instant: C.Instant, _ loopExecutor: any WorkerLoopExecutor<C.Instant>)
+    {
         let number: Int? = state.withLock { state in
             if state.isWoken { return nil }
             if let alarm = state.alarm, alarm <= instant { return nil }
@@ -86,10 +87,10 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
             return state.number
         }
         guard let number else { return }
-        home.ring(at: instant) { self.rang(number) }
+        loopExecutor.scheduleAlarm(at: instant) { self.alarmFired(number) }
     }
 
-    private func rang(_ number: Int) {
+    private func alarmFired(_ number: Int) {
         let isCurrent = state.withLock { state in
             guard state.number == number else { return false }
             state.alarm = nil
@@ -112,7 +113,7 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
 }
 
 /// The event loop on which a ``LeaseWorker`` runs its tasks and alarms.
-package protocol LoopHome<Instant>: Sendable {
+package protocol WorkerLoopExecutor<Instant>: Sendable {
     associatedtype Instant: InstantProtocol
 
     /// The executor of the worker, its exchanges and its handlers, so that their awaits need no other thread.
@@ -121,5 +122,5 @@ package protocol LoopHome<Instant>: Sendable {
     /// Calls `alarm` once, at that instant or soon after it.
     ///
     /// It is cheaper than a sleeping task. There is one alarm for each millisecond in which items start.
-    func ring(at instant: Instant, _ alarm: @escaping @Sendable () -> Void)
+    func scheduleAlarm(at instant: Instant, _ alarm: @escaping @Sendable () -> Void)
 }

@@ -16,9 +16,9 @@ enum AcceptedLine {
         return line.split(separator: ",").compactMap { entry in
             let parts = entry.split { $0 == "." || $0 == "+" }
             guard parts.count == 2, let seq = Int(count: parts[0]),
-                let told = Int64(parts[1], radix: 16), (0..<1 << 40).contains(told)
+                let number = Int64(parts[1], radix: 16), (0..<1 << 40).contains(number)
             else { return nil }
-            let seconds = min(entry.contains("+") ? before + told : told, 1 << 40)
+            let seconds = min(entry.contains("+") ? before + number : number, 1 << 40)
             before = seconds
             return AttemptRecord(acceptedAt: Timestamp(ms: seconds * 1000), seq: seq)
         }

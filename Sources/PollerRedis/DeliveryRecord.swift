@@ -11,7 +11,7 @@ import SafeNumbers
 /// field of the item, a longer one its private value. A registered endpoint has none.
 enum DeliveryRecord: ItemRecord {
     /// Returns where mark.lua stores an inline URL: in the item itself, or among its long values.
-    static func place(of url: NotifyURL?) -> String {
+    static func field(of url: NotifyURL?) -> String {
         let isShort = (url?.description.utf8.count ?? 0) <= ShortText.bytesMax
         return isShort ? String(ItemField.url.rawValue) : ""
     }
@@ -75,8 +75,8 @@ enum DeliveryRecord: ItemRecord {
             case .escalated: state.escalated > 0 ? String(state.escalated) : ""
             case .dead: list(state.dead)
             case .again: list(state.again)
-            case .told: state.told ?? ""
-            case .owed: list(state.owed)
+            case .cursorDigest: state.cursorDigest ?? ""
+            case .pendingFallback: list(state.pendingFallback)
             }
         }
         var parts = DeliveryPart.allCases.map(part)
@@ -100,7 +100,8 @@ enum DeliveryRecord: ItemRecord {
             let failures = Int(countOrNothing: part(.failures)),
             let attempts = Int(countOrNothing: part(.attempts)),
             let escalated = Int(countOrNothing: part(.escalated)), let dead = seqs(part(.dead)),
-            let again = seqs(part(.again)), let owed = seqs(part(.owed)), retryAt.isReadable,
+            let again = seqs(part(.again)), let pendingFallback = seqs(part(.pendingFallback)),
+            retryAt.isReadable,
             failedSince.isReadable
         else { return nil }
         return DeliveryState(
@@ -112,8 +113,8 @@ enum DeliveryRecord: ItemRecord {
             escalated: escalated,
             dead: dead,
             again: again,
-            told: part(.told).isEmpty ? nil : part(.told),
-            owed: owed
+            cursorDigest: part(.cursorDigest).isEmpty ? nil : part(.cursorDigest),
+            pendingFallback: pendingFallback
         )
     }
 

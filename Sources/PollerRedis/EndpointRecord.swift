@@ -67,18 +67,18 @@ enum EndpointRecord {
     /// Encrypts and decrypts the secrets of one endpoint.
     private struct Seals {
         let keys: MasterKeys
-        let secret: SealedPlace
+        let secret: SealedLocation
         private let id: String
         private let account: AccountID
 
         init(_ keys: MasterKeys, _ id: String, _ account: AccountID) {
             self.keys = keys
-            secret = SealedPlace(.endpointSecret, id, of: account)
+            secret = SealedLocation(.endpointSecret, id, of: account)
             (self.id, self.account) = (id, account)
         }
 
-        func header(_ name: String) -> SealedPlace {
-            SealedPlace(.endpointHeader, "\(id) \(name)", of: account)
+        func header(_ name: String) -> SealedLocation {
+            SealedLocation(.endpointHeader, "\(id) \(name)", of: account)
         }
     }
 

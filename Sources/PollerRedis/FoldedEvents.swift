@@ -64,15 +64,16 @@ enum FoldedEvents {
             let packed = PackedEvent.pack(text, with: dictionary)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
-        var (marks, few): (UInt8, [UInt8]) = (marks, [])
+        var (marks, restoredCount): (UInt8, [UInt8]) = (marks, [])
         if restored == texts.count {
             marks |= isRestored
         } else if restored > 0 {
             marks |= isPartlyRestored
-            few = [UInt8(clamping: restored)]
+            restoredCount = [UInt8(clamping: restored)]
         }
         // Safe: the length has three bytes.
-        return [mark, UInt8(clamping: texts.count), length[0] | marks] + length[1...] + few + packed
+        return [mark, UInt8(clamping: texts.count), length[0] | marks] + length[1...]
+            + restoredCount + packed
     }
 
     /// Returns whether a log's only entry cannot be reduced further.

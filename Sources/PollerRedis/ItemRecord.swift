@@ -52,7 +52,7 @@ struct ItemFields {
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: String?
     /// The topic letter of a pending hint, and a token.
-    private(set) var news: String?
+    private(set) var pendingHint: String?
     private(set) var payment: String?
     private(set) var order: String?
     private(set) var secret: [UInt8]?
@@ -111,7 +111,7 @@ struct ItemFields {
             case .run: run = count()
             case .reopenedSeq: reopenedSeq = count()
             case .endedAs: endedAs = value.string
-            case .news: news = value.string
+            case .pendingHint: pendingHint = value.string
             case .payment: payment = value.string
             case .order: order = value.string
             case .secret: secret = value.bytes

@@ -31,7 +31,7 @@ import RedisClient
 /// | `poller:stream:<name>` | stream | events for `redis+stream:<name>`, `<account>/<name>` for one account: `id`,
 /// `seq`, `event`; about 10,000 |
 ///
-/// Channels: ``NewsChannel`` after `<ns>`, and `<ns>events:<source>` (payload: the event).
+/// Channels: ``NotificationChannel`` after `<ns>`, and `<ns>events:<source>` (payload: the event).
 package struct Keys: Hashable, Sendable {
     /// The prefix of all keys, with its final colon.
     package let namespace: String
@@ -118,12 +118,12 @@ package struct Keys: Hashable, Sendable {
 
     /// Returns the item with a key, and the key of its long values; `nil` for another kind of key.
     func item(ofKey text: String) -> (id: String, key: String, long: String)? {
-        guard let (partition, id) = placeOfItem(key: text) else { return nil }
+        guard let (partition, id) = itemLocation(key: text) else { return nil }
         return (id, text, key(.long, partition, id))
     }
 
     /// Returns the partition and the id of the item with a key; `nil` for another kind of key.
-    func placeOfItem(key text: String) -> (partition: Int, id: String)? {
+    func itemLocation(key text: String) -> (partition: Int, id: String)? {
         let prefix = "\(namespace)\(KeyKind.item.rawValue){"
         let parts = text.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
         guard text.hasPrefix(prefix), parts.count == 2, let partition = Int(count: parts[0]) else {
@@ -156,5 +156,7 @@ package struct Keys: Hashable, Sendable {
         "\(namespace)\(kind.rawValue){\(partition)}\(name)"
     }
 
-    private func channel(_ channel: NewsChannel) -> String { "\(namespace)\(channel.rawValue)" }
+    private func channel(_ channel: NotificationChannel) -> String {
+        "\(namespace)\(channel.rawValue)"
+    }
 }

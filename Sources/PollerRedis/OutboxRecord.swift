@@ -47,23 +47,23 @@ struct OutboxRecord {
 
     /// Returns the entry with its event from the reply of outbox_events.lua; `nil` if the event is gone or not
     /// understood.
-    func entry(_ partition: Int, told: RedisValue) -> OutboxEntry? {
-        Self.event(seq, told).map { event in
+    func entry(_ partition: Int, logged: RedisValue) -> OutboxEntry? {
+        Self.event(seq, logged).map { event in
             OutboxEntry(
                 id: id,
                 partition: partition,
                 event: event,
-                notify: Self.notify(told.array?.last?.string ?? "")
+                notify: Self.notify(logged.array?.last?.string ?? "")
             )
         }
     }
 
     /// Returns the event with a number from the reply of outbox_events.lua; `nil` if it is gone.
-    static func event(_ seq: Int, _ told: RedisValue) -> Event? {
-        guard let told = told.array, told.count == 4, let stored = told[0].bytes else {
+    static func event(_ seq: Int, _ logged: RedisValue) -> Event? {
+        guard let logged = logged.array, logged.count == 4, let stored = logged[0].bytes else {
             return nil
         }
-        let key = key(source: told[1].string ?? "", lane: told[2].string ?? "")
+        let key = key(source: logged[1].string ?? "", lane: logged[2].string ?? "")
         return PackedEvent.events(stored, of: key).first { $0.seq == seq }
     }
 

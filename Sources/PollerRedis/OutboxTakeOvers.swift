@@ -20,7 +20,7 @@ final class OutboxTakeOvers: Sendable {
     }
 
     /// Stores the cursor of a reply.
-    func goOn(from cursor: String?, in partition: Int) {
+    func resume(from cursor: String?, in partition: Int) {
         cursors.withLock { $0[partition] = cursor }
     }
 }

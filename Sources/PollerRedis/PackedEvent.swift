@@ -84,7 +84,7 @@ extension PackedEvent {
     static func pack(_ bytes: [UInt8], with dictionary: [UInt8] = dictionary) -> [UInt8]? {
         // Incompressible data is stored in blocks with a few bytes before each.
         let capacity = bytes.count + bytes.count / 64 + 64
-        return unsafe through(bytes[...], capacity: capacity, dictionary, czlib_pack)
+        return unsafe transform(bytes[...], capacity: capacity, dictionary, czlib_pack)
     }
 
     /// Unpacks bytes to the given count; `nil` if they are damaged.
@@ -93,26 +93,26 @@ extension PackedEvent {
         count: Int,
         with dictionary: [UInt8] = dictionary
     ) -> [UInt8]? {
-        let unpacked = unsafe through(bytes, capacity: count, dictionary, czlib_unpack)
+        let unpacked = unsafe transform(bytes, capacity: count, dictionary, czlib_unpack)
         return unpacked?.count == count ? unpacked : nil
     }
 
-    private typealias Pass = (
+    private typealias ZlibFunction = (
         UnsafePointer<UInt8>?, UInt32, UnsafePointer<UInt8>?, UInt32, UnsafeMutablePointer<UInt8>?,
         UInt32
     ) -> Int
 
-    private static func through(
+    private static func transform(
         _ bytes: ArraySlice<UInt8>,
         capacity: Int,
         _ dictionary: [UInt8],
-        _ pass: Pass
+        _ function: ZlibFunction
     ) -> [UInt8]? {
         var isDone = true
         let output = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
             let length = unsafe dictionary.withUnsafeBufferPointer { dictionary in
                 unsafe bytes.withUnsafeBufferPointer { source in
-                    unsafe pass(
+                    unsafe function(
                         dictionary.baseAddress,
                         UInt32(clamping: dictionary.count),
                         source.baseAddress,
@@ -129,8 +129,8 @@ extension PackedEvent {
     }
 
     private static func append(_ number: Int, _ width: Int, to bytes: inout [UInt8]) {
-        for place in (0..<width).reversed() {
-            bytes.append(UInt8(truncatingIfNeeded: number >> (8 * place)))
+        for index in (0..<width).reversed() {
+            bytes.append(UInt8(truncatingIfNeeded: number >> (8 * index)))
         }
     }
 

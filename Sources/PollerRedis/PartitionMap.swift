@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// A process may learn of a split late. So each call states the number of partitions that its caller assumes
 /// (``mark(of:)``). A partition rejects a wrong number and returns the right one. The map stores it
-/// (``hear(_:from:)``), and the call is repeated in the right partition.
+/// (``receive(_:from:)``), and the call is repeated in the right partition.
 ///
 /// This is a class because all users of a queue must see what one of them has learned.
 final class PartitionMap: Sendable, Hashable {
@@ -60,7 +60,7 @@ final class PartitionMap: Sendable, Hashable {
     }
 
     /// Returns the number of partitions that a partition's lanes are spread over, as far as it is known.
-    func lanesAmong(in partition: Int) -> Int {
+    func laneSpread(in partition: Int) -> Int {
         guard let former, !isSplit(partition % former) else { return partitions }
         return former
     }
@@ -83,7 +83,7 @@ final class PartitionMap: Sendable, Hashable {
     /// Returns the split state of a step.
     ///
     /// A position inside the step that is not an item's own is valid while this text is unchanged.
-    func picture(of step: Int, among steps: Int) -> String {
+    func splitState(of step: Int, among steps: Int) -> String {
         let unsplit = unsplit.filter { $0 % steps == step }
         return "\(partitions)-\(unsplit.count)"
     }
@@ -100,7 +100,7 @@ final class PartitionMap: Sendable, Hashable {
     /// Stores the number of partitions that a partition's lanes are spread over, 0 if it was never split.
     ///
     /// Returns whether this map can follow it.
-    func hear(_ count: Int, from partition: Int) -> Bool {
+    func receive(_ count: Int, from partition: Int) -> Bool {
         guard let former else { return false }
         let unsplit = partition >= former || former == base ? 0 : former
         switch count {

@@ -17,8 +17,8 @@ extension PartitionSplit {
         var lanes = try await lanes()
         lanes.formUnion(others.map(\.description).filter(isMoving))
         for lane in lanes.sorted() {
-            for wheel in [KeyKind.urgent, .rest] {
-                try await eachItem(of: wheel, in: lane, body)
+            for schedule in [KeyKind.urgent, .normal] {
+                try await eachItem(of: schedule, in: lane, body)
             }
         }
         for list in [KeyKind.closed, .orders, .quarantine] {
@@ -73,10 +73,10 @@ extension PartitionSplit {
             var moving = Part(isItems: true)
             for at in stride(from: 0, to: found.count - 1, by: 2) {
                 // An item in a schedule belongs to its lane, even if nothing else of it is left.
-                let home = lane.isEmpty ? found[at + 1] : lane
-                guard isMoving(home) else { continue }
+                let itemLane = lane.isEmpty ? found[at + 1] : lane
+                guard isMoving(itemLane) else { continue }
                 moving.names.append(found[at])
-                moving.lanes.append(home)
+                moving.lanes.append(itemLane)
             }
             for start in stride(from: 0, to: moving.names.count, by: Self.batch) {
                 let end = min(start + Self.batch, moving.names.count)
@@ -100,7 +100,7 @@ extension PartitionSplit {
         _ lane: String
     ) async throws(StoreError) -> Bool {
         let key = partitions.keys.list(kind, lane, partition)
-        let reply = try await partitions.client.ask(
+        let reply = try await partitions.client.execute(
             RedisCommand("ZSCORE", [.string(key), .string(name)])
         )
         return reply == .null

@@ -11,7 +11,7 @@ struct PartitionSplit: Sendable {
         /// The lane of each item, or the lanes themselves.
         var lanes: [String] = []
 
-        var word: RedisArgument { isItems ? "items" : "lanes" }
+        var argument: RedisArgument { isItems ? "items" : "lanes" }
     }
 
     let partitions: RedisPartitions
@@ -23,7 +23,7 @@ struct PartitionSplit: Sendable {
     var takesAll = false
 
     /// Returns the stage of a partition, and the number of partitions that its lanes are spread over.
-    func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, lanesAmong: Int)
+    func stage(of partition: Int) async throws(StoreError) -> (stage: SplitStage?, laneSpread: Int)
     {
         let parts = try await partitions.array(.splitStage, partition: partition, ["", "", ""])
         guard parts.count == 4 else { throw .corrupt("split_stage.lua answered \(parts)") }
@@ -34,14 +34,14 @@ struct PartitionSplit: Sendable {
     }
 
     /// Returns whether no other process has begun to split the partition since.
-    func isOurs() async throws(StoreError) -> Bool {
+    func isOwner() async throws(StoreError) -> Bool {
         try await partitions.array(.splitStage, partition: partition, ["", "", ""]).last?.string
             == splitter
     }
 
     /// Advances a partition to a stage; false if leases prevent it.
     @discardableResult
-    func reach(_ stage: SplitStage, in partition: Int) async throws(StoreError) -> Bool {
+    func enter(_ stage: SplitStage, in partition: Int) async throws(StoreError) -> Bool {
         let reply = try await partitions.run(
             partitions.scripts[.splitStage],
             partition: partition,
@@ -61,7 +61,7 @@ struct PartitionSplit: Sendable {
                 "another one has split partition \(partition) meanwhile; run it again"
             )
         }
-        if stage != .open, parts[3].string != splitter { throw Self.takenOver(partition) }
+        if stage != .open, parts[3].string != splitter { throw Self.takenOverError(partition) }
         return reached == (isOver ? "" : stage.rawValue)
     }
 
@@ -79,44 +79,44 @@ struct PartitionSplit: Sendable {
     /// It changes with a failover or a restart. A new history may lack the last writes of the previous one.
     func histories() async throws(StoreError) -> [String] {
         var histories: [String] = []
-        for place in [partition] + children {
-            let parts = try await partitions.array(.markWatermark, partition: place, ["", ""])
+        for target in [partition] + children {
+            let parts = try await partitions.array(.markWatermark, partition: target, ["", ""])
             histories.append(parts.first?.string ?? "")
         }
         return histories
     }
 
     /// Throws if this Redis user may not write copies, before the split stops any work.
-    func tryRights() async throws(StoreError) {
+    func checkPermissions() async throws(StoreError) {
         // In a Cluster, each server has its own list of permissions.
-        for place in [partition] + children {
+        for target in [partition] + children {
             // Safe: a script declares two keys.
-            let key = RedisArgument.string(partitions.keys.declared(place)[1])
+            let key = RedisArgument.string(partitions.keys.declared(target)[1])
             let commands = [
                 RedisCommand("DUMP", [key]), RedisCommand("RESTORE", [key, 0, "x"]),
                 RedisCommand("XSETID", [key, "1-1"]),
             ]
-            let replies = try await partitions.client.ask(commands)
+            let replies = try await partitions.client.execute(commands)
             for (command, reply) in zip(commands, replies) {
                 guard let error = reply.error, error.kind == .notPermitted else { continue }
-                let right = command.name.lowercased()
+                let permission = command.name.lowercased()
                 throw .corrupt(
-                    "the server of partition \(place) does not let this user of Redis copy: "
-                        + "ACL SETUSER NAME +\(right) (\(error)); nothing stands still for it"
+                    "the server of partition \(target) does not let this user of Redis copy: "
+                        + "ACL SETUSER NAME +\(permission) (\(error)); nothing stands still for it"
                 )
             }
         }
     }
 
     /// Copies the clock of the split partition to the new ones.
-    func passClock() async throws(StoreError) {
-        let told = try await partitions.array(.splitClock, partition: partition, [])
-        guard told.count == 9 else { throw .corrupt("split_clock.lua answered \(told)") }
+    func copyClock() async throws(StoreError) {
+        let values = try await partitions.array(.splitClock, partition: partition, [])
+        guard values.count == 9 else { throw .corrupt("split_clock.lua answered \(values)") }
         for child in children {
             _ = try await partitions.run(
                 partitions.scripts[.splitClock],
                 partition: child,
-                told.map { .string($0.string ?? "") }
+                values.map { .string($0.string ?? "") }
             )
         }
     }
@@ -129,7 +129,7 @@ struct PartitionSplit: Sendable {
         let found = try await partitions.array(
             .splitRead,
             partition: partition,
-            [part.word] + part.names.map { .string($0) }
+            [part.argument] + part.names.map { .string($0) }
         )
         guard found.count == part.names.count else {
             throw .corrupt("split_read.lua answered \(found.count) of \(part.names.count)")
@@ -144,18 +144,18 @@ struct PartitionSplit: Sendable {
             }
             sums.append(parts[4].string ?? "")
             if keys.isEmpty, lists.isEmpty { continue }
-            let home = partitions.keys.map.finalPartition(of: part.lanes[index])
-            written[home, default: [.string(splitter)]] += [
+            let target = partitions.keys.map.finalPartition(of: part.lanes[index])
+            written[target, default: [.string(splitter)]] += [
                 .string(part.names[index]), .string(part.lanes[index]),
                 .bytes(parts[1].bytes ?? []), RedisArgument(keys.count / 3),
                 RedisArgument(lists.count / 2),
             ]
-            written[home, default: []] += (keys + lists).map { value in
+            written[target, default: []] += (keys + lists).map { value in
                 value.bytes.map { .bytes($0) } ?? RedisArgument(value.int ?? 0)
             }
         }
-        for (home, arguments) in written {
-            try await write(.splitWrite, home, arguments)
+        for (target, arguments) in written {
+            try await write(.splitWrite, target, arguments)
         }
         return sums
     }
@@ -181,22 +181,22 @@ struct PartitionSplit: Sendable {
     /// Removes copies of items that have changed since.
     func forgetCopies(_ part: Part) async throws(StoreError) {
         let map = partitions.keys.map
-        let homes = Dictionary(grouping: part.names.indices) {
+        let targets = Dictionary(grouping: part.names.indices) {
             map.finalPartition(of: part.lanes[$0])
         }
-        for (home, indices) in homes {
+        for (target, indices) in targets {
             var copies = Part(isItems: part.isItems)
             copies.names = indices.map { part.names[$0] }
             copies.lanes = indices.map { part.lanes[$0] }
-            try await forget(copies, in: home)
+            try await forget(copies, in: target)
         }
     }
 
-    private func forget(_ part: Part, in place: Int) async throws(StoreError) {
+    private func forget(_ part: Part, in target: Int) async throws(StoreError) {
         try await write(
             .splitForget,
-            place,
-            [part.word, .string(splitter)]
+            target,
+            [part.argument, .string(splitter)]
                 + zip(part.names, part.lanes).flatMap { name, lane in
                     [.string(name), .string(lane)]
                 }
@@ -204,12 +204,12 @@ struct PartitionSplit: Sendable {
     }
 
     /// Removes everything from the new parts: the remains of an earlier attempt may be outdated.
-    func emptyParts(_ others: [LaneID]) async throws(StoreError) {
-        for child in children { try await empty(child, others) }
+    func clearChildren(_ others: [LaneID]) async throws(StoreError) {
+        for child in children { try await clear(child, others) }
     }
 
     /// Removes everything from one part.
-    func empty(_ child: Int, _ others: [LaneID]) async throws(StoreError) {
+    func clear(_ child: Int, _ others: [LaneID]) async throws(StoreError) {
         let part = PartitionSplit(
             partitions: partitions,
             partition: child,
@@ -222,23 +222,23 @@ struct PartitionSplit: Sendable {
         try await part.eachMoving(here) { found throws(StoreError) in try await part.forget(found) }
     }
 
-    private static func takenOver(_ partition: Int) -> StoreError {
+    private static func takenOverError(_ partition: Int) -> StoreError {
         .unavailable("another one splits partition \(partition) by now; run it again")
     }
 
     private func write(
         _ script: ScriptName,
-        _ place: Int,
+        _ target: Int,
         _ arguments: [RedisArgument]
     ) async throws(StoreError) {
         let reply = try await partitions.run(
             partitions.scripts[script],
-            partition: place,
+            partition: target,
             arguments,
             isDurable: true
         )
         guard let count = reply.int, count >= 0 else {
-            throw Self.takenOver(place)
+            throw Self.takenOverError(target)
         }
     }
 }

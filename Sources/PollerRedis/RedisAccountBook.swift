@@ -5,11 +5,11 @@ import RedisClient
 import SafeNumbers
 
 /// The items of accounts, counted by lane: the sizes of schedules and the numbers of leases.
-extension RedisWatchStore: AccountBook {
+extension RedisWatchStore: AccountCounts {
     /// The number of lanes counted by one call: a millisecond of Redis.
-    private static var lanesCounted: Int { 500 }
+    private static var lanesPerCall: Int { 500 }
     /// The number of watches checked by one call: also a millisecond.
-    private static var watchesAsked: Int { 500 }
+    private static var watchesPerCall: Int { 500 }
 
     package func accounts(
         limit: Int,
@@ -18,7 +18,7 @@ extension RedisWatchStore: AccountBook {
         // After all lanes of an account: a zero is the next character after a slash.
         let start = try cursor.map { text throws(StoreError) in try Self.account(text) + "0" } ?? ""
         let most = min(max(limit, 1), 500)
-        let pages = try await redis.steadily { () throws(StoreError) in
+        let pages = try await redis.retryingOnSplit { () throws(StoreError) in
             try await laneNames(most: most, in: Array(0..<partitions)) { _ in start }
         }
         // Names missing after the end of one partition may come before names from other partitions.
@@ -43,11 +43,11 @@ extension RedisWatchStore: AccountBook {
     package func openWatches(
         of accounts: [AccountID]
     ) async throws(StoreError) -> [Int] {
-        try await redis.steadily { () throws(StoreError) in try await open(of: accounts) }
+        try await redis.retryingOnSplit { () throws(StoreError) in try await open(of: accounts) }
     }
 
     private func open(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
-        try await redis.hearOfSplits()
+        try await redis.refreshSplits()
         var lanes: [Int: [(account: AccountID, name: String)]] = [:]
         for account in accounts {
             for kind in SourceKind.allCases {
@@ -56,7 +56,7 @@ extension RedisWatchStore: AccountBook {
                 lanes[partition, default: []].append((account, lane))
             }
         }
-        let calls = Self.parts(of: lanes, Self.lanesCounted)
+        let calls = Self.parts(of: lanes, Self.lanesPerCall)
         let replies = try await each(calls) { call in
             let names = call.part.map { RedisArgument.string($0.name) }
             return (call.partition, redis.scripts[.countOpen], [RedisArgument(names.count)] + names)
@@ -75,13 +75,13 @@ extension RedisWatchStore: AccountBook {
     }
 
     package func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
-        try await redis.steadily { () throws(StoreError) in try await open(among: keys) }
+        try await redis.retryingOnSplit { () throws(StoreError) in try await open(among: keys) }
     }
 
     private func open(among keys: [WatchKey]) async throws(StoreError) -> Int {
-        try await redis.hearOfSplits()
+        try await redis.refreshSplits()
         let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
-        let calls = Self.parts(of: byPartition, Self.watchesAsked)
+        let calls = Self.parts(of: byPartition, Self.watchesPerCall)
         let replies = try await each(calls) { call in
             let ids = call.part.map { RedisArgument.string($0.id.description) }
             return (call.partition, redis.scripts[.countOpen], ["0"] + ids)

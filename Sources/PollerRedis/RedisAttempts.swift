@@ -17,34 +17,34 @@ extension RedisDeliveryQueue {
     package func lastAttempts(
         of ids: [DeliveryID]
     ) async throws(StoreError) -> [DeliveryID: Timestamp] {
-        let places = ids.filter { $0.partition < partitions }.flatMap { id in
+        let locations = ids.filter { $0.partition < partitions }.flatMap { id in
             redis.keys.map.descendants(of: id.partition).map { (id: id, partition: $0) }
         }
-        guard !places.isEmpty else { return [:] }
-        let replies = try await redis.client.ask(
-            places.flatMap { place -> [RedisCommand] in
-                let item = place.id.item.description
+        guard !locations.isEmpty else { return [:] }
+        let replies = try await redis.client.execute(
+            locations.flatMap { location -> [RedisCommand] in
+                let item = location.id.item.description
                 return [
                     RedisCommand(
                         "HGET",
                         [
-                            .string(redis.keys.item(item, place.partition)),
+                            .string(redis.keys.item(item, location.partition)),
                             .string(String(ItemField.accepted.rawValue)),
                         ]
                     ),
                     RedisCommand(
                         "LINDEX",
-                        [.string(redis.keys.attempts(of: item, place.partition)), -1]
+                        [.string(redis.keys.attempts(of: item, location.partition)), -1]
                     ),
                 ]
             }
         )
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         var last: [DeliveryID: Timestamp] = [:]
-        for (place, index) in zip(places, stride(from: 0, to: replies.count - 1, by: 2)) {
+        for (location, index) in zip(locations, stride(from: 0, to: replies.count - 1, by: 2)) {
             let newest = replies[index + 1].string.flatMap(AttemptLine.attempt)
             let accepted = AcceptedLine.attempts(replies[index].string ?? "").last
-            if let at = (newest ?? accepted)?.at { last[place.id] = at }
+            if let at = (newest ?? accepted)?.at { last[location.id] = at }
         }
         return last
     }
@@ -53,7 +53,7 @@ extension RedisDeliveryQueue {
         of item: String,
         _ partition: Int
     ) async throws(StoreError) -> [AttemptRecord] {
-        let replies = try await redis.client.ask([
+        let replies = try await redis.client.execute([
             RedisCommand(
                 "HGET",
                 [

@@ -72,7 +72,7 @@ extension RedisQueue {
         )
         var items: [Int: [RedisArgument]] = [:]
         for key in page.keys {
-            guard let (partition, id) = redis.keys.placeOfItem(key: key) else { continue }
+            guard let (partition, id) = redis.keys.itemLocation(key: key) else { continue }
             items[partition, default: []].append(.string(id))
         }
         var faults: [String] = []
@@ -103,15 +103,15 @@ extension RedisQueue {
             return name
         }
         let field = RedisArgument.string(String(ItemField.lane.rawValue))
-        let lanes = try await redis.client.ask(
+        let lanes = try await redis.client.execute(
             names.map { RedisCommand("HGET", [.string(redis.keys.item($0, partition)), field]) }
         )
         return zip(names, lanes).compactMap { name, reply in
             guard let lane = reply.string else { return nil }
-            let home = redis.keys.partition(of: lane)
-            return home == partition
+            let expected = redis.keys.partition(of: lane)
+            return expected == partition
                 ? nil
-                : "partition \(partition): item \(name) is of lane \(lane), which is in \(home)"
+                : "partition \(partition): item \(name) is of lane \(lane), which is in \(expected)"
         }
     }
 
@@ -128,7 +128,7 @@ extension RedisQueue {
                 RedisArgument(Self.auditItems),
             ]
         )
-        let reply = try await redis.client.ask(command, key: key)
+        let reply = try await redis.client.execute(command, key: key)
         guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
             throw StoreError(.protocolError("SCAN answered \(reply)"))
         }

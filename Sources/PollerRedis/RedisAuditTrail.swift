@@ -73,21 +73,21 @@ package struct RedisAuditTrail: AuditTrail {
 
     package func entries(_ query: AuditQuery) async throws(StoreError) -> ListPage<AuditEntry> {
         var found: [AuditEntry] = []
-        var place = try Self.end(of: query)
+        var position = try Self.end(of: query)
         // An id of a stream is not negative, and no entry is older than 1970.
         let start = query.since.map { String(max($0.ms, 0)) } ?? "-"
         var left = AuditBounds.scanMax
         while left > 0 {
-            let step = try await read(from: place, to: start, min(left, Self.stepMax))
+            let step = try await read(from: position, to: start, min(left, Self.stepMax))
             left -= Self.stepMax
             for (id, entry) in step {
-                place = "(\(id)"
-                if let told = entry.flatMap(query.told) { found.append(told) }
+                position = "(\(id)"
+                if let visible = entry.flatMap(query.visible) { found.append(visible) }
                 if found.count == query.limit { return ListPage(items: found, next: id) }
             }
             if step.count < Self.stepMax { return ListPage(items: found, next: nil) }
         }
-        return ListPage(items: found, next: String(place.dropFirst()))
+        return ListPage(items: found, next: String(position.dropFirst()))
     }
 
     /// Returns where a page begins.
@@ -109,7 +109,7 @@ package struct RedisAuditTrail: AuditTrail {
             "XREVRANGE",
             [.string(stream), .string(end), .string(start), "COUNT", RedisArgument(count)]
         )
-        guard let rows = try await client.ask(command).array else {
+        guard let rows = try await client.execute(command).array else {
             throw .corrupt("the audit trail is no stream")
         }
         return rows.compactMap { row in

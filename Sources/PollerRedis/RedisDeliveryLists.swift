@@ -13,16 +13,18 @@ extension RedisDeliveryQueue {
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         guard let cursor = query.cursor else { return try await newest(query, .start) }
-        if let place = CreatedPlace(cursor: cursor) { return try await newest(query, place) }
-        if let place = ClosedPlace(cursor: cursor) {
-            return try await quarantined(query, query.limit, place)
+        if let position = CreationPosition(cursor: cursor) {
+            return try await newest(query, position)
+        }
+        if let position = QuarantinePosition(cursor: cursor) {
+            return try await quarantined(query, query.limit, position)
         }
         throw .unknownCursor
     }
 
     private func newest(
         _ query: DeliveryQuery,
-        _ place: CreatedPlace
+        _ position: CreationPosition
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         let selection = NewestSelection(
             kinds: query.state.createdKinds,
@@ -32,18 +34,22 @@ extension RedisDeliveryQueue {
         )
         let page = try await newest(
             selection,
-            behind: place,
+            after: position,
             limit: query.limit,
             batch: query.state == nil ? 1 : Self.batch
         ) { items throws(StoreError) in
             try await read(items, query) { item, reading in
-                reading.fields.began == item.place.createdAt
+                reading.fields.began == item.position.createdAt
             }
         }
         guard query.state == .dead, page.next == nil else { return page }
         let left = query.limit - page.items.count
-        guard left > 0, page.looked < Self.mergedLooksMax else {
-            return ListPage(items: page.items, next: ClosedPlace.start.cursor, looked: page.looked)
+        guard left > 0, page.looked < Self.mergedReadsMax else {
+            return ListPage(
+                items: page.items,
+                next: QuarantinePosition.start.cursor,
+                looked: page.looked
+            )
         }
         let rest = try await quarantined(query, left, .start)
         return ListPage(
@@ -56,11 +62,11 @@ extension RedisDeliveryQueue {
     private func quarantined(
         _ query: DeliveryQuery,
         _ limit: Int,
-        _ place: ClosedPlace
+        _ position: QuarantinePosition
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         try await quarantined(
             accounts: query.accounts,
-            behind: place,
+            after: position,
             limit: limit,
             batch: query.endpoint == nil ? 1 : Self.batch
         ) { items throws(StoreError) in
@@ -72,19 +78,19 @@ extension RedisDeliveryQueue {
     private static var batch: Int { 100 }
 
     /// Reads items of several partitions, in their order; `nil` for those that do not match.
-    private func read<Place: MergedPlace>(
-        _ items: [MergedItem<Place>],
+    private func read<Position: ListPosition>(
+        _ items: [MergedItem<Position>],
         _ query: DeliveryQuery,
-        _ isThere: (MergedItem<Place>, ItemReading<Delivery>) -> Bool
+        _ isThere: (MergedItem<Position>, ItemReading<Delivery>) -> Bool
     ) async throws(StoreError) -> [DeliverySnapshot?] {
         var found = [DeliverySnapshot?](repeating: nil, count: items.count)
-        for (partition, places) in Dictionary(grouping: items.indices, by: { items[$0].partition })
+        for (partition, indices) in Dictionary(grouping: items.indices, by: { items[$0].partition })
         {
-            let ids = places.map { items[$0].place.id }
+            let ids = indices.map { items[$0].position.id }
             let readings = try await readings(ids, partition: partition)
-            for (at, reading) in zip(places, readings) {
+            for (at, reading) in zip(indices, readings) {
                 guard let reading, isThere(items[at], reading) else { continue }
-                let id = DeliveryID(partition: partition, item: items[at].place.id)
+                let id = DeliveryID(partition: partition, item: items[at].position.id)
                 let snapshot = DeliverySnapshot(id, reading)
                 if query.matches(snapshot) { found[at] = snapshot }
             }

@@ -7,7 +7,9 @@ package import RedisClient
 /// The queue of deliveries in Redis.
 ///
 /// It uses the mechanism of watches in its own namespace, with the endpoint as lane.
-package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Auditing, RedisQueue {
+package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneControl, Auditing,
+    RedisQueue
+{
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
 
@@ -16,7 +18,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     let redis: RedisPartitions
     let circuit = CircuitHold.endpoint
     /// The partitions in which recent marks failed.
-    private let away = PlacesAway<Int, ContinuousClock>(clock: .continuous)
+    private let away = UnreachablePartitions<Int, ContinuousClock>(clock: .continuous)
 
     /// Creates the delivery queue of a cluster.
     ///
@@ -49,13 +51,13 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
-        await mark(deliveries, in: away.mayAsk)
+        await mark(deliveries, in: away.requestPermission)
     }
 
-    /// Marks in the partitions that `mayAsk` allows, in each once.
+    /// Marks in the partitions that `requestPermission` allows, in each once.
     private func mark(
         _ deliveries: [DeliveryMark],
-        in mayAsk: (Int) -> PlaceAsking
+        in requestPermission: (Int) -> RequestPermission
     ) async -> UnstoredMarks {
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
@@ -63,7 +65,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         var unstored = UnstoredMarks()
         var parts: [(partition: Int, marks: [DeliveryMark], isProbe: Bool)] = []
         for (partition, marks) in byPartition {
-            let asking = mayAsk(partition)
+            let asking = requestPermission(partition)
             guard asking != .no else {
                 let failure = StoreError.unavailable("partition \(partition) did not answer lately")
                 unstored.add(UnstoredMarks(marks, because: failure))
@@ -95,7 +97,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         do throws(StoreError) {
             if isProbe {
                 // Marks written after the caller stopped waiting are written again, which changes nothing.
-                try await away.probing { () async throws(StoreError) in
+                try await away.probe { () async throws(StoreError) in
                     try await self.markTogether(marks)
                 }
             } else {
@@ -134,8 +136,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                 .string(first.watch.source.description),
                 .string(DeliveryRecord.facts(of: first.watch)),
                 .string(first.url?.description ?? ""),
-                .string(DeliveryRecord.place(of: first.url)),
-                .string(first.telling.map(String.init) ?? ""),
+                .string(DeliveryRecord.field(of: first.url)),
+                .string(first.forcedSeq.map(String.init) ?? ""),
                 .string(first.isUrgent ? "1" : ""),
                 RedisArgument(group.count),
             ]
@@ -156,7 +158,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         redis.keys.fixedPartition(of: lane.description)
     }
 
-    package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
+    package func watermark(partition: Int) async throws(StoreError) -> MarkWatermark {
         let reply = try await redis.run(
             redis.scripts[.markWatermark],
             partition: partition,
@@ -165,7 +167,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
             let noted = parts[1].string, let whole = parts[2].time
         else { throw .corrupt("mark_watermark.lua answered \(reply)") }
-        return MarkStanding(
+        return MarkWatermark(
             history: history,
             noted: noted.isEmpty ? nil : noted,
             whole: whole
@@ -186,7 +188,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
 }
 
 /// Reading the state of deliveries, and retrying them.
-extension RedisDeliveryQueue: DeliveryBook {
+extension RedisDeliveryQueue: DeliveryOperations {
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
             partition: redis.keys.partition(of: LaneID(endpoint: endpoint).description),
@@ -209,7 +211,7 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
-        try await redis.steadily { () throws(StoreError) in
+        try await redis.retryingOnSplit { () throws(StoreError) in
             try await deadLetters(in: 0..<partitions, limit: limit)
         }
     }
@@ -218,9 +220,9 @@ extension RedisDeliveryQueue: DeliveryBook {
         of endpoint: EndpointID,
         limit: Int
     ) async throws(StoreError) -> DeadLetters {
-        try await redis.steadily { () throws(StoreError) in
-            let home = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
-            return try await deadLetters(in: home..<home + 1, limit: limit)
+        try await redis.retryingOnSplit { () throws(StoreError) in
+            let partition = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
+            return try await deadLetters(in: partition..<partition + 1, limit: limit)
         }
     }
 
@@ -245,7 +247,7 @@ extension RedisDeliveryQueue: DeliveryBook {
                 let id = DeliveryID(partition: partition, item: ItemID(unchecked: item))
                 found.add(id, of: EndpointID(unchecked: lane))
             }
-            if count > limit { found.leaveOut() }
+            if count > limit { found.markIncomplete() }
         }
         return found
     }
@@ -254,7 +256,7 @@ extension RedisDeliveryQueue: DeliveryBook {
 extension DeliveryMark {
     /// Returns whether two marks differ only in the endpoint.
     fileprivate func sharesAllButEndpoint(with other: DeliveryMark) -> Bool {
-        watch == other.watch && url == other.url && telling == other.telling
+        watch == other.watch && url == other.url && forcedSeq == other.forcedSeq
             && isUrgent == other.isUrgent
     }
 }
@@ -273,7 +275,7 @@ extension DeliverySnapshot {
             delivery: reading.item,
             place: place,
             lastError: reading.long[.error],
-            givenUpAt: reading.asideSince
+            givenUpAt: reading.setAsideAt
         )
     }
 }

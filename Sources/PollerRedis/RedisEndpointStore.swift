@@ -10,7 +10,7 @@ package struct RedisEndpointStore: EndpointStore {
     /// The number of endpoints returned at once: a few hundred KiB.
     private static let page = 200
     /// The number of endpoints that a list checks at once: less than a millisecond of Redis.
-    private static let looksMax = 1000
+    private static let readsMax = 1000
     /// The number of removed endpoints remembered; a reader that has missed more reads the whole registry.
     private static let removedMax = 1000
 
@@ -100,7 +100,7 @@ package struct RedisEndpointStore: EndpointStore {
             return .created(endpoint.stamped(Timestamp(ms: now)))
         case "repeated":
             guard reply.count == 4, let id = reply[1].string, let value = reply[2].string,
-                let made = try understood(id, value)
+                let made = try decoded(id, value)
             else { break }
             return .repeated(made, isUntouched: reply[3].int == 1)
         case "conflict": return .conflict
@@ -121,13 +121,13 @@ package struct RedisEndpointStore: EndpointStore {
     ) async throws(StoreError) -> StoredEndpoint? {
         let reply = try await redis.array(
             .endpointRead,
-            [.string(id.description), .string(accounts.inScripts)]
+            [.string(id.description), .string(accounts.scriptArgument)]
         )
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
             let version = Int64(safe: reply[1].string ?? ""),
             let now = Int64(safe: reply[2].string ?? ""),
-            let endpoint = try understood(id.description, value)
+            let endpoint = try decoded(id.description, value)
         else { throw .corrupt("the endpoint \(id) is not understood") }
         return StoredEndpoint(endpoint: endpoint, version: version, now: Timestamp(ms: now))
     }
@@ -145,13 +145,13 @@ package struct RedisEndpointStore: EndpointStore {
             ],
             isDurable: true
         )
-        let word = reply.first?.string
-        if word == "changed" { return .changed }
+        let outcome = reply.first?.string
+        if outcome == "changed" { return .changed }
         guard reply.count == 2, let value = reply[1].string else {
             throw .corrupt("endpoint_write answered nonsense")
         }
-        if word == "named" { return .nameTaken(by: EndpointID(unchecked: value)) }
-        guard let replaced = try understood(endpoint.id.description, value) else {
+        if outcome == "named" { return .nameTaken(by: EndpointID(unchecked: value)) }
+        guard let replaced = try decoded(endpoint.id.description, value) else {
             throw .corrupt("endpoint_write answered nonsense")
         }
         return .replaced(replaced)
@@ -180,22 +180,22 @@ package struct RedisEndpointStore: EndpointStore {
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint> {
-        var place = try cursor.map(Self.place) ?? ""
+        var position = try cursor.map(Self.position) ?? ""
         var items: [Endpoint] = []
         repeat {
             let reply = try await redis.array(
                 .endpointList,
                 [
-                    .string(accounts.inScripts), .string(place),
-                    RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
+                    .string(accounts.scriptArgument), .string(position),
+                    RedisArgument(limit - items.count), RedisArgument(Self.readsMax),
                 ]
             )
             items += try endpoints(reply.dropFirst())
-            place = reply.first?.string ?? ""
-        } while !place.isEmpty && items.count < limit
+            position = reply.first?.string ?? ""
+        } while !position.isEmpty && items.count < limit
         return ListPage(
             items: items,
-            next: place.isEmpty ? nil : Base64URL.encode(place.utf8)
+            next: position.isEmpty ? nil : Base64URL.encode(position.utf8)
         )
     }
 
@@ -209,12 +209,12 @@ package struct RedisEndpointStore: EndpointStore {
         return counts
     }
 
-    private static func place(_ cursor: String) throws(StoreError) -> String {
+    private static func position(_ cursor: String) throws(StoreError) -> String {
         guard let bytes = Base64URL.decode(cursor),
-            let place = String(validating: bytes, as: UTF8.self), place.utf8.count <= 128,
-            place.contains(" ep_")
+            let position = String(validating: bytes, as: UTF8.self), position.utf8.count <= 128,
+            position.contains(" ep_")
         else { throw .unknownCursor }
-        return place
+        return position
     }
 
     private func json(_ endpoint: Endpoint) throws(StoreError) -> String {
@@ -226,7 +226,7 @@ package struct RedisEndpointStore: EndpointStore {
     ///
     /// An endpoint that cannot be decrypted is neither returned without secrets nor treated as missing. Readers of the
     /// registry wait until the key is there, so no recipient is skipped.
-    private func understood(_ id: String, _ value: String) throws(StoreError) -> Endpoint? {
+    private func decoded(_ id: String, _ value: String) throws(StoreError) -> Endpoint? {
         do throws(SealError) {
             return try EndpointRecord.endpoint(id, value, openedBy: redis.masterKeys)
         } catch {
@@ -240,7 +240,7 @@ package struct RedisEndpointStore: EndpointStore {
         var found: [Endpoint] = []
         for index in stride(from: values.startIndex, to: values.endIndex - 1, by: 2) {
             let id = values[index].string ?? ""
-            if let endpoint = try understood(id, values[index + 1].string ?? "") {
+            if let endpoint = try decoded(id, values[index + 1].string ?? "") {
                 found.append(endpoint)
             } else {
                 // One record of another release must not hide all the others.

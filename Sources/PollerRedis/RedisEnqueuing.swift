@@ -37,8 +37,8 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [EnqueueResult]? {
         let ordered = watches.indices.filter { watches[$0].order != nil }
         guard !ordered.isEmpty else { return nil }
-        let homes = Set(watches.map { redis.keys.partition(of: $0.key.lane.description) })
-        if homes.count == 1, watches.count <= RedisPartitions.chunk { return nil }
+        let targets = Set(watches.map { redis.keys.partition(of: $0.key.lane.description) })
+        if targets.count == 1, watches.count <= RedisPartitions.chunk { return nil }
         var results = watches.map { Self.notTried($0) }
         var hasMismatch = false
         for start in stride(from: 0, to: ordered.count, by: Self.sortedMax) {
@@ -125,11 +125,11 @@ extension RedisWatchStore {
         _ step: EnqueueStep
     ) throws(StoreError) -> EnqueueResult {
         guard let parts = reply.array, parts.count >= 4,
-            let word = parts[0].string.flatMap(EnqueueWord.init(rawValue:)),
+            let code = parts[0].string.flatMap(EnqueueOutcomeCode.init(rawValue:)),
             let run = parts[1].count, let seq = parts[2].count
         else { throw .corrupt("enqueue.lua answered no result for \(key.id)") }
         let outcome: EnqueueResult.Outcome =
-            switch word {
+            switch code {
             case .created: .created
             case .restarted: .restarted
             case .joined: .joined

@@ -10,39 +10,39 @@ import SafeNumbers
 /// and whose status says whether it is open. The board is in the same partition, so that it is stored together with the
 /// events. No incident is published on the channels of sources: subscribers to all of them receive payments only.
 extension RedisWatchStore: IncidentStore {
-    private var home: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
+    private var incidentPartition: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
 
-    package func takeLook(
+    package func beginCheck(
         _ owner: OwnerID,
         for span: Duration
-    ) async throws(StoreError) -> IncidentLook? {
+    ) async throws(StoreError) -> IncidentCheck? {
         let parts = try await redis.array(
             .incidentTake,
-            partition: home,
+            partition: incidentPartition,
             [.string(owner.description), RedisArgument(span.ms)]
         )
         if parts.isEmpty { return nil }
         guard parts.count == 3, let turn = parts[0].int, let now = parts[1].string,
             let ms = Int64(safe: now)
         else { throw .corrupt("incident_take.lua answered \(parts)") }
-        return IncidentLook(
+        return IncidentCheck(
             turn: turn,
             now: Timestamp(ms: ms),
             board: IncidentBoard(stored: parts[2].string ?? "")
         )
     }
 
-    package func endLook(
-        _ look: IncidentLook,
+    package func endCheck(
+        _ look: IncidentCheck,
         board: IncidentBoard,
-        telling news: [Incident],
+        reporting changes: [Incident],
         pause: Duration
     ) async throws(StoreError) -> Bool {
         var arguments: [RedisArgument] = [
             RedisArgument(look.turn), RedisArgument(pause.ms),
             .string(Incident.lane.description), .string(board.stored),
         ]
-        for incident in news {
+        for incident in changes {
             let (watch, event) = (incident.watch, incident.event)
             arguments += [
                 .string(watch.key.id.description),
@@ -52,12 +52,12 @@ extension RedisWatchStore: IncidentStore {
                 RedisArgument(watch.createdAt.ms),
                 RedisArgument(event.seq),
             ]
-            arguments += redis.recording(event)
+            arguments += redis.recordArguments(event)
             arguments.append(.string(incident.resolvedAt == nil ? "" : incident.stored))
         }
         return try await redis.run(
             redis.scripts[.incidentStore],
-            partition: home,
+            partition: incidentPartition,
             arguments,
             // A failover must not lose the record of a report, or the report would be sent again.
             isDurable: true
@@ -67,7 +67,7 @@ extension RedisWatchStore: IncidentStore {
     package func incidents() async throws(StoreError) -> IncidentList {
         let parts = try await redis.array(
             .incidentList,
-            partition: home,
+            partition: incidentPartition,
             [RedisArgument(IncidentList.resolvedMax)]
         )
         guard let board = parts.first?.string else {

@@ -68,7 +68,7 @@ package struct RedisKeyStore: KeyStore {
     package func create(
         _ key: AccessKey,
         digest: KeyDigest,
-        within share: KeyShare?
+        within share: AccountKeyLimit?
     ) async throws(StoreError) -> KeyCreation {
         var bounds = [RedisArgument(countMax)]
         if let share, let names = share.accounts.names {

@@ -13,14 +13,14 @@ extension RedisQueue {
     package func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
     {
         let map = redis.keys.map
-        guard var place = LanePlace(cursor: cursor, of: map) else { throw .unknownCursor }
+        guard var position = LanePosition(cursor: cursor, of: map) else { throw .unknownCursor }
         let most = min(max(limit, 1), 500)
         var reports: [LaneReport] = []
-        while place.step < place.steps, reports.count < most {
-            let at = place
-            let page = try await redis.steadily { () throws(StoreError) in
+        while position.step < position.steps, reports.count < most {
+            let at = position
+            let page = try await redis.retryingOnSplit { () throws(StoreError) in
                 // A step that was split meanwhile has other ranks, so it begins again.
-                let now = at.isGood(in: map) ? at : LanePlace(at.step, among: at.steps, of: map)
+                let now = at.isValid(in: map) ? at : LanePosition(at.step, among: at.steps, of: map)
                 let partition = now.step + now.part * now.steps
                 let reply = try await redis.run(
                     redis.scripts[.lane],
@@ -31,9 +31,12 @@ extension RedisQueue {
                 return (reports: found, next: now.following(next, of: map))
             }
             reports += page.reports
-            place = page.next
+            position = page.next
         }
-        return ListPage(items: reports, next: place.step < place.steps ? place.cursor : nil)
+        return ListPage(
+            items: reports,
+            next: position.step < position.steps ? position.cursor : nil
+        )
     }
 
     package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
@@ -165,7 +168,7 @@ extension RedisQueue {
     package func stats() async throws(StoreError) -> StoreStats {
         var total = StoreStats()
         for step in 0..<redis.keys.map.steps {
-            total += try await redis.steadily { () throws(StoreError) in
+            total += try await redis.retryingOnSplit { () throws(StoreError) in
                 try await counts(of: redis.keys.map.parts(of: step, among: redis.keys.map.steps))
             }
         }
@@ -205,14 +208,14 @@ extension RedisQueue {
     }
 }
 
-/// The position of a list of lanes: the step (``WatchPlace``), the part of it, and lane.lua's position in that.
+/// The position of a list of lanes: the step (``WatchListPosition``), the part of it, and lane.lua's position in that.
 ///
-/// *Shape* as cursor: `step.part.rank.steps.picture`. Ranks are valid until the step is split. Then the step begins
+/// *Shape* as cursor: `step.part.rank.steps.splitState`. Ranks are valid until the step is split. Then the step begins
 /// again, and some of its lanes are returned twice.
-private struct LanePlace {
+private struct LanePosition {
     let step: Int
     let steps: Int
-    let picture: String
+    let splitState: String
     var part: Int
     var rank: Int
 
@@ -221,14 +224,14 @@ private struct LanePlace {
         self.init(
             step: step,
             steps: steps,
-            picture: map.picture(of: step, among: steps),
+            splitState: map.splitState(of: step, among: steps),
             part: 0,
             rank: 0
         )
     }
 
-    private init(step: Int, steps: Int, picture: String, part: Int, rank: Int) {
-        (self.step, self.steps, self.picture) = (step, steps, picture)
+    private init(step: Int, steps: Int, splitState: String, part: Int, rank: Int) {
+        (self.step, self.steps, self.splitState) = (step, steps, splitState)
         (self.part, self.rank) = (part, rank)
     }
 
@@ -243,25 +246,25 @@ private struct LanePlace {
             let rank = Int(safe: parts[2]), rank != -1, let steps = Int(count: parts[3]),
             map.hasStep(step, among: steps), part < map.partitions / steps
         else { return nil }
-        self.init(step: step, steps: steps, picture: parts[4], part: part, rank: rank)
+        self.init(step: step, steps: steps, splitState: parts[4], part: part, rank: rank)
     }
 
-    var cursor: String { "\(step).\(part).\(rank).\(steps).\(picture)" }
+    var cursor: String { "\(step).\(part).\(rank).\(steps).\(splitState)" }
 
-    func isGood(in map: PartitionMap) -> Bool {
-        picture == map.picture(of: step, among: steps)
+    func isValid(in map: PartitionMap) -> Bool {
+        splitState == map.splitState(of: step, among: steps)
     }
 
     /// Returns the position after a page, from the next position that lane.lua returned.
-    func following(_ next: Int, of map: PartitionMap) -> LanePlace {
-        var place = self
+    func following(_ next: Int, of map: PartitionMap) -> LanePosition {
+        var position = self
         if next != -1 {
-            place.rank = next
+            position.rank = next
         } else if part + 1 < map.partitions / steps {
-            (place.part, place.rank) = (part + 1, 0)
+            (position.part, position.rank) = (part + 1, 0)
         } else {
-            place = LanePlace(step + 1, among: steps, of: map)
+            position = LanePosition(step + 1, among: steps, of: map)
         }
-        return place
+        return position
     }
 }

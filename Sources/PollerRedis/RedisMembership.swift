@@ -67,7 +67,7 @@ package struct RedisMembership: Membership {
     private static func departure(of text: String) -> Departure? {
         let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
         guard parts.count == 3, let at = Timestamp(stored: parts[0]),
-            let how = DepartureLetter(rawValue: parts[1]), let member = member(of: parts[2])
+            let how = DepartureCode(rawValue: parts[1]), let member = member(of: parts[2])
         else { return nil }
         return Departure(member, at: at, isClean: how == .clean)
     }
@@ -77,7 +77,7 @@ package struct RedisMembership: Membership {
             member.roles, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
             String(member.form), String(member.partitions),
-            member.places.map(String.init) ?? "", member.serves ?? "",
+            member.slots.map(String.init) ?? "", member.capabilities ?? "",
         ])
     }
 
@@ -95,11 +95,11 @@ package struct RedisMembership: Membership {
             version: parts[3],
             startedAt: started,
             inFlight: inFlight,
-            places: Int(count: parts[9]),
+            slots: Int(count: parts[9]),
             form: form,
             partitions: partitions
         )
-        member.serves = parts[10].isEmpty ? nil : parts[10]
+        member.capabilities = parts[10].isEmpty ? nil : parts[10]
         return member
     }
 }

@@ -3,7 +3,7 @@ import PollerQueue
 import RedisClient
 
 /// The position of an item in a list merged from all partitions; `<` is the order of the list.
-protocol MergedPlace: Comparable, Sendable {
+protocol ListPosition: Comparable, Sendable {
     /// The beginning of the list.
     static var start: Self { get }
     /// The item.
@@ -11,9 +11,9 @@ protocol MergedPlace: Comparable, Sendable {
 }
 
 /// An item of a merged list.
-struct MergedItem<Place: MergedPlace>: Sendable {
+struct MergedItem<Position: ListPosition>: Sendable {
     let partition: Int
-    let place: Place
+    let position: Position
 }
 
 /// Lists merged from all partitions by the position of each item.
@@ -21,7 +21,7 @@ extension RedisQueue {
     /// The most rounds over all partitions for one page.
     private static var mergedRoundsMax: Int { 20 }
     /// The number of records read for one page: a tenth of a second, most of it in this process and not in Redis.
-    static var mergedLooksMax: Int { 2000 }
+    static var mergedReadsMax: Int { 2000 }
 
     /// Returns a page of the elements that `read` makes of items after a position.
     ///
@@ -36,42 +36,44 @@ extension RedisQueue {
     ///   - read: makes elements of items, in their order; `nil` leaves an item out.
     /// - Returns: the elements, and the position after which the next page begins; `nil` if this was the last.
     /// - Throws: the errors of `slice` and `read`.
-    func merged<Place: MergedPlace, Element: Sendable>(
-        behind start: Place,
+    func merged<Position: ListPosition, Element: Sendable>(
+        after start: Position,
         limit: Int,
         batch: Int,
         isNarrowed: Bool,
-        slice: (Int, Place) async throws(StoreError) -> (items: [MergedItem<Place>], rest: Place?),
-        read: ([MergedItem<Place>]) async throws(StoreError) -> [Element?]
-    ) async throws(StoreError) -> (items: [Element], next: Place?, looked: Int) {
-        var place = start
+        slice: (Int, Position) async throws(StoreError) -> (
+            items: [MergedItem<Position>], rest: Position?
+        ),
+        read: ([MergedItem<Position>]) async throws(StoreError) -> [Element?]
+    ) async throws(StoreError) -> (items: [Element], next: Position?, looked: Int) {
+        var position = start
         var elements: [Element] = []
         var (looked, rounds) = (0, 0)
         let wanted = isNarrowed ? limit + 1 : limit
-        var behindLast = place
-        while looked < Self.mergedLooksMax, rounds < Self.mergedRoundsMax, elements.count < wanted {
-            let (items, rest) = try await slice(max(limit, batch), place)
+        var endOfPage = position
+        while looked < Self.mergedReadsMax, rounds < Self.mergedRoundsMax, elements.count < wanted {
+            let (items, rest) = try await slice(max(limit, batch), position)
             let found = try await read(items)
             var seen = 0
             for (item, element) in zip(items, found) where elements.count < wanted {
                 seen += 1
-                place = item.place
+                position = item.position
                 if let element { elements.append(element) }
-                if elements.count <= limit { behindLast = place }
+                if elements.count <= limit { endOfPage = position }
             }
             (looked, rounds) = (looked + seen, rounds + 1)
             if seen == items.count {
                 guard let rest else {
                     let isLast = elements.count <= limit
-                    return (Array(elements.prefix(limit)), isLast ? nil : behindLast, looked)
+                    return (Array(elements.prefix(limit)), isLast ? nil : endOfPage, looked)
                 }
-                place = rest
-                if elements.count <= limit { behindLast = place }
+                position = rest
+                if elements.count <= limit { endOfPage = position }
             } else if elements.count >= wanted {
                 break
             }
         }
-        return (Array(elements.prefix(limit)), behindLast, looked)
+        return (Array(elements.prefix(limit)), endOfPage, looked)
     }
 
     /// Returns the first `count` items of several partitions, and the position of the next page; `nil` if there is
@@ -79,16 +81,16 @@ extension RedisQueue {
     ///
     /// `ends` has the last position of each partition that may have more. Items after the first of these positions are
     /// not final, because an item of that partition may belong before them.
-    func merge<Place: MergedPlace>(
-        _ items: [MergedItem<Place>],
-        ends: [Place],
+    func merge<Position: ListPosition>(
+        _ items: [MergedItem<Position>],
+        ends: [Position],
         _ count: Int
-    ) -> (items: [MergedItem<Place>], rest: Place?) {
+    ) -> (items: [MergedItem<Position>], rest: Position?) {
         let horizon = ends.min()
-        let certain = items.filter { item in horizon.map { item.place <= $0 } ?? true }
-            .sorted { $0.place < $1.place }
+        let certain = items.filter { item in horizon.map { item.position <= $0 } ?? true }
+            .sorted { $0.position < $1.position }
         guard certain.count > count else { return (certain, horizon) }
-        return (Array(certain.prefix(count)), certain[count - 1].place)
+        return (Array(certain.prefix(count)), certain[count - 1].position)
     }
 
     /// Runs a script for each element, all at once; the replies are in the order of the elements.

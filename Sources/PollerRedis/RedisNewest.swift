@@ -11,24 +11,24 @@ import RedisClient
 /// without reading anything. Their number is limited, so a page may be short without being the last.
 extension RedisQueue {
     /// The budget of one call for passed entries (newest.lua): some milliseconds of Redis.
-    private static var passingMax: Int { 5000 }
+    private static var passedEntriesMax: Int { 5000 }
 
     /// Returns a page of the elements that `read` makes of items after a position.
     func newest<Element: Sendable>(
         _ selection: NewestSelection,
-        behind start: CreatedPlace,
+        after start: CreationPosition,
         limit: Int,
         batch: Int,
-        _ read: ([MergedItem<CreatedPlace>]) async throws(StoreError) -> [Element?]
+        _ read: ([MergedItem<CreationPosition>]) async throws(StoreError) -> [Element?]
     ) async throws(StoreError) -> ListPage<Element> {
-        try await redis.steadily { () throws(StoreError) in
+        try await redis.retryingOnSplit { () throws(StoreError) in
             let page = try await merged(
-                behind: start,
+                after: start,
                 limit: limit,
                 batch: batch,
                 isNarrowed: !selection.accounts.isAll,
-                slice: { count, place throws(StoreError) in
-                    try await entries(selection, count, behind: place)
+                slice: { count, position throws(StoreError) in
+                    try await entries(selection, count, after: position)
                 },
                 read: read
             )
@@ -39,29 +39,29 @@ extension RedisQueue {
     private func entries(
         _ selection: NewestSelection,
         _ count: Int,
-        behind start: CreatedPlace
-    ) async throws(StoreError) -> (items: [MergedItem<CreatedPlace>], rest: CreatedPlace?) {
+        after start: CreationPosition
+    ) async throws(StoreError) -> (items: [MergedItem<CreationPosition>], rest: CreationPosition?) {
         let arguments: [RedisArgument] = [
             .string(selection.kinds.map(\.rawValue).joined()), RedisArgument(count),
-            .string(start.entry), RedisArgument(Self.passingMax),
-            .string(selection.accounts.inScripts), .string(selection.lane ?? ""),
+            .string(start.entry), RedisArgument(Self.passedEntriesMax),
+            .string(selection.accounts.scriptArgument), .string(selection.lane ?? ""),
             selection.entriesHaveAccounts ? "1" : "",
         ]
-        let places = places(of: selection)
-        let replies = try await each(places) { partition in
+        let partitionsToRead = partitionsToRead(of: selection)
+        let replies = try await each(partitionsToRead) { partition in
             (partition, redis.scripts[.newest], arguments)
         }
-        var items: [MergedItem<CreatedPlace>] = []
-        var ends: [CreatedPlace] = []
-        for (partition, reply) in zip(places, replies) {
+        var items: [MergedItem<CreationPosition>] = []
+        var ends: [CreationPosition] = []
+        for (partition, reply) in zip(partitionsToRead, replies) {
             for kind in reply.array ?? [] {
                 let texts = (kind.array ?? []).compactMap(\.string)
                 guard let end = texts.first else {
                     throw .corrupt("newest.lua answered \(reply)")
                 }
-                if let end = CreatedPlace(end) { ends.append(end) }
-                for place in texts.dropFirst().compactMap({ CreatedPlace($0) }) {
-                    items.append(MergedItem(partition: partition, place: place))
+                if let end = CreationPosition(end) { ends.append(end) }
+                for position in texts.dropFirst().compactMap({ CreationPosition($0) }) {
+                    items.append(MergedItem(partition: partition, position: position))
                 }
             }
         }
@@ -69,16 +69,16 @@ extension RedisQueue {
     }
 
     /// Returns the partitions that may have matches: for some accounts those of their lanes, one for each kind.
-    private func places(of selection: NewestSelection) -> [Int] {
+    private func partitionsToRead(of selection: NewestSelection) -> [Int] {
         if let lane = selection.lane { return [redis.keys.partition(of: lane)] }
         guard selection.entriesHaveAccounts, let names = selection.accounts.names else {
             return Array(0..<partitions)
         }
         let kinds = SourceKind.allCases.filter(\.isOfWatches)
-        let homes = names.flatMap { name in
+        let lanes = names.flatMap { name in
             kinds.map { LaneID(account: AccountID(unchecked: name), kind: $0).description }
         }
-        return Set(homes.map(redis.keys.partition(of:))).sorted()
+        return Set(lanes.map(redis.keys.partition(of:))).sorted()
     }
 }
 
@@ -95,10 +95,10 @@ struct NewestSelection {
 
 /// An entry of the index by creation: 13 digits of ms, a digest of two characters, and the item's id
 /// (lib_created_index.lua).
-struct CreatedPlace: MergedPlace, Hashable {
+struct CreationPosition: ListPosition, Hashable {
     private static let headLength = 15
 
-    static let start = CreatedPlace()
+    static let start = CreationPosition()
 
     /// The entry; empty at the start of a list.
     let entry: String

@@ -21,7 +21,7 @@ extension RedisWatchStore: OrderStore {
     package func store(
         _ order: Order,
         over version: Int,
-        telling events: [Event]
+        recording events: [Event]
     ) async throws(StoreError) -> Bool {
         let key = order.key.watch
         var arguments: [RedisArgument] = [
@@ -38,7 +38,7 @@ extension RedisWatchStore: OrderStore {
             .string(redis.keys.events(of: key.source.description)),
             RedisArgument(events.first?.seq ?? 0),
         ]
-        for event in events { arguments += redis.recording(event) }
+        for event in events { arguments += redis.recordArguments(event) }
         return try await redis.run(
             redis.scripts[.orderStore],
             of: key.lane,
@@ -49,8 +49,8 @@ extension RedisWatchStore: OrderStore {
 
     package func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
         let lane = LaneID(account: query.account, kind: .order)
-        var place = query.cursor.map(Packed.split) ?? ["", ""]
-        guard place.count == 2, query.cursor == nil || Int(safe: place[0]) != nil else {
+        var position = query.cursor.map(Packed.split) ?? ["", ""]
+        guard position.count == 2, query.cursor == nil || Int(safe: position[0]) != nil else {
             throw .unknownCursor
         }
         var found: [Order] = []
@@ -60,7 +60,7 @@ extension RedisWatchStore: OrderStore {
                 of: lane,
                 [
                     .string(lane.description), RedisArgument(query.limit - found.count),
-                    .string(place[0]), .string(place[1]),
+                    .string(position[0]), .string(position[1]),
                 ]
             )
             guard let parts = reply.array, parts.count == 3, let ids = parts[0].array else {
@@ -68,18 +68,19 @@ extension RedisWatchStore: OrderStore {
             }
             let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
             // One read for all of them, because few of them may match.
-            let records: [ItemReading<Watch>?] = try await redis.steadily { () throws(StoreError) in
+            let records: [ItemReading<Watch>?] = try await redis.retryingOnSplit {
+                () throws(StoreError) in
                 try await readings(named, partition: redis.keys.partition(of: lane.description))
             }
             for (id, reading) in zip(named, records) {
                 let order = try Self.order(id, query.account, reading)
                 if let order, query.matches(order) { found.append(order) }
             }
-            place = parts.dropFirst().map { $0.string ?? "" }
-            if place.last?.isEmpty != false { return ListPage(items: found, next: nil) }
+            position = parts.dropFirst().map { $0.string ?? "" }
+            if position.last?.isEmpty != false { return ListPage(items: found, next: nil) }
             if found.count >= query.limit { break }
         }
-        return ListPage(items: found, next: Packed.join(place))
+        return ListPage(items: found, next: Packed.join(position))
     }
 
     private static func order(

@@ -27,7 +27,7 @@ extension RedisWatchStore {
     }
 
     /// How long a partition is waited for before it counts as unavailable.
-    private static var boundsPatience: Duration { .seconds(1) }
+    private static var boundsTimeout: Duration { .seconds(1) }
 
     /// Returns the ends of partitions; `nil` if they cannot be read in time.
     private func bounds(within partitions: Range<Int>) async -> [OutboxBounds]? {
@@ -35,7 +35,7 @@ extension RedisWatchStore {
             group.addTask { try? await bounds(of: partitions) }
             group.addTask {
                 // Cancelled when the bounds have been read.
-                try? await Task.sleep(for: Self.boundsPatience)
+                try? await Task.sleep(for: Self.boundsTimeout)
                 return nil
             }
             let found = await group.next() ?? nil
@@ -59,7 +59,7 @@ extension RedisWatchStore {
                 ),
             ]
         }
-        let replies = try await redis.client.ask(commands)
+        let replies = try await redis.client.execute(commands)
         // A partition that cannot be read is not an empty one.
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }

@@ -34,7 +34,7 @@ extension RedisWatchStore: Outbox {
             )
         }
         let start = takeOvers.start(in: partition)
-        let replies = try await redis.client.ask([read, takeOver(from: start, limit)])
+        let replies = try await redis.client.execute([read, takeOver(from: start, limit)])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
             return try await self.read(
@@ -51,13 +51,13 @@ extension RedisWatchStore: Outbox {
             throw .corrupt("a pipeline of two commands has \(replies.count) replies")
         }
         let cursor = left.array?.first?.string
-        takeOvers.goOn(from: cursor, in: partition)
+        takeOvers.resume(from: cursor, in: partition)
         var abandoned = Self.abandoned(left)
         // After the newest entry, the call continues with the oldest.
         if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < limit {
             let rest = limit - abandoned.count
-            let reply = try await redis.client.ask(takeOver(from: OutboxTakeOvers.oldest, rest))
-            takeOvers.goOn(from: reply.array?.first?.string, in: partition)
+            let reply = try await redis.client.execute(takeOver(from: OutboxTakeOvers.oldest, rest))
+            takeOvers.resume(from: reply.array?.first?.string, in: partition)
             abandoned = Self.abandoned(reply) + abandoned
         }
         let fresh = unread.array?.first?.array?.last?.array ?? []
@@ -70,7 +70,7 @@ extension RedisWatchStore: Outbox {
         // abandoned.
         var taken = Set(fresh.compactMap { $0.array?.first?.string })
         abandoned = abandoned.filter { taken.insert($0).inserted }
-        let entries = try await understood(
+        let entries = try await decoded(
             fresh.compactMap(OutboxRecord.init),
             partition: partition
         )
@@ -83,7 +83,7 @@ extension RedisWatchStore: Outbox {
     ) async throws(StoreError) -> [OutboxEntry] {
         guard !ids.isEmpty else { return [] }
         let stream = RedisArgument.string(redis.keys.outbox(partition))
-        let replies = try await redis.client.ask(
+        let replies = try await redis.client.execute(
             ids.map { RedisCommand("XRANGE", [stream, .string($0), .string($0)]) }
         )
         var records: [OutboxRecord] = []
@@ -91,11 +91,11 @@ extension RedisWatchStore: Outbox {
             if let error = reply.error { throw StoreError(.reply(error)) }
             records += (reply.array ?? []).compactMap(OutboxRecord.init)
         }
-        return try await understood(records, partition: partition)
+        return try await decoded(records, partition: partition)
     }
 
     /// Returns the entries of records assigned to a consumer, and acknowledges those that are not understood.
-    private func understood(
+    private func decoded(
         _ records: [OutboxRecord],
         partition: Int
     ) async throws(StoreError) -> [OutboxEntry] {
@@ -143,7 +143,7 @@ extension RedisWatchStore: Outbox {
     ) async throws(StoreError) -> [String: FanOutPosition] {
         guard !ids.isEmpty else { return [:] }
         let key = RedisArgument.string(redis.keys.fanOuts(partition))
-        let reply = try await redis.client.ask(
+        let reply = try await redis.client.execute(
             RedisCommand("HMGET", [key] + ids.map { .string($0) })
         )
         // A position in the format of another release is ignored: all deliveries are marked again.
@@ -156,7 +156,7 @@ extension RedisWatchStore: Outbox {
         let names = ids.map { RedisArgument.string($0) }
         let stream = RedisArgument.string(redis.keys.outbox(partition))
         let positions = RedisArgument.string(redis.keys.fanOuts(partition))
-        let replies = try await redis.client.ask([
+        let replies = try await redis.client.execute([
             RedisCommand("XACK", [stream, Self.group] + names),
             RedisCommand("HDEL", [positions] + names),
         ])
@@ -185,7 +185,7 @@ extension RedisWatchStore: Outbox {
         // Events that have left their log are skipped: a short page is the last one.
         while found.count < limit {
             let wanted = limit - found.count
-            let reply = try await redis.client.ask(
+            let reply = try await redis.client.execute(
                 RedisCommand(
                     "XRANGE",
                     [
@@ -208,9 +208,9 @@ extension RedisWatchStore: Outbox {
         partition: Int,
         isConfirmed: Bool = false
     ) async throws(StoreError) -> [OutboxEntry] {
-        let told = try await recorded(records.map(\.named), isConfirmed: isConfirmed)
-        return zip(records, told).compactMap { record, answer in
-            record.entry(partition, told: answer)
+        let logged = try await recorded(records.map(\.named), isConfirmed: isConfirmed)
+        return zip(records, logged).compactMap { record, answer in
+            record.entry(partition, logged: answer)
         }
     }
 
@@ -221,7 +221,7 @@ extension RedisWatchStore: Outbox {
         _ named: [RecordedEvent],
         isConfirmed: Bool = false
     ) async throws(StoreError) -> [RedisValue] {
-        var told = [RedisValue](repeating: .null, count: named.count)
+        var logged = [RedisValue](repeating: .null, count: named.count)
         try await redis.run(
             redis.scripts[isConfirmed ? .outboxEventsConfirmed : .outboxEvents],
             for: named.map(\.lane),
@@ -232,21 +232,21 @@ extension RedisWatchStore: Outbox {
             guard let found = reply.array, found.count == group.count else {
                 throw .corrupt("outbox_events.lua answered \(reply)")
             }
-            for (index, answer) in zip(group, found) { told[index] = answer }
+            for (index, answer) in zip(group, found) { logged[index] = answer }
         }
-        return told
+        return logged
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
-        var isMore = true
-        while isMore {
+        var hasMore = true
+        while hasMore {
             let reply = try await redis.run(
                 redis.scripts[.trim],
                 partition: partition,
                 [RedisArgument(retention.ms), RedisArgument(Self.trimmedMax)]
             )
             guard let dropped = reply.int else { throw .corrupt("trim.lua answered \(reply)") }
-            isMore = dropped >= Self.trimmedMax / 2
+            hasMore = dropped >= Self.trimmedMax / 2
         }
     }
 
@@ -290,6 +290,6 @@ extension RedisWatchStore: Outbox {
     }
 
     package func arrivals() -> AsyncStream<Int?> {
-        redis.news(on: redis.keys.recordedChannel)
+        redis.partitionUpdates(on: redis.keys.recordedChannel)
     }
 }

@@ -7,10 +7,10 @@ import RedisClient
 /// An entry refers to its event by its number in the log of its item.
 extension RedisWatchStore {
     package func references(
-        behind places: [OutboxPlace],
+        behind places: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
-        let replies = try await redis.client.ask(
+        let replies = try await redis.client.execute(
             places.map { place in
                 RedisCommand(
                     "XRANGE",
@@ -43,7 +43,7 @@ extension RedisWatchStore {
         of references: [OutboxReference]
     ) async throws(StoreError) -> [Event?] {
         // The events are delivered from here, so only once a failover could no longer lose them.
-        let told = try await recorded(
+        let logged = try await recorded(
             references.map { reference in
                 RecordedEvent(
                     item: reference.item.description,
@@ -53,6 +53,6 @@ extension RedisWatchStore {
             },
             isConfirmed: redis.durability != nil
         )
-        return zip(references, told).map { OutboxRecord.event($0.seq, $1) }
+        return zip(references, logged).map { OutboxRecord.event($0.seq, $1) }
     }
 }

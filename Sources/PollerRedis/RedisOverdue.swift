@@ -10,11 +10,11 @@ extension RedisWatchStore {
     package func overdue(in lane: LaneID, limit: Int) async throws(StoreError) -> [OverdueWatch] {
         guard let now = try await self.lane(lane)?.now else { return [] }
         let most = min(max(limit, 1), Self.overdueMax)
-        return try await redis.steadily { () throws(StoreError) in
+        return try await redis.retryingOnSplit { () throws(StoreError) in
             let partition = redis.keys.partition(of: lane.description)
             // Scores use the partition's own clock, so the due time comes from the record.
-            let replies = try await redis.client.ask(
-                [KeyKind.urgent, .rest].map { kind in
+            let replies = try await redis.client.execute(
+                [KeyKind.urgent, .normal].map { kind in
                     RedisCommand(
                         "ZRANGE",
                         [

@@ -23,7 +23,7 @@ struct RedisPartitions: Sendable {
     var sealing: SealingGate?
 
     /// Returns the arguments for an event in the scripts that record it: its JSON, and its packed form or ''.
-    func recording(_ event: Event) -> [RedisArgument] {
+    func recordArguments(_ event: Event) -> [RedisArgument] {
         [.string(event.json), .bytes(PackedEvent.bytes(of: event))]
     }
 
@@ -38,8 +38,8 @@ struct RedisPartitions: Sendable {
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
-        try await inPlace { () async throws(RedisError) in
-            try await ask(script, partition, arguments, isDurable: isDurable)
+        try await waitingForSplit { () async throws(RedisError) in
+            try await execute(script, partition, arguments, isDurable: isDurable)
         }
     }
 
@@ -65,7 +65,7 @@ struct RedisPartitions: Sendable {
     /// Reads a number that is stored as text in a hash; 0 if there is none.
     func number(_ field: String, of key: String) async throws(StoreError) -> Int64 {
         let command = RedisCommand("HGET", [.string(key), .string(field)])
-        return Int64(safe: try await client.ask(command).string ?? "") ?? 0
+        return Int64(safe: try await client.execute(command).string ?? "") ?? 0
     }
 
     /// Runs a script in the partition of a lane; otherwise like ``run(_:partition:_:isDurable:)``.
@@ -75,9 +75,9 @@ struct RedisPartitions: Sendable {
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
-        try await inPlace { () async throws(RedisError) in
+        try await waitingForSplit { () async throws(RedisError) in
             let partition = keys.partition(of: lane.description)
-            return try await ask(script, partition, arguments, isDurable: isDurable)
+            return try await execute(script, partition, arguments, isDurable: isDurable)
         }
     }
 
@@ -91,24 +91,24 @@ struct RedisPartitions: Sendable {
         most: Int = chunk,
         isDurable: Bool = false,
         _ call: @Sendable (ArraySlice<Int>) -> [RedisArgument],
-        _ hear: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
+        _ receive: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
     ) async throws(StoreError) {
         var left = Array(lanes.indices)
         while !left.isEmpty {
             let reply: RedisValue
-            let home = keys.partition(of: lanes[left[0]].description)
-            let group = left.filter { keys.partition(of: lanes[$0].description) == home }
+            let target = keys.partition(of: lanes[left[0]].description)
+            let group = left.filter { keys.partition(of: lanes[$0].description) == target }
                 .prefix(most)
             let arguments = call(group)
             var isElsewhere = false
-            reply = try await inPlace { () async throws(RedisError) in
+            reply = try await waitingForSplit { () async throws(RedisError) in
                 // When the caller learns that the partition was split, it starts over with the elements left.
-                isElsewhere = group.contains { keys.partition(of: lanes[$0].description) != home }
+                isElsewhere = group.contains { keys.partition(of: lanes[$0].description) != target }
                 return isElsewhere
-                    ? .null : try await ask(script, home, arguments, isDurable: isDurable)
+                    ? .null : try await execute(script, target, arguments, isDurable: isDurable)
             }
             if isElsewhere { continue }
-            try hear(group, reply)
+            try receive(group, reply)
             left.removeAll(where: Set(group).contains)
         }
     }
@@ -116,7 +116,7 @@ struct RedisPartitions: Sendable {
     /// Learns of all split partitions, before a lane's partition is chosen.
     ///
     /// It costs nothing unless the store is getting more partitions.
-    func hearOfSplits() async throws(StoreError) {
+    func refreshSplits() async throws(StoreError) {
         for partition in keys.map.unsplit {
             _ = try await run(scripts[.countOpen], partition: partition, ["0"])
         }
@@ -127,7 +127,7 @@ struct RedisPartitions: Sendable {
     /// Otherwise elements would be missing or appear twice. A reader of a split partition is informed of the split, and
     /// a partition that is being filled is skipped. So without such information, all partitions were read as before the
     /// split, or all as after it.
-    func steadily<Answer>(
+    func retryingOnSplit<Answer>(
         _ body: () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         while true {
@@ -137,7 +137,7 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    private func ask(
+    private func execute(
         _ script: RedisScript,
         _ partition: Int,
         _ arguments: [RedisArgument],
@@ -160,7 +160,7 @@ struct RedisPartitions: Sendable {
             return written.reply
         } catch .reply(let error) where error.code == ScriptError.split.rawValue {
             let count = Int(count: error.message.prefix { $0 != " " }) ?? 0
-            guard keys.map.hear(count, from: partition) else {
+            guard keys.map.receive(count, from: partition) else {
                 throw .reply(Self.outdated(keys.map.partitions, count))
             }
             throw .reply(error)
@@ -168,14 +168,14 @@ struct RedisPartitions: Sendable {
     }
 
     /// Repeats a call that a partition rejects because of a split, until the partition accepts it.
-    private func inPlace<Answer: Sendable>(
+    private func waitingForSplit<Answer: Sendable>(
         _ body: () async throws(RedisError) -> Answer
     ) async throws(StoreError) -> Answer {
-        let patience = ContinuousClock.now + Self.splitPatience
+        let deadline = ContinuousClock.now + Self.splitTimeout
         while true {
             do throws(RedisError) {
                 return try await body()
-            } catch .reply(let error) where error.isOfSplit && ContinuousClock.now < patience {
+            } catch .reply(let error) where error.isOfSplit && ContinuousClock.now < deadline {
                 // With the new layout, the call succeeds at once. A running split takes a moment.
                 let isOver = error.code == ScriptError.split.rawValue
                 do {
@@ -194,7 +194,7 @@ struct RedisPartitions: Sendable {
     /// How long a call waits for a partition that is being split.
     ///
     /// Most splits are faster, and callers wait longer for a response.
-    private static let splitPatience = Duration.seconds(10)
+    private static let splitTimeout = Duration.seconds(10)
 
     /// Returns the error of a process that was started before the store got more partitions.
     private static func outdated(_ known: Int, _ count: Int) -> RedisReplyError {
@@ -229,7 +229,7 @@ struct RedisPartitions: Sendable {
     }
 
     /// Returns the partitions named on a channel, and `nil` when messages may have been lost.
-    func news(on channel: String) -> AsyncStream<Int?> {
+    func partitionUpdates(on channel: String) -> AsyncStream<Int?> {
         let subscription = client.subscribe(channels: [channel])
         // This runs in the task of the subscriber: a task in between would double the cost of each message.
         return AsyncStream {
@@ -295,7 +295,8 @@ extension RedisClient {
     }
 
     /// Sends a command that is not a script; `key` selects the node of a Cluster.
-    func ask(_ command: RedisCommand, key: String? = nil) async throws(StoreError) -> RedisValue {
+    func execute(_ command: RedisCommand, key: String? = nil) async throws(StoreError) -> RedisValue
+    {
         do throws(RedisError) {
             return try await send(command, key: key)
         } catch {
@@ -304,7 +305,7 @@ extension RedisClient {
     }
 
     /// Sends a command to every master; error replies stay in place.
-    func askMasters(_ command: RedisCommand) async throws(StoreError) -> [RedisNodeReply] {
+    func executeOnMasters(_ command: RedisCommand) async throws(StoreError) -> [RedisNodeReply] {
         do throws(RedisError) {
             return try await sendToMasters(command)
         } catch {
@@ -322,7 +323,7 @@ extension RedisClient {
     }
 
     /// Sends commands together; error replies stay in place.
-    func ask(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
+    func execute(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
         do throws(RedisError) {
             return try await pipeline(commands)
         } catch {

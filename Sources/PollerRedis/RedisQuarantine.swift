@@ -6,24 +6,24 @@ import RedisClient
 /// Lists of items in quarantine, the most recently quarantined first.
 extension RedisQueue {
     /// The number of other accounts' records passed at once in each partition: half a millisecond of Redis.
-    private static var passedMax: Int { 500 }
+    private static var passedRecordsMax: Int { 500 }
 
     /// Returns a page of items after a position; `read` returns `nil` for items to leave out.
     func quarantined<Element: Sendable>(
         accounts: AccountSet,
-        behind start: ClosedPlace,
+        after start: QuarantinePosition,
         limit: Int,
         batch: Int,
-        _ read: ([MergedItem<ClosedPlace>]) async throws(StoreError) -> [Element?]
+        _ read: ([MergedItem<QuarantinePosition>]) async throws(StoreError) -> [Element?]
     ) async throws(StoreError) -> ListPage<Element> {
-        try await redis.steadily { () throws(StoreError) in
+        try await redis.retryingOnSplit { () throws(StoreError) in
             let page = try await merged(
-                behind: start,
+                after: start,
                 limit: limit,
                 batch: batch,
                 isNarrowed: !accounts.isAll,
-                slice: { count, place throws(StoreError) in
-                    try await newestQuarantined(count, behind: place, of: accounts)
+                slice: { count, position throws(StoreError) in
+                    try await newestQuarantined(count, after: position, of: accounts)
                 },
                 read: read
             )
@@ -33,27 +33,30 @@ extension RedisQueue {
 
     private func newestQuarantined(
         _ count: Int,
-        behind start: ClosedPlace,
+        after start: QuarantinePosition,
         of accounts: AccountSet
-    ) async throws(StoreError) -> (items: [MergedItem<ClosedPlace>], rest: ClosedPlace?) {
-        let looks = accounts.isAll ? count : Self.passedMax
+    ) async throws(StoreError) -> (
+        items: [MergedItem<QuarantinePosition>], rest: QuarantinePosition?
+    ) {
+        let readsMax = accounts.isAll ? count : Self.passedRecordsMax
         let arguments: [RedisArgument] = [
-            RedisArgument(count), .string(start.score), .string(start.item), RedisArgument(looks),
-            .string(accounts.inScripts),
+            RedisArgument(count), .string(start.score), .string(start.item),
+            RedisArgument(readsMax),
+            .string(accounts.scriptArgument),
         ]
         let replies = try await each(Array(0..<partitions)) { partition in
             (partition, redis.scripts[.quarantined], arguments)
         }
-        var items: [MergedItem<ClosedPlace>] = []
-        var ends: [ClosedPlace] = []
+        var items: [MergedItem<QuarantinePosition>] = []
+        var ends: [QuarantinePosition] = []
         for (partition, reply) in replies.enumerated() {
             let values = (reply.array ?? []).map { $0.string ?? "" }
             guard values.count >= 2 else { throw .corrupt("quarantined.lua answered \(reply)") }
-            let last = ClosedPlace(score: values[0], item: values[1])
+            let last = QuarantinePosition(score: values[0], item: values[1])
             if !last.item.isEmpty { ends.append(last) }
             for at in stride(from: 2, to: values.count - 1, by: 2) {
-                let place = ClosedPlace(score: values[at + 1], item: values[at])
-                items.append(MergedItem(partition: partition, place: place))
+                let position = QuarantinePosition(score: values[at + 1], item: values[at])
+                items.append(MergedItem(partition: partition, position: position))
             }
         }
         return merge(items, ends: ends, count)
@@ -61,8 +64,8 @@ extension RedisQueue {
 }
 
 /// The position of an item in the list of quarantined items, the most recent first.
-struct ClosedPlace: MergedPlace {
-    static let start = ClosedPlace(score: "", item: "")
+struct QuarantinePosition: ListPosition {
+    static let start = QuarantinePosition(score: "", item: "")
 
     /// The score; both values are empty at the start of a list.
     let score: String

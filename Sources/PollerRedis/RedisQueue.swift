@@ -157,11 +157,11 @@ extension RedisQueue {
     }
 
     package func wakes() -> AsyncStream<Int?> {
-        redis.news(on: redis.keys.wakeChannel)
+        redis.partitionUpdates(on: redis.keys.wakeChannel)
     }
 
     package func marks() -> AsyncStream<Int?> {
-        redis.news(on: redis.keys.markedChannel)
+        redis.partitionUpdates(on: redis.keys.markedChannel)
     }
 
     /// Appends six values of a commit, ten more if it has more than a new due time, and its events.
@@ -170,7 +170,7 @@ extension RedisQueue {
         let entry = Record.entry(of: commit.change)
         let payment = Record.payment(after: commit.change)
         let secret = Record.secret(after: commit.change, sealedBy: redis.masterKeys)
-        let (verdict, value) = words(of: commit.verdict)
+        let (verdict, value) = codes(of: commit.verdict)
         let hasMore =
             switch entry {
             case .events, .attempt: true
@@ -182,7 +182,7 @@ extension RedisQueue {
         arguments.append(RedisArgument(commit.ref.token))
         arguments.append(.string(hasMore ? verdict.rawValue.uppercased() : verdict.rawValue))
         arguments.append(value)
-        arguments.append(.string((commit.isUrgent ? KeyKind.urgent : .rest).rawValue))
+        arguments.append(.string((commit.isUrgent ? KeyKind.urgent : .normal).rawValue))
         arguments.append(.string(Record.state(after: commit.change)))
         guard hasMore else { return }
         arguments.append(.string(error))
@@ -212,10 +212,10 @@ extension RedisQueue {
         arguments.append(Record.seesMoney(commit.change) ? "1" : "")
         arguments.append(.string(Record.searchEntries(after: commit.change)))
         guard case .events(let events) = entry else { return }
-        for event in events { arguments += redis.recording(event) }
+        for event in events { arguments += redis.recordArguments(event) }
     }
 
-    private func words(of verdict: Verdict) -> (VerdictLetter, RedisArgument) {
+    private func codes(of verdict: Verdict) -> (VerdictCode, RedisArgument) {
         switch verdict {
         case .next(let wait): (.next, RedisArgument(max(wait.ms, 0)))
         case .close(let reason): (.close, .string(reason.rawValue))
@@ -224,7 +224,7 @@ extension RedisQueue {
         }
     }
 
-    private func letter(of signal: LaneSignal) -> (SignalLetter?, Duration) {
+    private func letter(of signal: LaneSignal) -> (SignalCode?, Duration) {
         switch signal {
         case .fine: (nil, .zero)
         case .hold(let span): (.hold, span)

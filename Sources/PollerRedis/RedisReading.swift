@@ -14,7 +14,7 @@ struct ItemReading<Item: Sendable> {
     /// The due time; `nil` while the item is leased or closed.
     let due: Timestamp?
     /// When the item was set aside; `nil` if it is not.
-    let asideSince: Timestamp?
+    let setAsideAt: Timestamp?
 }
 
 /// Reading items.
@@ -31,7 +31,7 @@ extension RedisQueue {
         let reply = try await redis.run(
             redis.scripts[.read],
             partition: partition,
-            [.string(accounts.inScripts), .string(id.description)]
+            [.string(accounts.scriptArgument), .string(id.description)]
         )
         return try reply.array?.first.flatMap { reading throws(StoreError) in
             try self.reading(id, reading)
@@ -46,7 +46,7 @@ extension RedisQueue {
         let reply = try await redis.run(
             redis.scripts[.read],
             of: lane,
-            [.string(AccountSet.all.inScripts), .string(id.description)]
+            [.string(AccountSet.all.scriptArgument), .string(id.description)]
         )
         return try reply.array?.first.flatMap { reading throws(StoreError) in
             try self.reading(id, reading)
@@ -66,7 +66,7 @@ extension RedisQueue {
             let reply = try await redis.run(
                 redis.scripts[.read],
                 partition: partition,
-                [.string(AccountSet.all.inScripts)] + part.map { .string($0.description) }
+                [.string(AccountSet.all.scriptArgument)] + part.map { .string($0.description) }
             )
             guard let found = reply.array, found.count == part.count else {
                 throw .corrupt("read.lua answered \(reply)")
@@ -89,7 +89,7 @@ extension RedisQueue {
         _ value: RedisValue
     ) throws(StoreError) -> ItemReading<Record.Item>? {
         guard let parts = value.array, parts.count == 5 else { return nil }
-        let (due, asideSince) = (parts[3].time, parts[4].time)
+        let (due, setAsideAt) = (parts[3].time, parts[4].time)
         let newestEvent = parts[2].bytes ?? []
         var long: [LongField: String] = [:]
         let pairs = parts[1].array ?? []
@@ -119,12 +119,12 @@ extension RedisQueue {
             long: long,
             newestEvent: newestEvent,
             due: due,
-            asideSince: asideSince
+            setAsideAt: setAsideAt
         )
     }
 }
 
 extension AccountSet {
     /// The accounts in the form of scripts: each between spaces, or empty for all.
-    var inScripts: String { names.map { " \($0.joined(separator: " ")) " } ?? "" }
+    var scriptArgument: String { names.map { " \($0.joined(separator: " ")) " } ?? "" }
 }

@@ -106,7 +106,7 @@ package struct RedisRekey: Sendable {
         }
         let items = found.compactMap { $0.string.flatMap(keys.item(ofKey:)) }
         if items.isEmpty { return page }
-        let replies = try await client.ask(
+        let replies = try await client.execute(
             items.flatMap { item in
                 [
                     RedisCommand(
@@ -125,7 +125,7 @@ package struct RedisRekey: Sendable {
                     .flatMap({ LaneID(unchecked: $0).accountAndKind?.account })
             else { continue }
             if let stored = fields[1].bytes, !masterKeys.isCurrent(bytes: stored) {
-                let place = SealedPlace.learned(item.id, account)
+                let place = SealedLocation.learned(item.id, account)
                 do throws(SealError) {
                     let new = masterKeys.seal(
                         bytes: try masterKeys.open(bytes: stored, at: place),
@@ -139,7 +139,7 @@ package struct RedisRekey: Sendable {
                 }
             }
             if let stored = replies[2 * index + 1].string, !masterKeys.isCurrent(stored) {
-                let place = SealedPlace.given(item.id, account)
+                let place = SealedLocation.given(item.id, account)
                 do throws(SealError) {
                     let new = masterKeys.seal(try masterKeys.open(stored, at: place), at: place)
                     page.changes.append(
@@ -183,7 +183,7 @@ package struct RedisRekey: Sendable {
         _ command: RedisCommand,
         key: String
     ) async throws(StoreError) -> (found: [RedisValue], next: String?) {
-        let reply = try await client.ask(command, key: key)
+        let reply = try await client.execute(command, key: key)
         guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
             throw StoreError(.protocolError("\(command.name) answered \(reply)"))
         }

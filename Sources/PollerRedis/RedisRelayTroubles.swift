@@ -35,7 +35,7 @@ package struct RedisRelayTroubles: RelayTroubleStore {
     }
 
     package func relayTrouble() async throws(StoreError) -> RelayTrouble? {
-        let replies = try await client.ask([
+        let replies = try await client.execute([
             RedisCommand("HMGET", [.string(key)] + Self.fields.map(RedisArgument.string))
         ])
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
@@ -54,7 +54,7 @@ package struct RedisRelayTroubles: RelayTroubleStore {
 
     private func write(_ fields: [(String, String)]) async throws(StoreError) {
         let values = fields.flatMap { [RedisArgument.string($0.0), .string($0.1)] }
-        let replies = try await client.ask([
+        let replies = try await client.execute([
             RedisCommand("HSET", [.string(key)] + values),
             RedisCommand("PEXPIRE", [.string(key), RedisArgument(RelayTrouble.kept.ms)]),
         ])

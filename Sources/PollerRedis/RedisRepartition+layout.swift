@@ -41,7 +41,7 @@ extension RedisRepartition {
             )
         }
         let key = RedisArgument.string("\(layout.namespace):layout")
-        _ = try await client.ask(
+        _ = try await client.execute(
             RedisCommand(
                 "HSET",
                 [
@@ -63,36 +63,38 @@ extension RedisRepartition {
     /// Records that all partitions are split.
     package func end() async throws(StoreError) {
         let key = RedisArgument.string("\(layout.namespace):layout")
-        _ = try await client.ask(RedisCommand("HDEL", [key, .string(StoreLayout.formerField)]))
+        _ = try await client.execute(RedisCommand("HDEL", [key, .string(StoreLayout.formerField)]))
     }
 
     /// Prevents other processes from repartitioning for a while; false if another one is at work.
     ///
     /// This only avoids pauses: the store itself rejects the harmful calls of two processes (split_write.lua).
-    package func hold(for span: Duration) async throws(StoreError) -> Bool {
+    package func acquireLock(for span: Duration) async throws(StoreError) -> Bool {
         let key = RedisArgument.string("\(layout.namespace):repartition")
         let name = RedisArgument.string(owner.description)
         let set = RedisCommand("SET", [key, name, "NX", "PX", RedisArgument(span.ms)])
-        if try await client.ask(set).string != nil { return true }
-        guard try await client.ask(RedisCommand("GET", [key])).string == owner.description else {
+        if try await client.execute(set).string != nil { return true }
+        guard try await client.execute(RedisCommand("GET", [key])).string == owner.description
+        else {
             return false
         }
-        _ = try await client.ask(RedisCommand("PEXPIRE", [key, RedisArgument(span.ms)]))
+        _ = try await client.execute(RedisCommand("PEXPIRE", [key, RedisArgument(span.ms)]))
         return true
     }
 
     /// Allows other processes to repartition.
-    package func letGo() async throws(StoreError) {
+    package func releaseLock() async throws(StoreError) {
         let key = RedisArgument.string("\(layout.namespace):repartition")
-        guard try await client.ask(RedisCommand("GET", [key])).string == owner.description else {
+        guard try await client.execute(RedisCommand("GET", [key])).string == owner.description
+        else {
             return
         }
-        _ = try await client.ask(RedisCommand("DEL", [key]))
+        _ = try await client.execute(RedisCommand("DEL", [key]))
     }
 }
 
 /// The state of a store that is getting more partitions.
-package struct SplitStanding: Sendable {
+package struct RepartitionStatus: Sendable {
     /// The number of partitions, current or planned.
     package let partitions: Int
     /// The former number; `nil` if all are split.
@@ -100,37 +102,37 @@ package struct SplitStanding: Sendable {
     /// How many of the former partitions of both queues are split.
     package var split = 0
     /// The partitions in which claims or writes currently stop.
-    package var still: [String] = []
+    package var stoppedPartitions: [String] = []
     /// How many of these can resume unchanged.
-    package var mayGoOn = 0
+    package var resumable = 0
     /// Whether a process is at work.
-    package let isHeld: Bool
+    package let isRunning: Bool
     /// The store's state relative to the given layout.
-    package let layout: StoreLayout.Standing
+    package let layout: StoreLayout.Status
 }
 
 extension RedisRepartition {
     /// Returns the state of the store, regardless of this process's layout; it only reads.
     ///
     /// A store without a layout counts as having `layout`.
-    package static func standing(
+    package static func status(
         _ layout: StoreLayout,
         on client: RedisClient
-    ) async throws(StoreError) -> SplitStanding {
+    ) async throws(StoreError) -> RepartitionStatus {
         let stored = try await StoreLayout.stored(on: client, namespace: layout.namespace)
         let now = stored ?? layout
         let holder = RedisArgument.string("\(layout.namespace):repartition")
-        let isHeld = try await client.ask(RedisCommand("EXISTS", [holder])).int == 1
-        var standing = SplitStanding(
+        let isRunning = try await client.execute(RedisCommand("EXISTS", [holder])).int == 1
+        var status = RepartitionStatus(
             partitions: now.partitions,
             former: now.former,
-            isHeld: isHeld,
-            layout: StoreLayout.Standing(of: stored, to: layout)
+            isRunning: isRunning,
+            layout: StoreLayout.Status(of: stored, to: layout)
         )
-        guard let former = now.former else { return standing }
+        guard let former = now.former else { return status }
         for queue in Queue.allCases {
             let keys = queue == .watches ? now.watchKeys : now.deliveryKeys
-            let replies = try await client.ask(
+            let replies = try await client.execute(
                 (0..<former).map { partition in
                     RedisCommand(
                         "HMGET",
@@ -145,14 +147,16 @@ extension RedisRepartition {
                 if let error = reply.error { throw StoreError(.reply(error)) }
                 let stage = reply.array?.first?.string.flatMap(SplitStage.init(rawValue:))
                 if let stage {
-                    standing.still.append("partition \(partition) of the \(queue.rawValue)")
-                    standing.mayGoOn += stage == .copied ? 0 : 1
+                    status.stoppedPartitions.append(
+                        "partition \(partition) of the \(queue.rawValue)"
+                    )
+                    status.resumable += stage == .copied ? 0 : 1
                 } else if reply.array?.last?.int == now.partitions {
-                    standing.split += 1
+                    status.split += 1
                 }
             }
         }
-        return standing
+        return status
     }
 
     /// Resumes partitions that are stopped because their splitting process died, and removes the copies from the new
@@ -166,19 +170,19 @@ extension RedisRepartition {
             let endpoints = queue == .deliveries ? try await registered() : []
             for partition in 0..<former {
                 let work = work(queue, partition, former)
-                let standing = try await work.stage(of: partition)
-                if standing.lanesAmong == layout.partitions { continue }
-                guard standing.stage != .copied else {
+                let status = try await work.stage(of: partition)
+                if status.laneSpread == layout.partitions { continue }
+                guard status.stage != .copied else {
                     left += 1
                     continue
                 }
-                freed += standing.stage == nil ? 0 : 1
-                try await work.reach(.before, in: partition)
+                freed += status.stage == nil ? 0 : 1
+                try await work.enter(.before, in: partition)
                 for child in work.children where try await work.stage(of: child).stage != nil {
-                    try await work.reach(.filling, in: child)
-                    try await work.empty(child, endpoints)
+                    try await work.enter(.filling, in: child)
+                    try await work.clear(child, endpoints)
                     // The partition is empty again. Late calls are rejected even without a stage.
-                    try await work.reach(.before, in: child)
+                    try await work.enter(.before, in: child)
                 }
             }
         }

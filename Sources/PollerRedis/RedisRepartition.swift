@@ -37,12 +37,12 @@ package struct RedisRepartition: Sendable {
     }
 
     /// The interval at which leases are checked.
-    private static let look = Duration.milliseconds(50)
+    private static let leaseCheckInterval = Duration.milliseconds(50)
 
     /// The share of memory use above which a server gets no copies.
-    private static let fullest = 0.95
+    private static let memoryUseMax = 0.95
     /// How many parts are copied between two checks of memory: about a thousand items, some MiB.
-    private static let partsBetween = 16
+    private static let partsPerMemoryCheck = 16
 
     let client: RedisClient
     let layout: StoreLayout
@@ -78,36 +78,36 @@ package struct RedisRepartition: Sendable {
     ) async throws(StoreError) -> Outcome? {
         guard let former = layout.former else { return nil }
         let work = work(queue, partition, former)
-        let standing = try await work.stage(of: partition)
-        if standing.stage == nil, standing.lanesAmong == layout.partitions {
+        let status = try await work.stage(of: partition)
+        if status.stage == nil, status.laneSpread == layout.partitions {
             // A failover may have lost that they were opened.
             for child in work.children where try await work.stage(of: child).stage != nil {
-                try await work.reach(.open, in: child)
+                try await work.enter(.open, in: child)
             }
             return nil
         }
-        try await work.tryRights()
+        try await work.checkPermissions()
         let endpoints = queue == .deliveries ? try await registered() : []
         var outcome = Outcome()
         var closed = ContinuousClock.now
         var frozen = closed
-        if standing.stage != .copied {
+        if status.stage != .copied {
             do throws(StoreError) {
                 (closed, frozen) = try await copy(work, endpoints)
             } catch {
-                await giveUp(work, endpoints)
+                await rollBack(work, endpoints)
                 throw error
             }
         }
-        try await whole(work) { () throws(StoreError) in
+        try await repeatingOnFailover(work) { () throws(StoreError) in
             try await work.eachMoving(endpoints) { part throws(StoreError) in
                 try await work.forget(part)
                 outcome.items += part.isItems ? part.names.count : 0
                 outcome.lanes += part.isItems ? 0 : part.names.count
             }
         }
-        for child in work.children { try await work.reach(.open, in: child) }
-        try await work.reach(.open, in: partition)
+        for child in work.children { try await work.enter(.open, in: child) }
+        try await work.enter(.open, in: partition)
         outcome.frozen = ContinuousClock.now - frozen
         outcome.closed = ContinuousClock.now - closed
         return outcome
@@ -119,46 +119,46 @@ package struct RedisRepartition: Sendable {
         _ endpoints: [LaneID]
     ) async throws(StoreError) -> (closed: ContinuousClock.Instant, frozen: ContinuousClock.Instant)
     {
-        try await work.reach(.before, in: work.partition)
-        for child in work.children { try await work.reach(.filling, in: child) }
-        try await work.emptyParts(endpoints)
+        try await work.enter(.before, in: work.partition)
+        for child in work.children { try await work.enter(.filling, in: child) }
+        try await work.clearChildren(endpoints)
         let before = try await work.histories()
         var copies = SplitCopies()
         var parts = 0
         try await work.eachEnded { part throws(StoreError) in
-            if parts % Self.partsBetween == 0 { try await keepRoom(in: work.children) }
+            if parts % Self.partsPerMemoryCheck == 0 { try await checkMemory(in: work.children) }
             parts += 1
             // The item was reopened and has ended again: its outdated copy must be removed.
-            let again = copies.known(of: part)
+            let again = copies.copiedItems(of: part)
             if !again.names.isEmpty { try await work.forgetCopies(again) }
             copies.note(part, try await work.copy(part))
         }
         let closed = ContinuousClock.now
-        try await work.reach(.closing, in: work.partition)
+        try await work.enter(.closing, in: work.partition)
         try await drain(work)
         let frozen = ContinuousClock.now
         // A server that was replaced since may lack some of the copies.
         var isAgain = try await work.histories() != before
-        try await whole(work) { () throws(StoreError) in
+        try await repeatingOnFailover(work) { () throws(StoreError) in
             if isAgain {
-                try await work.emptyParts(endpoints)
+                try await work.clearChildren(endpoints)
                 copies = SplitCopies()
             }
             isAgain = true
-            try await work.passClock()
+            try await work.copyClock()
             try await work.eachMoving(endpoints) { part throws(StoreError) in
-                try await self.copyRest(part, work, &copies)
+                try await self.copyRemaining(part, work, &copies)
             }
-            for gone in copies.gone { try await work.forgetCopies(gone) }
+            for removed in copies.removed { try await work.forgetCopies(removed) }
         }
-        guard try await work.reach(.copied, in: work.partition) else {
+        guard try await work.enter(.copied, in: work.partition) else {
             throw .unavailable("another one splits partition \(work.partition) by now")
         }
         return (closed, frozen)
     }
 
     /// Copies items that were not copied before in their present state.
-    private func copyRest(
+    private func copyRemaining(
         _ part: PartitionSplit.Part,
         _ work: PartitionSplit,
         _ copies: inout SplitCopies
@@ -168,24 +168,24 @@ package struct RedisRepartition: Sendable {
             return
         }
         let sums = copies.hasAny(of: part) ? try await work.sums(of: part) : []
-        let (changed, new) = copies.sort(part, sums)
+        let (changed, new) = copies.classify(part, sums)
         if !changed.names.isEmpty { try await work.forgetCopies(changed) }
         var rest = changed
         rest.names += new.names
         rest.lanes += new.lanes
-        if !rest.names.isEmpty { copies.note(rest, try await work.copy(rest), isSeen: true) }
+        if !rest.names.isEmpty { copies.note(rest, try await work.copy(rest), isConfirmed: true) }
     }
 
     /// Resumes a partition as before, and frees the memory of its copies.
     ///
     /// If that fails now, the next attempt begins with it.
-    private func giveUp(_ work: PartitionSplit, _ endpoints: [LaneID]) async {
+    private func rollBack(_ work: PartitionSplit, _ endpoints: [LaneID]) async {
         do throws(StoreError) {
-            guard try await work.isOurs() else { return }
+            guard try await work.isOwner() else { return }
             // False if everything was copied: then the new parts have the only current data.
-            guard try await work.reach(.before, in: work.partition) else { return }
-            try await work.emptyParts(endpoints)
-            for child in work.children { try await work.reach(.before, in: child) }
+            guard try await work.enter(.before, in: work.partition) else { return }
+            try await work.clearChildren(endpoints)
+            for child in work.children { try await work.enter(.before, in: child) }
         } catch {
             logger.warning(
                 "a partition may stand still, and copies of it may be left",
@@ -195,22 +195,22 @@ package struct RedisRepartition: Sendable {
     }
 
     /// Throws if copies would use up a server's memory, because it would then reject requests, too.
-    private func keepRoom(in partitions: [Int]) async throws(StoreError) {
+    private func checkMemory(in partitions: [Int]) async throws(StoreError) {
         for partition in partitions {
             let info = RedisCommand("INFO", ["memory"])
-            let reply = try await client.ask(info, key: layout.watchKeys.meta(partition))
+            let reply = try await client.execute(info, key: layout.watchKeys.meta(partition))
             let facts = (reply.string ?? "").split(whereSeparator: \.isNewline)
-            func figure(_ name: String) -> Double {
+            func number(_ name: String) -> Double {
                 let line = facts.first { $0.hasPrefix("\(name):") }
                 return line.flatMap { Double($0.dropFirst(name.count + 1)) } ?? 0
             }
-            let most = figure("maxmemory")
-            if most > 0, figure("used_memory") > most * Self.fullest { throw .full }
+            let most = number("maxmemory")
+            if most > 0, number("used_memory") > most * Self.memoryUseMax { throw .full }
         }
     }
 
     /// Repeats `body` until no server was replaced meanwhile; a replaced server may have had more of the data.
-    private func whole(
+    private func repeatingOnFailover(
         _ work: PartitionSplit,
         _ body: () async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -232,11 +232,11 @@ package struct RedisRepartition: Sendable {
         for queue in Queue.allCases {
             let work = work(queue, 0, layout.partitions)
             for partition in 0..<layout.partitions {
-                let standing = try await work.stage(of: partition)
-                guard standing.stage != nil || standing.lanesAmong != layout.partitions else {
+                let status = try await work.stage(of: partition)
+                guard status.stage != nil || status.laneSpread != layout.partitions else {
                     continue
                 }
-                try await work.reach(.open, in: partition)
+                try await work.enter(.open, in: partition)
                 count += 1
             }
         }
@@ -250,12 +250,12 @@ package struct RedisRepartition: Sendable {
         var isFrozen = false
         while !isFrozen {
             // A failover may have lost that the partition is closed to claims.
-            try await work.reach(.closing, in: work.partition)
-            isFrozen = try await work.reach(.frozen, in: work.partition)
+            try await work.enter(.closing, in: work.partition)
+            isFrozen = try await work.enter(.frozen, in: work.partition)
             if isFrozen { break }
             try await work.recover(as: owner)
             do {
-                try await Task.sleep(for: Self.look)
+                try await Task.sleep(for: Self.leaseCheckInterval)
             } catch {
                 throw .unavailable("cancelled; run it again to go on")
             }
@@ -265,7 +265,7 @@ package struct RedisRepartition: Sendable {
     /// Returns the lanes of registered endpoints; only for deliveries, and some may be empty.
     func registered() async throws(StoreError) -> [LaneID] {
         let key = RedisArgument.string(layout.deliveryKeys.endpoints)
-        let reply = try await client.ask(RedisCommand("HKEYS", [key]))
+        let reply = try await client.execute(RedisCommand("HKEYS", [key]))
         return (reply.array ?? []).compactMap(\.string)
             .map { LaneID(endpoint: EndpointID(unchecked: $0)) }
     }

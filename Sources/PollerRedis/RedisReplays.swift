@@ -7,9 +7,9 @@ import RedisClient
 /// Retrying deliveries, one by one and as a job.
 extension RedisDeliveryQueue {
     /// After this time without progress, a replay has lost its process.
-    private static var replaySilence: Duration { .seconds(180) }
+    private static var replayTimeout: Duration { .seconds(180) }
     /// How long the outcome of a replay can be read.
-    private static var replayKept: Duration { .seconds(7 * 86_400) }
+    private static var replayRetention: Duration { .seconds(7 * 86_400) }
 
     package func revise(
         _ revisions: [DeliveryRevision],
@@ -35,8 +35,8 @@ extension RedisDeliveryQueue {
         let named = Dictionary(grouping: revisions.indices) { revisions[$0].id.partition }
         for (partition, indices) in named where partition < partitions {
             var left = indices
-            for place in redis.keys.map.descendants(of: partition) where !left.isEmpty {
-                let found = try await revise(left.map { revisions[$0] }, in: place, how)
+            for descendant in redis.keys.map.descendants(of: partition) where !left.isEmpty {
+                let found = try await revise(left.map { revisions[$0] }, in: descendant, how)
                 for (index, result) in zip(left, found) { results[index] = result }
                 left = left.filter { results[$0] == .missing }
             }
@@ -68,16 +68,16 @@ extension RedisDeliveryQueue {
     }
 
     package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
-        try await redis.hearOfSplits()
+        try await redis.refreshSplits()
         let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
-        let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
+        let reply = try await redis.client.execute(RedisCommand("GET", [.string(key)]))
         guard let text = reply.string else { return nil }
         // A value in the format of another release is ignored.
         return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
     }
 
     package func record(_ job: ReplayJob) async throws(StoreError) {
-        let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
+        let seconds = job.progress == .running ? Self.replayTimeout : Self.replayRetention
         // Numbers, booleans and text can always be encoded.
         guard let json = try? JSONEncoder().encode(job) else { return }
         _ = try await redis.run(

@@ -136,12 +136,12 @@ package enum RedisRequirements {
     /// A command that returns a fact, and the permission that an ACL user needs for it.
     private struct Source {
         let command: RedisCommand
-        let right: String
+        let permission: String
         let read: (RedisValue) -> String?
 
         /// A field of a section of INFO.
         static func info(_ section: String, _ name: String) -> Source {
-            Source(command: RedisCommand("INFO", [.string(section)]), right: "info") {
+            Source(command: RedisCommand("INFO", [.string(section)]), permission: "info") {
                 RedisRequirements.field(name, of: $0)
             }
         }
@@ -150,13 +150,13 @@ package enum RedisRequirements {
         static func configuration(_ name: String) -> Source {
             Source(
                 command: RedisCommand("CONFIG", ["GET", .string(name)]),
-                right: "config|get"
+                permission: "config|get"
             ) { $0.array?.last?.string }
         }
 
         /// A field of HELLO, which returns alternating names and values in RESP2.
         static func hello(_ name: String) -> Source {
-            Source(command: RedisCommand("HELLO"), right: "hello") { reply in
+            Source(command: RedisCommand("HELLO"), permission: "hello") { reply in
                 let parts = reply.array ?? []
                 guard let at = parts.firstIndex(where: { $0.string == name }) else { return nil }
                 return parts.dropFirst(at + 1).first?.string
@@ -166,7 +166,8 @@ package enum RedisRequirements {
         /// Returns how an operator can enable the command.
         func advice(on error: RedisReplyError) -> String {
             if error.kind == .notPermitted {
-                return "\(command.name) is not allowed to this user: ACL SETUSER <name> +\(right)"
+                return
+                    "\(command.name) is not allowed to this user: ACL SETUSER <name> +\(permission)"
             }
             return error.message.lowercased().hasPrefix("unknown command")
                 ? "this server has no \(command.name), or another name for it"

@@ -13,16 +13,16 @@ extension RedisWatchStore {
     /// The number of records read at once if few of them are expected to match.
     static var batch: Int { 100 }
     /// The number of items checked for one page: a tenth of a second, most of it in this process and not in Redis.
-    static var looksMax: Int { 2000 }
+    static var readsMax: Int { 2000 }
     /// The number of items of one entry that are read at once.
     private static var found: Int { 200 }
     /// The same for all partitions of a prefix search together: each item costs two reads.
-    private static var foundMax: Int { 3200 }
+    private static var prefixItemsMax: Int { 3200 }
     /// The least number of them that each partition reads.
-    private static var foundMin: Int { 10 }
+    private static var prefixItemsMin: Int { 10 }
     /// The number of calls for one page after the first call of each entry.
     ///
-    /// A page also ends when ``looksMax`` entries were read: if an entry has many items of other accounts, a page may
+    /// A page also ends when ``readsMax`` entries were read: if an entry has many items of other accounts, a page may
     /// be empty without being the last.
     private static var scansMax: Int { 100 }
 
@@ -30,10 +30,10 @@ extension RedisWatchStore {
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         if let lookup = query.search?.lookup {
-            return try await redis.steadily { () throws(StoreError) in
+            return try await redis.retryingOnSplit { () throws(StoreError) in
                 if query.cursor == nil, let whole = lookup.wholeFirst {
                     let heads = try await heads(whole.entries, query)
-                    let page = try await gathered(query, whole, heads, behind: .start)
+                    let page = try await sortedMatches(query, whole, heads, after: .start)
                     if let page, !page.items.isEmpty { return page }
                 }
                 return try await found(query, lookup)
@@ -41,49 +41,49 @@ extension RedisWatchStore {
         }
         guard let cursor = query.cursor else {
             return query.state == .quarantined
-                ? try await quarantined(query, behind: .start)
-                : try await newest(query, behind: .start)
+                ? try await quarantined(query, after: .start)
+                : try await newest(query, after: .start)
         }
-        switch WatchPlace(cursor: cursor, of: redis.keys.map) {
-        case .created(let place)?: return try await newest(query, behind: place)
-        case .quarantined(let place)?: return try await quarantined(query, behind: place)
+        switch WatchListPosition(cursor: cursor, of: redis.keys.map) {
+        case .created(let position)?: return try await newest(query, after: position)
+        case .quarantined(let position)?: return try await quarantined(query, after: position)
         case .found?, .named?, nil: throw .unknownCursor
         }
     }
 
     private func newest(
         _ query: ListQuery,
-        behind place: CreatedPlace
+        after position: CreationPosition
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let (from, to) = query.search?.created ?? (nil, nil)
         let page = try await newest(
             NewestSelection(kinds: query.createdKinds, accounts: query.accounts),
-            behind: place == .start ? to.map(CreatedPlace.init(upTo:)) ?? .start : place,
+            after: position == .start ? to.map(CreationPosition.init(upTo:)) ?? .start : position,
             limit: query.limit,
             batch: query.isSelectiveAmongAccounts ? Self.batch : 1
         ) { items throws(StoreError) in
-            let found = try await read(items.map { ($0.partition, $0.place.id) }, query)
+            let found = try await read(items.map { ($0.partition, $0.position.id) }, query)
             return zip(items, found).map { item, snapshot in
-                snapshot?.watch.createdAt == item.place.createdAt ? snapshot : nil
+                snapshot?.watch.createdAt == item.position.createdAt ? snapshot : nil
             }
         }
         // All records after the end of the page are older than the requested range.
-        let end = page.next.flatMap(CreatedPlace.init(cursor:))?.createdAt
+        let end = page.next.flatMap(CreationPosition.init(cursor:))?.createdAt
         guard let from, let end, end < from else { return page }
         return ListPage(items: page.items, next: nil, looked: page.looked)
     }
 
     private func quarantined(
         _ query: ListQuery,
-        behind place: ClosedPlace
+        after position: QuarantinePosition
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         try await quarantined(
             accounts: query.accounts,
-            behind: place,
+            after: position,
             limit: query.limit,
             batch: query.isSelective ? Self.batch : 1
         ) { items throws(StoreError) in
-            try await read(items.map { ($0.partition, $0.place.id) }, query)
+            try await read(items.map { ($0.partition, $0.position.id) }, query)
         }
     }
 
@@ -125,29 +125,29 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let map = redis.keys.map
         var page = ListPage<WatchSnapshot>(items: [], next: nil)
-        var names = NamePlace(of: map)
+        var names = NamePosition(of: map)
         let entries = lookup.entries
-        switch query.cursor.map({ WatchPlace(cursor: $0, of: map) }) {
+        switch query.cursor.map({ WatchListPosition(cursor: $0, of: map) }) {
         case nil:
             let heads = try await heads(entries, query)
-            let gathered = try await gathered(query, lookup, heads, behind: .start)
-            if let gathered { return gathered }
-            page = try await entered(query, entries, from: EntryPlace(of: map), heads)
-        case .created(let place)?:
+            let sortedMatches = try await sortedMatches(query, lookup, heads, after: .start)
+            if let sortedMatches { return sortedMatches }
+            page = try await entryPage(query, entries, from: EntryPosition(of: map), heads)
+        case .created(let position)?:
             // More matches were added than can be gathered, so the search continues in the same order.
             let heads = try await heads(entries, query)
-            let gathered = try await gathered(query, lookup, heads, behind: place)
-            if let gathered { return gathered }
-            return try await newest(query, behind: place)
-        case .found(let place)?:
-            page = try await entered(query, entries, from: place)
-        case .named(let place)?: names = place
+            let sortedMatches = try await sortedMatches(query, lookup, heads, after: position)
+            if let sortedMatches { return sortedMatches }
+            return try await newest(query, after: position)
+        case .found(let position)?:
+            page = try await entryPage(query, entries, from: position)
+        case .named(let position)?: names = position
         default: throw .unknownCursor
         }
         if page.next == nil, !lookup.sources.isEmpty {
             let left = query.limit - page.items.count
-            guard left > 0, page.looked < Self.looksMax else {
-                let next = WatchPlace.named(names).cursor
+            guard left > 0, page.looked < Self.readsMax else {
+                let next = WatchListPosition.named(names).cursor
                 return ListPage(items: newest(page.items), next: next, looked: page.looked)
             }
             let rest = try await named(query, lookup.sources, left, from: names)
@@ -169,7 +169,7 @@ extension RedisWatchStore {
     /// An entry of the index in one partition.
     struct EntryLookup {
         /// The position of its first item.
-        let place: EntryPlace
+        let position: EntryPosition
         let partition: Int
         /// The entry as in ``SearchLookup/entries``.
         let entry: String
@@ -190,7 +190,7 @@ extension RedisWatchStore {
         _ entries: [String],
         _ query: ListQuery
     ) async throws(StoreError) -> [EntryHead] {
-        try await heads(lookups(entries, from: EntryPlace(of: redis.keys.map)), query)
+        try await heads(lookups(entries, from: EntryPosition(of: redis.keys.map)), query)
     }
 
     private func heads(
@@ -198,7 +198,7 @@ extension RedisWatchStore {
         _ query: ListQuery
     ) async throws(StoreError) -> [EntryHead] {
         let beginnings = max(lookups.filter(\.isBeginning).count, 1)
-        let most = min(max(Self.foundMax / beginnings, Self.foundMin), Self.found)
+        let most = min(max(Self.prefixItemsMax / beginnings, Self.prefixItemsMin), Self.found)
         let replies = try await each(lookups) { lookup in
             let count = lookup.isBeginning ? most : Self.found
             return (
@@ -213,18 +213,18 @@ extension RedisWatchStore {
     }
 
     /// Returns the lookups from a step on, one step after the other.
-    func lookups(_ entries: [String], from start: EntryPlace) -> [EntryLookup] {
+    func lookups(_ entries: [String], from start: EntryPosition) -> [EntryLookup] {
         let map = redis.keys.map
         let asked = entries.indices.map { at in
             (entry: entries[at], others: entries[..<at].joined(separator: "\n"))
         }
         return (start.step..<start.steps).flatMap { step in
-            var place = EntryPlace(of: map, step: step, among: start.steps)
+            var position = EntryPosition(of: map, step: step, among: start.steps)
             return map.parts(of: step, among: start.steps).flatMap { partition in
                 asked.map { entry, others in
-                    defer { place.at += 1 }
+                    defer { position.at += 1 }
                     return EntryLookup(
-                        place: place,
+                        position: position,
                         partition: partition,
                         entry: entry,
                         others: others
@@ -237,18 +237,18 @@ extension RedisWatchStore {
     /// Returns a page of items of some entries of the index.
     ///
     /// `known` is the first part of each entry, if it was read already.
-    private func entered(
+    private func entryPage(
         _ query: ListQuery,
         _ entries: [String],
-        from start: EntryPlace,
+        from start: EntryPosition,
         _ known: [EntryHead] = []
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let all = lookups(entries, from: start)
-        guard var place = all.first?.place else { return ListPage(items: [], next: nil) }
+        guard var position = all.first?.position else { return ListPage(items: [], next: nil) }
         // A step that was split since begins again.
-        if place.picture == start.picture { place = start }
-        let lookups = all[min(place.at, all.count)...]
-        guard lookups.first?.place.step == start.step else { throw .unknownCursor }
+        if position.splitState == start.splitState { position = start }
+        let lookups = all[min(position.at, all.count)...]
+        guard lookups.first?.position.step == start.step else { throw .unknownCursor }
         var heads: [Int: EntryReply] = [:]
         for (index, head) in known.enumerated() { heads[index] = head.reply }
         if known.isEmpty {
@@ -262,46 +262,46 @@ extension RedisWatchStore {
         var seen: Set<WatchKey> = []
         var (looked, scans, scanned) = (0, 0, 0)
         var index = lookups.startIndex
-        while index < lookups.endIndex, looked < Self.looksMax, items.count < query.limit {
+        while index < lookups.endIndex, looked < Self.readsMax, items.count < query.limit {
             let partition = lookups[index].partition
             let reply: EntryReply
-            if place.scan == "0", let head = heads[index] {
+            if position.scan == "0", let head = heads[index] {
                 reply = head
             } else {
-                guard scans < Self.scansMax, scanned < Self.looksMax else { break }
-                let told = try await redis.run(
+                guard scans < Self.scansMax, scanned < Self.readsMax else { break }
+                let value = try await redis.run(
                     redis.scripts[.search],
                     partition: partition,
-                    arguments(lookups[index], place.scan, Self.found, query)
+                    arguments(lookups[index], position.scan, Self.found, query)
                 )
-                reply = try EntryReply(told)
+                reply = try EntryReply(value)
                 (scans, scanned) = (scans + 1, scanned + reply.looked)
             }
-            let ids = Array(reply.ids.dropFirst(place.skipped))
+            let ids = Array(reply.ids.dropFirst(position.skipped))
             var isWhole = true
             for start in stride(from: 0, to: ids.count, by: Self.batch) {
                 let part = Array(ids[start..<min(start + Self.batch, ids.count)])
                 let found = try await snapshots(part, partition: partition, query)
                 for snapshot in found {
                     guard items.count < query.limit else { break }
-                    (looked, place.skipped) = (looked + 1, place.skipped + 1)
+                    (looked, position.skipped) = (looked + 1, position.skipped + 1)
                     if let snapshot, seen.insert(snapshot.watch.key).inserted {
                         items.append(snapshot)
                     }
                 }
                 isWhole = start + part.count == ids.count
-                if items.count >= query.limit || looked >= Self.looksMax { break }
+                if items.count >= query.limit || looked >= Self.readsMax { break }
             }
-            guard isWhole, place.skipped >= reply.ids.count else { break }
+            guard isWhole, position.skipped >= reply.ids.count else { break }
             if reply.next == "0" { index += 1 }
             guard index < lookups.endIndex else { break }
-            place = lookups[index].place
-            place.scan = reply.next
+            position = lookups[index].position
+            position.scan = reply.next
         }
         let isEnd = index == lookups.endIndex
         return ListPage(
             items: items,
-            next: isEnd ? nil : WatchPlace.found(place).cursor,
+            next: isEnd ? nil : WatchListPosition.found(position).cursor,
             looked: max(looked, asked + scanned)
         )
     }
@@ -314,7 +314,7 @@ extension RedisWatchStore {
     ) -> [RedisArgument] {
         [
             .string(lookup.entry), .string(scan), RedisArgument(count),
-            .string(query.accounts.inScripts), .string(lookup.others),
+            .string(query.accounts.scriptArgument), .string(lookup.others),
         ]
     }
 
@@ -324,8 +324,8 @@ extension RedisWatchStore {
         _ query: ListQuery
     ) async throws(StoreError) -> [WatchSnapshot?] {
         var read: [ItemID: WatchSnapshot] = [:]
-        for (partition, places) in Dictionary(grouping: items, by: \.partition) {
-            let ids = places.map(\.id)
+        for (partition, members) in Dictionary(grouping: items, by: \.partition) {
+            let ids = members.map(\.id)
             let found = try await snapshots(ids, partition: partition, query)
             for (id, snapshot) in zip(ids, found) { read[id] = snapshot }
         }

@@ -9,10 +9,10 @@ import SafeNumbers
 /// The first process creates the secrets (``SecretsField``).
 ///
 /// *Which keys*: every process records the first of its keys before it encrypts anything, and again while it runs.
-/// ``settle()`` removes the others once all values are re-encrypted. A process that lacks a recorded key does not
+/// ``removeUnusedKeys()`` removes the others once all values are re-encrypted. A process that lacks a recorded key does not
 /// start: it would find values that it cannot decrypt, or create a second root next to one it cannot read.
 package struct RedisSecrets: Sendable {
-    private static let keyMark = "key:"
+    private static let keyPrefix = "key:"
 
     /// The key of the hash.
     package let key: String
@@ -35,7 +35,7 @@ package struct RedisSecrets: Sendable {
     }
 
     /// The known encryption state of the store.
-    package struct Standing: Hashable, Sendable {
+    package struct EncryptionStatus: Hashable, Sendable {
         /// The keys that may have encrypted values, except this process's first.
         package let otherKeys: [String]
         /// Whether some values may be plaintext.
@@ -52,7 +52,7 @@ package struct RedisSecrets: Sendable {
         let fields = try await self.fields()
         let known = masterKeys.ids + [gone].compactMap(\.self)
         if let missing = Self.keys(fields).first(where: { !known.contains($0) }) {
-            throw SealError.unknownKey(missing, SealedPlace(root: "the store"))
+            throw SealError.unknownKey(missing, SealedLocation(root: "the store"))
         }
         for root in Self.sealed {
             for part in Self.parts(fields[root.rawValue] ?? "") {
@@ -69,7 +69,7 @@ package struct RedisSecrets: Sendable {
     /// (``SealingGate``).
     ///
     /// - Throws: ``SealError`` if the roots cannot be decrypted.
-    package func look() async throws -> Roots {
+    package func refresh() async throws -> Roots {
         try await note(fields())
         do {
             let roots = try await roots()
@@ -82,24 +82,24 @@ package struct RedisSecrets: Sendable {
     }
 
     private func note(_ fields: [String: String]) async throws {
-        let field = masterKeys.ids.first.map { Self.keyMark + $0 } ?? SecretsField.plain.rawValue
+        let field = masterKeys.ids.first.map { Self.keyPrefix + $0 } ?? SecretsField.plain.rawValue
         // A full store accepts no writes, so an existing value is not written again.
         guard fields[field] == nil else { return }
         _ = try await send("HSETNX", [.string(field), "1"])
     }
 
     /// Returns the recorded encryption state of the store.
-    package func standing() async throws(StoreError) -> Standing {
+    package func encryptionStatus() async throws(StoreError) -> EncryptionStatus {
         let fields = try await fields()
-        return Standing(
+        return EncryptionStatus(
             otherKeys: Self.keys(fields).filter { $0 != masterKeys.ids.first },
             isPlain: fields[SecretsField.plain.rawValue] != nil
         )
     }
 
     /// Removes the keys that encrypt no value any more, after everything was encrypted by the first.
-    package func settle() async throws(StoreError) {
-        let others = try await standing().otherKeys.map { Self.keyMark + $0 }
+    package func removeUnusedKeys() async throws(StoreError) {
+        let others = try await encryptionStatus().otherKeys.map { Self.keyPrefix + $0 }
         for field in others + [SecretsField.plain.rawValue] {
             _ = try await send("HDEL", [.string(field)])
         }
@@ -110,19 +110,19 @@ package struct RedisSecrets: Sendable {
 extension RedisSecrets {
     /// Returns the secrets that sign inline webhooks; `configured` replaces the stored one of the default account.
     package func inline(configured: WebhookSecret?) async throws -> InlineSecrets {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let main =
             if let configured {
                 configured
             } else {
                 try WebhookSecret(
-                    await sealed(.webhook, fresh: WebhookSecret(using: &chance).reveal)
+                    await sealed(.webhook, fresh: WebhookSecret(using: &generator).reveal)
                 )
             }
         return InlineSecrets(
             main: main,
             root: try bytes(
-                await sealed(.inline, fresh: Self.random(using: &chance)),
+                await sealed(.inline, fresh: Self.random(using: &generator)),
                 of: .inline
             )
         )
@@ -130,10 +130,10 @@ extension RedisSecrets {
 
     /// Returns the roots of tokens and cursors.
     package func roots() async throws -> Roots {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let place = Self.place(.cursor)
-        let fresh = masterKeys.seal(Self.random(using: &chance), at: place)
-        let value = try await agreed(.cursor, fresh: fresh)
+        let fresh = masterKeys.seal(Self.random(using: &generator), at: place)
+        let value = try await sharedValue(.cursor, fresh: fresh)
         return try roots(value)
     }
 
@@ -160,7 +160,7 @@ extension RedisSecrets {
                     + "when nothing that the former root has made counts any more"
             )
         }
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let former = Base64URL.encode(roots.newest)
         _ = try await send(
             "HSETNX",
@@ -168,7 +168,7 @@ extension RedisSecrets {
         )
         let since = now + Roots.notice
         let value = [
-            seal(Self.random(using: &chance), .cursor), String(since.ms), seal(former, .cursor),
+            seal(Self.random(using: &generator), .cursor), String(since.ms), seal(former, .cursor),
         ].joined(separator: " ")
         guard try await replace(.cursor, stored, with: value) else {
             throw StoreError.unavailable("somebody else has changed the roots; try again")
@@ -221,13 +221,13 @@ extension RedisSecrets {
 
     private func sealed(_ field: SecretsField, fresh: String) async throws -> String {
         try masterKeys.open(
-            await agreed(field, fresh: seal(fresh, field)),
+            await sharedValue(field, fresh: seal(fresh, field)),
             at: Self.place(field)
         )
     }
 
-    private static func random(using chance: inout some RandomNumberGenerator) -> String {
-        Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) })
+    private static func random(using generator: inout some RandomNumberGenerator) -> String {
+        Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 }
 
@@ -236,8 +236,8 @@ extension RedisSecrets {
     /// The encrypted fields.
     private static let sealed: [SecretsField] = [.webhook, .cursor, .mail, .inline]
 
-    private static func place(_ field: SecretsField) -> SealedPlace {
-        SealedPlace(root: field.rawValue)
+    private static func place(_ field: SecretsField) -> SealedLocation {
+        SealedLocation(root: field.rawValue)
     }
 
     /// Returns the secrets in a value, without the time between two of them.
@@ -246,7 +246,7 @@ extension RedisSecrets {
     }
 
     private static func keys(_ fields: [String: String]) -> [String] {
-        fields.keys.filter { $0.hasPrefix(keyMark) }.map { String($0.dropFirst(keyMark.count)) }
+        fields.keys.filter { $0.hasPrefix(keyPrefix) }.map { String($0.dropFirst(keyPrefix.count)) }
             .sorted()
     }
 
@@ -259,9 +259,12 @@ extension RedisSecrets {
         return fields
     }
 
-    private func agreed(_ field: SecretsField, fresh: String) async throws(StoreError) -> String {
+    private func sharedValue(
+        _ field: SecretsField,
+        fresh: String
+    ) async throws(StoreError) -> String {
         do throws(RedisError) {
-            return try await AgreedField.value(
+            return try await SharedHashField.value(
                 of: field.rawValue,
                 in: key,
                 on: client,
@@ -288,7 +291,7 @@ extension RedisSecrets {
         _ command: String,
         _ arguments: [RedisArgument]
     ) async throws(StoreError) -> RedisValue {
-        try await client.ask(RedisCommand(command, [.string(key)] + arguments))
+        try await client.execute(RedisCommand(command, [.string(key)] + arguments))
     }
 }
 

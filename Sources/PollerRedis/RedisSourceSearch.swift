@@ -14,7 +14,7 @@ import RedisClient
 extension RedisWatchStore {
     /// A watch that may exist.
     private struct Candidate {
-        let place: NamePlace
+        let position: NamePosition
         let partition: Int
         let id: ItemID
         let term: SearchTerm
@@ -25,16 +25,16 @@ extension RedisWatchStore {
         _ query: ListQuery,
         _ sources: [SearchedSource],
         _ limit: Int,
-        from start: NamePlace
+        from start: NamePosition
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let (candidates, end) = try await candidates(query, sources, behind: start)
+        let (candidates, end) = try await candidates(query, sources, after: start)
         let found = try await existing(candidates)
         var items: [WatchSnapshot] = []
         var looked = 0
         while looked < found.count {
             let left = limit - items.count
-            guard left > 0, looked < Self.looksMax else {
-                let next = WatchPlace.named(found[looked - 1].place).cursor
+            guard left > 0, looked < Self.readsMax else {
+                let next = WatchListPosition.named(found[looked - 1].position).cursor
                 return ListPage(items: items, next: next, looked: looked)
             }
             let part = found[looked..<min(looked + left, found.count)]
@@ -44,7 +44,7 @@ extension RedisWatchStore {
         }
         return ListPage(
             items: items,
-            next: end.map { WatchPlace.named($0).cursor },
+            next: end.map { WatchListPosition.named($0).cursor },
             looked: looked
         )
     }
@@ -53,10 +53,10 @@ extension RedisWatchStore {
     private func candidates(
         _ query: ListQuery,
         _ sources: [SearchedSource],
-        behind start: NamePlace
-    ) async throws(StoreError) -> (candidates: [Candidate], end: NamePlace?) {
+        after start: NamePosition
+    ) async throws(StoreError) -> (candidates: [Candidate], end: NamePosition?) {
         let steps = start.steps
-        let names = try await laneNames(from: start, most: nameBounds.lanes)
+        let names = try await laneNames(from: start, most: nameSearchLimits.lanes)
         var candidates: [Candidate] = []
         for step in start.step..<steps {
             let parts = redis.keys.map.parts(of: step, among: steps)
@@ -68,25 +68,25 @@ extension RedisWatchStore {
                 .sorted { LaneNames.precedes($0.1, $1.1) }
             for (partition, lane) in lanes {
                 for (index, source) in sources.enumerated() {
-                    let place = NamePlace(step: step, among: steps, lane: lane, source: index)
-                    guard start < place, let key = source.key(in: LaneID(unchecked: lane)),
+                    let position = NamePosition(step: step, among: steps, lane: lane, source: index)
+                    guard start < position, let key = source.key(in: LaneID(unchecked: lane)),
                         query.accounts.contains(key.account), query.kind ?? key.kind == key.kind
                     else { continue }
                     candidates.append(
                         Candidate(
-                            place: place,
+                            position: position,
                             partition: partition,
                             id: key.id,
                             term: source.term
                         )
                     )
-                    if candidates.count == nameBounds.names { return (candidates, place) }
+                    if candidates.count == nameSearchLimits.names { return (candidates, position) }
                 }
             }
             if let end {
                 let count = sources.count
                 return (
-                    candidates, NamePlace(step: step, among: steps, lane: end, source: count)
+                    candidates, NamePosition(step: step, among: steps, lane: end, source: count)
                 )
             }
         }
@@ -98,8 +98,8 @@ extension RedisWatchStore {
         var calls: [(partition: Int, candidates: [Candidate])] = []
         let byPartition = Dictionary(grouping: candidates, by: \.partition)
         for (partition, candidates) in byPartition {
-            for start in stride(from: 0, to: candidates.count, by: nameBounds.asked) {
-                let end = min(start + nameBounds.asked, candidates.count)
+            for start in stride(from: 0, to: candidates.count, by: nameSearchLimits.namesPerCall) {
+                let end = min(start + nameSearchLimits.namesPerCall, candidates.count)
                 calls.append((partition, Array(candidates[start..<end])))
             }
         }
@@ -109,31 +109,31 @@ extension RedisWatchStore {
             }
             return (call.partition, redis.scripts[.findUnindexed], arguments)
         }
-        let there = Set(replies.flatMap { ($0.array ?? []).compactMap(\.string) })
-        return candidates.filter { there.contains($0.id.description) }
+        let existingIDs = Set(replies.flatMap { ($0.array ?? []).compactMap(\.string) })
+        return candidates.filter { existingIDs.contains($0.id.description) }
     }
 
     /// Returns the names of lanes from a position on, in order, by partition.
     private func laneNames(
-        from start: NamePlace,
+        from start: NamePosition,
         most: Int
     ) async throws(StoreError) -> [Int: LaneNames] {
-        let places = (0..<partitions).filter { $0 % start.steps >= start.step }
-        let names = try await laneNames(most: most, in: places) { partition in
+        let partitionsToRead = (0..<partitions).filter { $0 % start.steps >= start.step }
+        let names = try await laneNames(most: most, in: partitionsToRead) { partition in
             partition % start.steps == start.step ? start.lane : ""
         }
-        return Dictionary(uniqueKeysWithValues: zip(places, names))
+        return Dictionary(uniqueKeysWithValues: zip(partitionsToRead, names))
     }
 }
 
 /// The limits of one page of a search by names; the remaining names are left to the next page.
-struct NameBounds {
-    static let standard = NameBounds(lanes: 5000, names: 20_000, asked: 500)
+struct NameSearchLimits {
+    static let standard = NameSearchLimits(lanes: 5000, names: 20_000, namesPerCall: 500)
 
     /// The number of lane names per call and partition: a millisecond of Redis.
     let lanes: Int
     /// The number of names checked: about 30 ms of this process, and the same of Redis in small parts.
     let names: Int
     /// The number of names checked by one call: half a millisecond of Redis.
-    let asked: Int
+    let namesPerCall: Int
 }

@@ -22,7 +22,7 @@ package struct RedisSpentTokens: SpentTokens {
     }
 
     package func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool {
-        let reply = try await client.ask(
+        let reply = try await client.execute(
             RedisCommand(
                 "SET",
                 [.string(key(id)), "1", "NX", "PX", RedisArgument(max(life.ms, 1))]
@@ -32,7 +32,7 @@ package struct RedisSpentTokens: SpentTokens {
     }
 
     package func isSpent(_ id: String) async throws(StoreError) -> Bool {
-        try await client.ask(RedisCommand("EXISTS", [.string(key(id))])).int == 1
+        try await client.execute(RedisCommand("EXISTS", [.string(key(id))])).int == 1
     }
 
     private func key(_ id: String) -> String { "\(namespace)spent:\(id)" }

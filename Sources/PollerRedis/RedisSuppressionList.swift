@@ -70,7 +70,7 @@ package struct RedisSuppressionList: SuppressionList {
         ])
         let texts = replies.prefix(2).map(\.string)
         return try texts.first?.map { text throws(StoreError) in
-            try Self.shown(text, texts.last ?? nil, entry)
+            try Self.decoded(text, texts.last ?? nil, entry)
         }
     }
 
@@ -94,7 +94,7 @@ package struct RedisSuppressionList: SuppressionList {
         for (entry, (text, note)) in zip(entries, zip(texts, notes)) {
             // The entry was lifted meanwhile.
             guard let text = text.string else { continue }
-            items.append(try Self.shown(text, note.string, entry))
+            items.append(try Self.decoded(text, note.string, entry))
         }
         return ListPage(items: items, next: ids.count > most ? String(start + most) : nil)
     }
@@ -107,7 +107,7 @@ package struct RedisSuppressionList: SuppressionList {
     }
 
     /// Reads an entry: its reason, and its details, which may be missing after a crash.
-    private static func shown(
+    private static func decoded(
         _ text: String,
         _ note: String?,
         _ entry: SuppressionEntry
@@ -184,7 +184,7 @@ package struct RedisSuppressionList: SuppressionList {
     }
 
     private func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
-        let replies = try await client.ask(commands)
+        let replies = try await client.execute(commands)
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         return replies
     }

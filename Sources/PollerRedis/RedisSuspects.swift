@@ -8,12 +8,12 @@ import SafeNumbers
 ///
 /// *Shape*: ``KeyKind/suspects``, ``KeyKind/setAside`` and ``KeyKind/setAsideFields``.
 extension RedisWatchStore: SuspectStore {
-    package func home(ofSuspects name: String) -> Int { redis.keys.fixedPartition(of: name) }
+    package func partition(ofSuspects name: String) -> Int { redis.keys.fixedPartition(of: name) }
 
     package func begin(
         _ suspects: [Suspect],
         isAlone: Bool
-    ) async throws(StoreError) -> [SuspectStanding] {
+    ) async throws(StoreError) -> [SuspectState] {
         guard let partition = suspects.first?.partition else { return [] }
         let reply = try await redis.run(
             redis.scripts[.suspectBegin],
@@ -26,7 +26,7 @@ extension RedisWatchStore: SuspectStore {
         guard let parts = reply.array, parts.count == 1 + 2 * suspects.count,
             let now = parts[0].string.flatMap({ Int64(decimal: $0) })
         else { throw .corrupt("suspect_begin.lua answered \(reply)") }
-        return suspects.indices.map { index -> SuspectStanding in
+        return suspects.indices.map { index -> SuspectState in
             let deaths = parts[1 + 2 * index].int ?? 0
             if deaths == -2 { return .setAside }
             if deaths == -1 { return .held }
@@ -44,7 +44,7 @@ extension RedisWatchStore: SuspectStore {
         guard let partition = suspects.first?.partition else { return }
         let key = RedisArgument.string(redis.keys.suspects(partition))
         let command = RedisCommand("HDEL", [key] + suspects.map { .string($0.id) })
-        _ = try await redis.client.ask(command)
+        _ = try await redis.client.execute(command)
     }
 
     package func setAside(_ entry: SetAsideEntry) async throws(StoreError) -> Bool {
@@ -64,7 +64,7 @@ extension RedisWatchStore: SuspectStore {
             RedisCommand("HVALS", [.string(redis.keys.setAside(partition))])
         }
         var entries: [SetAsideEntry] = []
-        for reply in try await redis.client.ask(commands) {
+        for reply in try await redis.client.execute(commands) {
             if let error = reply.error { throw StoreError(.reply(error)) }
             entries += (reply.array ?? []).compactMap {
                 $0.string.flatMap { SetAsideEntry(stored: $0) }

@@ -38,7 +38,7 @@ package struct RedisSweepStore: SweepStore {
         owner: OwnerID,
         for span: Duration,
         pace: Duration?
-    ) async throws(StoreError) -> SweepTurn {
+    ) async throws(StoreError) -> SweepLease {
         let reply = try await client.run(
             Scripts.live[.sweepTake],
             [key("sweep", account)],
@@ -50,7 +50,7 @@ package struct RedisSweepStore: SweepStore {
         guard let fields = reply.array, fields.count == 5, let ours = fields[0].int,
             let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].time
         else { throw .corrupt("the sweep of \(account) is not understood") }
-        return SweepTurn(
+        return SweepLease(
             isOurs: ours == 1,
             cursor: cursor,
             caughtUpAt: fields[2].time,
@@ -72,7 +72,7 @@ package struct RedisSweepStore: SweepStore {
                 .string(owner.description), .string(Self.text(progress.cursor)),
                 .string(progress.isCaughtUp ? "1" : "0"), RedisArgument(pause.ms),
                 RedisArgument(webhookSpan.ms),
-                .string(key("mark", account) + Hinting.mark(ofEvent: "")),
+                .string(key("mark", account) + HintIntake.mark(ofEvent: "")),
                 progress.rereadPause.map { RedisArgument($0.ms) } ?? .string(""),
             ] + progress.unseen.map { .string($0) }
         )
@@ -85,7 +85,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> [Bool] {
         guard !marks.isEmpty else { return [] }
-        let reply = try await client.ask(
+        let reply = try await client.execute(
             RedisCommand("MGET", marks.map { .string(key("mark", account) + $0) })
         )
         let found = (reply.array ?? []).map { $0.string != nil }
@@ -125,9 +125,9 @@ package struct RedisSweepStore: SweepStore {
         return ReadUsage(reads: sums[0], transactions: sums[1], isPaid: sums[2] == 1)
     }
 
-    package func standing(of account: AccountID) async throws(StoreError) -> SweepStanding? {
+    package func sweepStatus(of account: AccountID) async throws(StoreError) -> SweepStatus? {
         let fields = [SweepField.caughtUp, .pause, .due].map { RedisArgument.string($0.rawValue) }
-        let reply = try await client.ask(
+        let reply = try await client.execute(
             RedisCommand("HMGET", [.string(key("sweep", account))] + fields)
         )
         let texts = (reply.array ?? []).map { $0.string ?? "" }
@@ -135,7 +135,7 @@ package struct RedisSweepStore: SweepStore {
             throw StoreError(.protocolError("HMGET answered nonsense"))
         }
         guard texts.contains(where: { !$0.isEmpty }) else { return nil }
-        return SweepStanding(
+        return SweepStatus(
             caughtUpAt: Timestamp(stored: texts[0]),
             pause: Int64(safe: texts[1]).map { .milliseconds($0) }
         )

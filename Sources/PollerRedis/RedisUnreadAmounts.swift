@@ -22,7 +22,7 @@ package struct RedisUnreadAmounts: UnreadAmountStore {
 
     package func note(_ amount: UnreadAmount) async throws(StoreError) {
         let value = "\(amount.last.ms)|\(amount.text)"
-        _ = try await ask([
+        _ = try await execute([
             RedisCommand(
                 "HSET",
                 [.string(key), .string("\(amount.upstream)"), .string(value)]
@@ -32,7 +32,7 @@ package struct RedisUnreadAmounts: UnreadAmountStore {
     }
 
     package func unreadAmounts() async throws(StoreError) -> [UnreadAmount] {
-        let replies = try await ask([RedisCommand("HGETALL", [.string(key)])])
+        let replies = try await execute([RedisCommand("HGETALL", [.string(key)])])
         let values = replies.first?.array?.map { $0.string ?? "" } ?? []
         let found = stride(from: 0, to: values.count - 1, by: 2).compactMap { at in
             Self.amount(of: values[at], values[at + 1])
@@ -49,8 +49,8 @@ package struct RedisUnreadAmounts: UnreadAmountStore {
         return UnreadAmount(account, String(parts[1]), last: last)
     }
 
-    private func ask(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
-        let replies = try await client.ask(commands)
+    private func execute(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
+        let replies = try await client.execute(commands)
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         return replies
     }

@@ -21,17 +21,17 @@ extension RedisWatchStore {
         )
     }
 
-    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
-        try await redis.hearOfSplits()
+    package func notes(of key: WatchKey) async throws(StoreError) -> [StoredNote] {
+        try await redis.refreshSplits()
         let name = redis.keys.notes(of: key.id.description, partition(of: key))
-        let reply = try await redis.client.ask(
+        let reply = try await redis.client.execute(
             RedisCommand("LRANGE", [.string(name), 0, -1])
         )
-        return (reply.array ?? []).compactMap { $0.string.flatMap(KeptNote.init(stored:)) }
+        return (reply.array ?? []).compactMap { $0.string.flatMap(StoredNote.init(stored:)) }
     }
 }
 
-extension KeptNote {
+extension StoredNote {
     /// Reads `<ms> <JSON>`, as note.lua writes it; `nil` if a later release has stored it.
     fileprivate init?(stored text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)

@@ -18,7 +18,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
     /// The limits of one page of a search by names.
-    var nameBounds = NameBounds.standard
+    var nameSearchLimits = NameSearchLimits.standard
 
     /// Creates the watch store of a cluster.
     ///
@@ -54,9 +54,9 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         )
     }
 
-    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
-        let letter: HintLetter =
-            switch news {
+    package func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool {
+        let letter: HintCode =
+            switch topic {
             case .anything: .anything
             case .outcome: .outcome
             case .money: .money
@@ -92,7 +92,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                     [
                         .string(key.id.description), RedisArgument(event.seq),
                         .string(redis.keys.events(of: "\(key.source)")),
-                    ] + redis.recording(event)
+                    ] + redis.recordArguments(event)
                 ).int == 1
             } catch .outOfOrder {
                 continue
@@ -121,7 +121,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                         RedisArgument(event.run),
                         .string(redis.keys.events(of: "\(key.source)")),
                         snapshot.closed == nil ? "0" : "1",
-                    ] + redis.recording(event),
+                    ] + redis.recordArguments(event),
                     isDurable: true
                 ).int == 1
             } catch .outOfOrder {
@@ -137,7 +137,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     }
 
     private func now() async throws(StoreError) -> Timestamp {
-        let time = try await redis.client.ask(RedisCommand("TIME")).array?.compactMap(\.int)
+        let time = try await redis.client.execute(RedisCommand("TIME")).array?.compactMap(\.int)
         guard let time, time.count == 2 else { throw StoreError(.protocolError("TIME")) }
         return Timestamp(time: time)
     }
@@ -156,7 +156,7 @@ extension RedisWatchStore {
         try await events(of: key, after: seq, limit: limit, isConfirmed: false)
     }
 
-    package func eventsToTell(
+    package func deliverableEvents(
         of key: WatchKey,
         after seq: Int,
         limit: Int

@@ -11,29 +11,29 @@ import SafeNumbers
 ///
 /// *Atomicity*: none. If two processes add at once, one count may be lost; the number is only for people.
 extension RedisSweepStore: WebhookHealthStore {
-    private static let lifeMs = 2 * RefusedWebhooks.span.ms
+    private static let retentionMs = 2 * RefusedWebhooks.span.ms
 
     package func add(_ refused: RefusedWebhooks) async throws(StoreError) {
         let field = RedisArgument.string(refused.account.description)
-        let stored = try await client.ask(RedisCommand("HGET", [.string(refusedKey), field]))
+        let stored = try await client.execute(RedisCommand("HGET", [.string(refusedKey), field]))
         let before = stored.string.flatMap { Self.refused(refused.account, $0) }
         let sum = before.flatMap { $0.isRecent(at: refused.last) ? $0.adding(refused) : nil }
-        _ = try await client.ask(
+        _ = try await client.execute(
             RedisCommand("HSET", [.string(refusedKey), field, .string(Self.text(sum ?? refused))])
         )
-        _ = try await client.ask(
-            RedisCommand("PEXPIRE", [.string(refusedKey), RedisArgument(Self.lifeMs)])
+        _ = try await client.execute(
+            RedisCommand("PEXPIRE", [.string(refusedKey), RedisArgument(Self.retentionMs)])
         )
     }
 
     package func forgetRefused(of account: AccountID) async throws(StoreError) {
-        _ = try await client.ask(
+        _ = try await client.execute(
             RedisCommand("HDEL", [.string(refusedKey), .string(account.description)])
         )
     }
 
     package func refusedWebhooks() async throws(StoreError) -> [RefusedWebhooks] {
-        let reply = try await client.ask(RedisCommand("HGETALL", [.string(refusedKey)]))
+        let reply = try await client.execute(RedisCommand("HGETALL", [.string(refusedKey)]))
         let fields = (reply.array ?? []).map { $0.string ?? "" }
         return stride(from: 0, to: fields.count - 1, by: 2)
             .compactMap { at in Self.refused(AccountID(unchecked: fields[at]), fields[at + 1]) }

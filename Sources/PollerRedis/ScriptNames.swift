@@ -28,23 +28,23 @@ enum ScriptNames {
         add("USAGE", UsageField.self)
         add("MARK", LeaseMark.self)
         add("MARKBYTE", LeaseMark.self) { String($0.value) }
-        add("VERDICT", VerdictLetter.self)
-        add("SIGNAL", SignalLetter.self)
+        add("VERDICT", VerdictCode.self)
+        add("SIGNAL", SignalCode.self)
         add("FAILURE", LaneFailure.self) { String($0) }
-        add("GOAL", GoalLetter.self)
+        add("GOAL", GoalCode.self)
         add("OPTION", WatchOption.self)
         literals["OPTIONS.all"] = luaList(WatchOption.allCases)
         literals["OPTIONS.keptFromFirst"] = luaList(WatchOption.allCases.filter(\.isKeptFromFirst))
-        add("HINT", HintLetter.self)
+        add("HINT", HintCode.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }
         add("ERROR", ScriptError.self)
         add("GROUP", OutboxGroup.self)
-        add("DEPARTURE", DepartureLetter.self)
-        add("CHANNEL", NewsChannel.self)
+        add("DEPARTURE", DepartureCode.self)
+        add("CHANNEL", NotificationChannel.self)
         add("CLOSED", ClosedReason.self)
         add("STEP", EnqueueStep.self)
-        add("OUTCOME", EnqueueWord.self)
+        add("OUTCOME", EnqueueOutcomeCode.self)
         // A request is a table of its fields: a script with a misspelled field fails at start.
         add("new", EnqueueField.self) { "new.\($0)" }
         for (name, hold) in [("upstream", CircuitHold.upstream), ("endpoint", .endpoint)] {

@@ -144,7 +144,7 @@ extension ScriptName {
     ///
     /// Of the other scripts, those that read the queue's clock check it then. Scripts that access unmoved data, or
     /// lists of all partitions, need no check.
-    var asksPlace: Bool {
+    var checksLayout: Bool {
         switch self {
         case .log, .logConfirmed, .outboxEvents, .outboxEventsConfirmed, .findUnindexed, .countOpen,
             .dismiss, .index,
@@ -236,9 +236,9 @@ struct ScriptTexts {
         if name.prefaces.isEmpty { return "" }
         let isReading = flags == "no-writes" || name.confirms
         let enter = isReading ? "enter(KEYS, true)" : "enter(KEYS)"
-        let placed = name.asksPlace ? "\(enter) read_and_check_layout()" : enter
+        let checked = name.checksLayout ? "\(enter) read_and_check_layout()" : enter
         return name.confirms
-            ? "\(placed) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : placed
+            ? "\(checked) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : checked
     }
 
     /// Returns the flags of a script, and its remaining lines.

@@ -8,7 +8,7 @@ struct SplitCopies {
         var sum: String
         let lane: String
         /// Whether the item existed when changes were no longer possible.
-        var isSeen: Bool
+        var isConfirmed: Bool
     }
 
     /// The number of items removed in one call.
@@ -19,21 +19,21 @@ struct SplitCopies {
     private var lanes: Set<String> = []
 
     /// Records copied items or lanes; `sums` are those of the items.
-    mutating func note(_ part: PartitionSplit.Part, _ sums: [String], isSeen: Bool = false) {
+    mutating func note(_ part: PartitionSplit.Part, _ sums: [String], isConfirmed: Bool = false) {
         for (index, name) in part.names.enumerated() {
             let lane = lanes.insert(part.lanes[index]).memberAfterInsert
-            copies[name] = Copy(sum: sums[index], lane: lane, isSeen: isSeen)
+            copies[name] = Copy(sum: sums[index], lane: lane, isConfirmed: isConfirmed)
         }
     }
 
     /// Returns the items that were copied before.
-    func known(of part: PartitionSplit.Part) -> PartitionSplit.Part {
-        var known = PartitionSplit.Part(isItems: true)
+    func copiedItems(of part: PartitionSplit.Part) -> PartitionSplit.Part {
+        var copiedItems = PartitionSplit.Part(isItems: true)
         for (index, name) in part.names.enumerated() where copies[name] != nil {
-            known.names.append(name)
-            known.lanes.append(part.lanes[index])
+            copiedItems.names.append(name)
+            copiedItems.lanes.append(part.lanes[index])
         }
-        return known
+        return copiedItems
     }
 
     /// Returns whether any of the items was copied.
@@ -44,7 +44,7 @@ struct SplitCopies {
     /// Returns the items that have changed since they were copied, and those that were not copied.
     ///
     /// `sums` are their present checksums.
-    mutating func sort(
+    mutating func classify(
         _ part: PartitionSplit.Part,
         _ sums: [String]
     ) -> (changed: PartitionSplit.Part, new: PartitionSplit.Part) {
@@ -52,7 +52,7 @@ struct SplitCopies {
         var new = changed
         for (index, name) in part.names.enumerated() {
             if let sum = copies[name]?.sum {
-                copies[name]?.isSeen = true
+                copies[name]?.isConfirmed = true
                 guard sum != sums[index] else { continue }
                 changed.names.append(name)
                 changed.lanes.append(part.lanes[index])
@@ -65,8 +65,8 @@ struct SplitCopies {
     }
 
     /// The items that were copied and have been removed since.
-    var gone: [PartitionSplit.Part] {
-        let names = copies.filter { !$0.value.isSeen }.map { ($0.key, $0.value.lane) }
+    var removed: [PartitionSplit.Part] {
+        let names = copies.filter { !$0.value.isConfirmed }.map { ($0.key, $0.value.lane) }
         return stride(from: 0, to: names.count, by: Self.batch).map { start in
             let some = names[start..<min(start + Self.batch, names.count)]
             return PartitionSplit.Part(

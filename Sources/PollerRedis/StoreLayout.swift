@@ -55,7 +55,7 @@ package struct StoreLayout: Hashable, Sendable {
     ///   - partitions: for a new store only; an existing one keeps its own.
     /// - Returns: the layout that every process of the cluster uses.
     /// - Throws: ``StoreError`` if Redis is unavailable or holds another value at the key.
-    package static func agreed(
+    package static func loadOrCreate(
         on client: RedisClient,
         namespace: String,
         partitions: Int = partitionsOnOneRedis
@@ -65,7 +65,7 @@ package struct StoreLayout: Hashable, Sendable {
         do throws(RedisError) {
             // Written before the store exists: a process that reads the store then finds its format.
             try await StoreVersion.begin(key, on: client)
-            _ = try await AgreedField.value(
+            _ = try await SharedHashField.value(
                 of: partitionsField,
                 in: key,
                 on: client,
@@ -99,7 +99,7 @@ package struct StoreLayout: Hashable, Sendable {
                 StoreVersion.field,
             ]
         )
-        let fields = try await client.ask(read).array ?? []
+        let fields = try await client.execute(read).array ?? []
         guard fields.count == 4 else { throw .corrupt("\(key) holds no layout") }
         if fields[0] == .null { return nil }
         guard let form = fields[3].int else { throw .corrupt("\(key) holds no form") }
@@ -143,7 +143,7 @@ package struct StoreLayout: Hashable, Sendable {
 /// claimed are in the partitions of its own: it reports that it must be restarted.
 extension StoreLayout {
     /// The state of a store relative to a process's layout.
-    package enum Standing: Hashable, Sendable {
+    package enum Status: Hashable, Sendable {
         /// It has that layout, or one with which the process can work.
         case fits
         /// It has none.
@@ -162,8 +162,8 @@ extension StoreLayout {
     }
 
     /// Returns the state of the store relative to this layout; it never writes.
-    package func standing(on client: RedisClient) async throws(StoreError) -> Standing {
-        Standing(of: try await Self.stored(on: client, namespace: namespace), to: self)
+    package func status(on client: RedisClient) async throws(StoreError) -> Status {
+        Status(of: try await Self.stored(on: client, namespace: namespace), to: self)
     }
 
     /// Writes this layout into a store that has lost its own, in one step.
@@ -204,7 +204,7 @@ extension StoreLayout {
 ///
 /// It is read before it is written. A full store rejects every write that may need memory, and a process must be able
 /// to start with such a store.
-package enum AgreedField {
+package enum SharedHashField {
     /// Returns the field's value: the stored one, or `fresh` if there is none.
     package static func value(
         of field: String,

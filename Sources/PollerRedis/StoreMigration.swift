@@ -10,7 +10,7 @@ package struct StoreMigration: Sendable {
         /// The lines to print.
         package let lines: [String]
         /// Whether the store is, or may become, as the command intends.
-        package let isGood: Bool
+        package let isSuccessful: Bool
     }
 
     private let client: RedisClient
@@ -37,30 +37,30 @@ package struct StoreMigration: Sendable {
 
     /// Lists the changes of ``apply()``, and the processes that cannot read the newest format; changes nothing.
     package func plan() async throws(StoreError) -> Report {
-        guard isNeeded else { return Report(lines: [state], isGood: true) }
+        guard isNeeded else { return Report(lines: [state], isSuccessful: true) }
         let older = try await older()
         let changes = steps.map { "  form \($0.form): \($0.change)" }
         let next =
             older.isEmpty ? "next: pollerd migrate apply" : "next: upgrade these, and ask again"
-        return Report(lines: [state] + changes + older + [next], isGood: older.isEmpty)
+        return Report(lines: [state] + changes + older + [next], isSuccessful: older.isEmpty)
     }
 
     /// Raises the store to the newest format, unless a running process cannot read it.
     ///
     /// Processes that start later write it. Existing records are not rewritten.
     package func apply() async throws(StoreError) -> Report {
-        guard isNeeded else { return Report(lines: [state], isGood: true) }
+        guard isNeeded else { return Report(lines: [state], isSuccessful: true) }
         let older = try await older()
-        guard older.isEmpty else { return Report(lines: older, isGood: false) }
+        guard older.isEmpty else { return Report(lines: older, isSuccessful: false) }
         let release = steps.last.map { [RedisArgument("release"), .string($0.release)] } ?? []
         let values = [StoreVersion.field, RedisArgument(version.current)] + release
-        _ = try await client.ask(
+        _ = try await client.execute(
             RedisCommand("HSET", [.string("\(layout.namespace):layout")] + values)
         )
         let next =
             "the store has form \(version.current) from now on; restart every process, one after the other, "
             + "then: pollerd migrate verify"
-        return Report(lines: [next], isGood: true)
+        return Report(lines: [next], isSuccessful: true)
     }
 
     /// Lists the processes that write an older format than the store has, because they were started before.
@@ -69,10 +69,10 @@ package struct StoreMigration: Sendable {
         let lines = behind.map {
             "started before, to be restarted: \($0.roles) on \($0.host), process \($0.pid)"
         }
-        let isGood = !isNeeded && behind.isEmpty
+        let isSuccessful = !isNeeded && behind.isEmpty
         return Report(
-            lines: [state] + lines + (isGood ? ["every process writes it"] : []),
-            isGood: isGood
+            lines: [state] + lines + (isSuccessful ? ["every process writes it"] : []),
+            isSuccessful: isSuccessful
         )
     }
 

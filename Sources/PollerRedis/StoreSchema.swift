@@ -35,11 +35,11 @@ enum KeyKind: String, CaseIterable {
     /// String: the progress of the last replay to an endpoint, JSON, for a week. Name: the lane.
     case replay = "n"
     /// Zset: the lane's normal schedule, item → due ms, for items without a lease. Name: the lane.
-    case rest = "z"
+    case normal = "z"
     /// Zset: the lane's urgent schedule, in the same form. Name: the lane.
     case urgent = "u"
     /// Zset: lane → ready time in µs; `+inf` while it is parked or all its items are in flight.
-    case readyRest = "a"
+    case readyNormal = "a"
     /// Zset: lane → ready time of its urgent schedule, in the same form.
     case readyUrgent = "b"
     /// Zset, all score 0: the lanes with items, by name.
@@ -177,7 +177,7 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     /// The topic of the pending hint, and the token of the lease during which it arrived.
     ///
     /// The token is 0 if the item had no lease (lib_reopen.lua).
-    case news = "f"
+    case pendingHint = "f"
     /// The stored payment, packed (`PaymentMemory`).
     case payment = "m"
     /// The payment's own secret, packed (`PackedSecret`).
@@ -257,7 +257,7 @@ enum LaneField: String, CaseIterable {
     /// Its turn in the urgent list, thousandths of a ms.
     case urgentTurn = "du"
     /// Its turn in the normal list, thousandths of a ms.
-    case restTurn = "dz"
+    case normalTurn = "dz"
     /// Setting: paused by an operator.
     case paused = "x"
     /// Setting: the time between two starts, µs.
@@ -357,6 +357,6 @@ enum DeliveryPart: Int, CaseIterable {
     case escalated
     case dead
     case again
-    case told
-    case owed
+    case cursorDigest
+    case pendingFallback
 }

@@ -15,7 +15,7 @@ import SafeNumbers
 /// | 1 | 1.0.0 | |
 ///
 /// A new store begins with the newest format. An existing store keeps its format, so that two releases may run
-/// together, until an operator runs `pollerd migrate apply`. `SideBySideTests` runs today's scripts together with the
+/// together, until an operator runs `pollerd migrate apply`. `MixedVersionTests` runs today's scripts together with the
 /// kept scripts of each release, on stores of its format: a change that fails there needs a step.
 package struct StoreVersion: Hashable, Sendable {
     /// A change of records that earlier releases cannot read.
@@ -83,7 +83,7 @@ package struct StoreVersion: Hashable, Sendable {
             "HMGET",
             [.string(key), Self.field, "release", .string(StoreLayout.partitionsField)]
         )
-        let fields = try await client.ask(read).array ?? []
+        let fields = try await client.execute(read).array ?? []
         guard fields.count == 3 else { throw .corrupt("\(key) holds no layout") }
         guard let stored = fields[0].string else { return fields[2].isNull ? nil : .unreleased }
         guard let form = Int(safe: stored) else {

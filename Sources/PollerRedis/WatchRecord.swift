@@ -10,7 +10,7 @@ import RedisClient
 enum WatchOption: String, CaseIterable {
     /// The policy's name.
     case policy = "P"
-    /// A ``GoalLetter``.
+    /// A ``GoalCode``.
     case goal = "U"
     case authorisation = "A"
     case abandoned = "B"
@@ -31,7 +31,7 @@ enum WatchOption: String, CaseIterable {
 extension WatchOptions {
     /// The stored options, by field.
     var stored: [(field: WatchOption, value: String)] {
-        let goal: GoalLetter? =
+        let goal: GoalCode? =
             switch goal {
             case .settled: nil
             case .leftPending: .leftPending
@@ -55,7 +55,7 @@ extension WatchOptions {
         let name = stored[.policy] ?? PollPolicy.auto.name
         guard let policy = PollPolicy.named.first(where: { $0.name == name }) else { return nil }
         let goal: WatchGoal =
-            switch stored[.goal].flatMap(GoalLetter.init(rawValue:)) {
+            switch stored[.goal].flatMap(GoalCode.init(rawValue:)) {
             case .leftPending: .leftPending
             case .final: .final
             case nil: .settled
@@ -75,7 +75,7 @@ extension WatchOptions {
 /// - state: `status|attempts|step|failures|last polled ms|malformed`, then, as far as they are known, the charge and
 ///   its progress, ``Observation/detail`` (up to seven characters), and the ``AnswerStreak`` while responses do not
 ///   give the payment state. The last polled time is empty before the first poll. A `|` in a status is stored as
-///   ``bar``;
+///   ``separatorReplacement``;
 /// - secret: a short client secret (``PackedSecret``);
 /// - private value: a long client secret, and after a newline the order to charge, if there is one.
 ///
@@ -107,7 +107,7 @@ enum WatchRecord: ItemRecord {
             seq: fields.seq,
             reopenedSeq: fields.reopenedSeq,
             endedAs: fields.endedAs.flatMap(ClosedReason.init(rawValue:)),
-            news: news(fields),
+            pendingHint: pendingHint(fields),
             hintedAt: fields.hinted,
             clientSecret: given.map { fields.given($0, account) }
                 ?? fields.secret.map { fields.learned($0, source, account) },
@@ -120,8 +120,8 @@ enum WatchRecord: ItemRecord {
         return watch
     }
 
-    private static func news(_ fields: ItemFields) -> HintNews? {
-        switch fields.news?.first.flatMap({ HintLetter(rawValue: String($0)) }) {
+    private static func pendingHint(_ fields: ItemFields) -> HintTopic? {
+        switch fields.pendingHint?.first.flatMap({ HintCode(rawValue: String($0)) }) {
         case .anything: .anything
         case .outcome: .outcome
         case .money: .money
@@ -189,16 +189,18 @@ enum WatchRecord: ItemRecord {
     }
 
     /// The character that replaces the separator in a status, which has no control characters itself.
-    private static let bar: Character = "\u{1}"
+    private static let separatorReplacement: Character = "\u{1}"
 
     private static func text(of status: SourceStatus) -> String {
         status.description.utf8.contains(UInt8(ascii: "|"))
-            ? String(status.description.map { $0 == "|" ? bar : $0 }) : status.description
+            ? String(status.description.map { $0 == "|" ? separatorReplacement : $0 })
+            : status.description
     }
 
     private static func status(_ text: String) -> SourceStatus {
         SourceStatus(
-            unchecked: text.utf8.contains(1) ? String(text.map { $0 == bar ? "|" : $0 }) : text
+            unchecked: text.utf8.contains(1)
+                ? String(text.map { $0 == separatorReplacement ? "|" : $0 }) : text
         )
     }
 
@@ -271,7 +273,7 @@ enum PackedSecret {
 extension ItemFields {
     /// Returns a long secret given by the caller, which is decrypted on use.
     fileprivate func given(_ stored: String, _ account: AccountID) -> ClientSecret {
-        let place = SealedPlace.given(id, account)
+        let place = SealedLocation.given(id, account)
         return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: place) }
     }
 
@@ -281,7 +283,7 @@ extension ItemFields {
         _ source: SourceID,
         _ account: AccountID
     ) -> ClientSecret {
-        let place = SealedPlace.learned(id, account)
+        let place = SealedLocation.learned(id, account)
         return ClientSecret { [masterKeys] in
             // A process that cannot decrypt it has no secret; `pollerd rekey` reports these.
             guard let packed = try? masterKeys.open(bytes: stored, at: place) else { return nil }
@@ -290,14 +292,14 @@ extension ItemFields {
     }
 }
 
-extension SealedPlace {
+extension SealedLocation {
     /// Returns the place of the secret that the caller gave with a watch.
-    static func given(_ item: String, _ account: AccountID) -> SealedPlace {
-        SealedPlace(.clientSecret, item, of: account)
+    static func given(_ item: String, _ account: AccountID) -> SealedLocation {
+        SealedLocation(.clientSecret, item, of: account)
     }
 
     /// Returns the place of the secret that a poll has learned.
-    static func learned(_ item: String, _ account: AccountID) -> SealedPlace {
-        SealedPlace(.learnedSecret, item, of: account)
+    static func learned(_ item: String, _ account: AccountID) -> SealedLocation {
+        SealedLocation(.learnedSecret, item, of: account)
     }
 }

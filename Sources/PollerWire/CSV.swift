@@ -13,7 +13,7 @@ package enum CSV {
     /// A field: untrusted text, or a number or name from the server, which is never a formula.
     package enum Field: Hashable, Sendable {
         case text(String?)
-        case own(String?)
+        case trusted(String?)
     }
 
     /// The characters that begin a formula, including the full-width forms that some locales accept.
@@ -32,7 +32,7 @@ package enum CSV {
 
     private static func text(_ field: Field) -> String {
         switch field {
-        case .own(let text): quoted(text ?? "")
+        case .trusted(let text): quoted(text ?? "")
         case .text(let text): quoted(harmless(text ?? ""))
         }
     }
@@ -104,7 +104,7 @@ package struct WatchCSV: Hashable, Sendable {
 
     /// The header line.
     package var header: String {
-        CSV.line((Self.columns + metadata.map { "metadata.\($0)" }).map { .own($0) })
+        CSV.line((Self.columns + metadata.map { "metadata.\($0)" }).map { .trusted($0) })
     }
 
     /// Returns the line of a watch, with amounts as decimals, such as `10.99`.
@@ -112,19 +112,19 @@ package struct WatchCSV: Hashable, Sendable {
         let payment = watch.payment
         let unit = payment?.currency.flatMap(CurrencyUnit.init)
         func money(_ amount: Int?) -> CSV.Field {
-            .own(amount.map { unit?.text(of: $0) ?? "\($0)" })
+            .trusted(amount.map { unit?.text(of: $0) ?? "\($0)" })
         }
-        let said = watch.metadata.dictionary
+        let values = watch.metadata.dictionary
         let fields: [CSV.Field] = [
-            .own("\(watch.createdAt)"), .text(watch.source), .text(watch.account),
-            .own(watch.kind.rawValue), .text(watch.order ?? said["order"]),
-            .own(watch.state.rawValue), .own(watch.closedReason?.rawValue),
-            .text(watch.status), .own(payment?.state.rawValue), money(payment?.amount),
+            .trusted("\(watch.createdAt)"), .text(watch.source), .text(watch.account),
+            .trusted(watch.kind.rawValue), .text(watch.order ?? values["order"]),
+            .trusted(watch.state.rawValue), .trusted(watch.closedReason?.rawValue),
+            .text(watch.status), .trusted(payment?.state.rawValue), money(payment?.amount),
             money(payment?.amountReceived), money(payment?.amountReturned),
             .text(payment?.currency?.uppercased()), .text(payment?.method),
-            .own(payment?.paidAt.map { "\($0)" }), .text(payment?.reason),
+            .trusted(payment?.paidAt.map { "\($0)" }), .text(payment?.reason),
             .text(watch.lastError),
         ]
-        return CSV.line(fields + metadata.map { CSV.Field.text(said[$0]) })
+        return CSV.line(fields + metadata.map { CSV.Field.text(values[$0]) })
     }
 }

@@ -63,7 +63,7 @@ public struct Delivery: WireObject, Hashable {
         Field(nullable: "url", \.url, note: "The URL of an inline notify recipient.")
         Field("account", \.account)
         Field("source", \.source)
-        Field("kind", \.kind, .toldKind)
+        Field("kind", \.kind, .eventObjectKind)
         Field(
             "state",
             \.state,

@@ -136,21 +136,24 @@ public struct Endpoint: WireObject, Hashable {
             )
         }
 
-        package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Fallback {
+        package static func read(
+            _ json: RawJSON,
+            _ location: FieldLocation
+        ) throws(WireError) -> Fallback {
             guard let members = json.members,
-                place.mayGrow
+                location.mayGrow
                     || members.allSatisfy({ member in
                         shape.fields.contains { $0.name == member.name }
                     })
-            else { throw WireError(.wrongType, mustBe, field: place.name) }
+            else { throw WireError(.wrongType, mustBe, field: location.name) }
             guard shape.fields.allSatisfy({ json.member($0.name)?.isNull == false }) else {
                 throw WireError(
                     .missingField,
                     "notify_by needs within and endpoint.",
-                    field: place.name
+                    field: location.name
                 )
             }
-            return try shape.read(json, into: Fallback(), mayGrow: place.mayGrow)
+            return try shape.read(json, into: Fallback(), mayGrow: location.mayGrow)
         }
     }
 
@@ -240,9 +243,12 @@ extension EndpointRetry: WireValue {
         return Schema([("oneOf", .schemas([name, waits]))])
     }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> EndpointRetry {
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> EndpointRetry {
         json.kind == .array
-            ? .waits(try [String].read(json, place)) : .named(try String.read(json, place))
+            ? .waits(try [String].read(json, location)) : .named(try String.read(json, location))
     }
 
     package func write(to json: inout JSONWriter) {

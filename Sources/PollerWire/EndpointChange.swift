@@ -200,17 +200,20 @@ public struct Headers: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 extension Headers: WireValue {
     package static var schema: Schema { Texts.schema }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Headers {
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> Headers {
         guard let members = json.members else {
-            throw place.mustBe("an object of strings", not: json)
+            throw location.mustBe("an object of strings", not: json)
         }
         var entries: [Entry] = []
         for member in members {
             guard let value = member.value.string else {
                 throw WireError(
                     .wrongType,
-                    "\(place.name) must be an object of strings; one is \(member.value.kind.name).",
-                    field: place.name
+                    "\(location.name) must be an object of strings; one is \(member.value.kind.name).",
+                    field: location.name
                 )
             }
             entries.append(Entry(name: member.name, value: value))

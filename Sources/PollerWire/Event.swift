@@ -85,7 +85,7 @@ public struct Event: WireObject, Hashable {
         Field("type", \.type, .examples("source.chargeable", "watch.expired"))
         Field("account", \.account)
         Field("source", \.source)
-        Field("kind", \.kind, .toldKind)
+        Field("kind", \.kind, .eventObjectKind)
         Field("order", \.order, note: "The watch's order.")
         Field("seq", \.seq)
         Field("run", \.run)

@@ -69,11 +69,14 @@ package struct WholeNumber: WireValue, Hashable {
 
     package let value: Int
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> WholeNumber {
-        guard let text = json.number else { throw place.mustBe("a number", not: json) }
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> WholeNumber {
+        guard let text = json.number else { throw location.mustBe("a number", not: json) }
         let exact = Int(decimal: text) ?? Double(text).flatMap { Int(exactly: $0) }
         guard let value = exact.flatMap({ Int(safe: $0) }) else {
-            throw place.mustBe("a whole number")
+            throw location.mustBe("a whole number")
         }
         return WholeNumber(value: value)
     }
@@ -163,7 +166,7 @@ package enum ServerFrame {
     }
 
     /// A recorded event.
-    package struct Told: WireObject {
+    package struct EventRecorded: WireObject {
         package var op = "event"
         package var sub = ""
         package var cursor = ""
@@ -172,7 +175,7 @@ package enum ServerFrame {
 
         package init() {}
 
-        package static let shape = Shape<Told> {
+        package static let shape = Shape<EventRecorded> {
             Field("op", \.op)
             Field("sub", \.sub)
             Field("cursor", \.cursor)

@@ -14,8 +14,11 @@ public struct Measured: Hashable, Sendable {
 extension Measured: WireValue {
     package static var schema: Schema { Int.schema.orNull }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Measured {
-        Measured(json.kind == .null ? nil : try Int.read(json, place))
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> Measured {
+        Measured(json.kind == .null ? nil : try Int.read(json, location))
     }
 
     package func write(to json: inout JSONWriter) {

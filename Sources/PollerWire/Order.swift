@@ -94,5 +94,5 @@ public struct Order: WireObject, Hashable {
 
 extension Facet {
     /// The kinds of objects in events: watched objects, orders and incidents.
-    static let toldKind = Facet { $0 = Schema.component(Components.eventKind.name) }
+    static let eventObjectKind = Facet { $0 = Schema.component(Components.eventKind.name) }
 }

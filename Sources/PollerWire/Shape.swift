@@ -172,7 +172,7 @@ package struct Field<Object>: Sendable {
                 if facets.contains(where: \.isAdded) { return }
                 throw WireError(.missingField, "\(name) is required.", field: name)
             }
-            object[keyPath: path] = try Value.read(json, Place(name, facets))
+            object[keyPath: path] = try Value.read(json, FieldLocation(name, facets))
         } write: { object, json in
             json.name(name)
             object[keyPath: path].write(to: &json)
@@ -217,7 +217,7 @@ package struct Field<Object>: Sendable {
             (json, object) throws(WireError) in
             guard let json else { return }
             object[keyPath: path] =
-                json.isNull ? .standard : .set(try Value.read(json, Place(name, facets)))
+                json.isNull ? .standard : .set(try Value.read(json, FieldLocation(name, facets)))
         } write: { object, json in
             guard object[keyPath: path].isGiven else { return }
             json.name(name)
@@ -246,7 +246,7 @@ package struct Field<Object>: Sendable {
             note,
             read: { (json, object) throws(WireError) in
                 guard let json, !json.isNull else { return }
-                object[keyPath: path] = try Value.read(json, Place(name, facets))
+                object[keyPath: path] = try Value.read(json, FieldLocation(name, facets))
             },
             write: write
         )

@@ -96,9 +96,9 @@ extension Time: WireValue {
         ),
     ])
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Time {
-        guard let time = Time(try String.read(json, place)) else {
-            throw place.mustBe("a time such as 2026-11-20T09:30:00.125Z")
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Time {
+        guard let time = Time(try String.read(json, location)) else {
+            throw location.mustBe("a time such as 2026-11-20T09:30:00.125Z")
         }
         return time
     }
@@ -151,16 +151,16 @@ extension Span: WireValue {
         ("examples", .texts(["90s", "5m", "36h"])),
     ])
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Span {
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Span {
         guard json.kind != .number else {
             throw WireError(
                 .wrongType,
-                "\(place.name) must be a string with a unit such as \"90s\" or \"5m\", not a number.",
-                field: place.name
+                "\(location.name) must be a string with a unit such as \"90s\" or \"5m\", not a number.",
+                field: location.name
             )
         }
-        guard let span = Span(try String.read(json, place)) else {
-            throw place.mustBe("a whole number and a unit, not negative: 90s, 5m, 36h or 7d")
+        guard let span = Span(try String.read(json, location)) else {
+            throw location.mustBe("a whole number and a unit, not negative: 90s, 5m, 36h or 7d")
         }
         return span
     }

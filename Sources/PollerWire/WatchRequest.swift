@@ -299,14 +299,17 @@ public struct WatchCharge: WireObject, Hashable {
         Schema([("oneOf", .schemas([Bool.schema, shape.schema]))])
     }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> WatchCharge {
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> WatchCharge {
         switch json.bool {
         case true: return .whole
         case false: return .nothing
         case nil:
             guard json.kind == .object else {
                 let message = "\(shape.mustBe), not \(json.kind.name)."
-                throw WireError(.wrongType, message, field: place.name)
+                throw WireError(.wrongType, message, field: location.name)
             }
             return try shape.read(json, into: WatchCharge())
         }

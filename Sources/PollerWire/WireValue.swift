@@ -9,14 +9,14 @@ package protocol WireValue: Sendable {
     /// Decodes a value.
     ///
     /// Errors: what is wrong, with the name of the place.
-    static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Self
+    static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Self
 
     /// Encodes the value.
     func write(to json: inout JSONWriter)
 }
 
 /// The location of a value, for messages, and the constraints of its field.
-package struct Place {
+package struct FieldLocation {
     /// The field's name, with an index for an array element: `notify[3]`.
     package let name: String
     let facets: [Facet]
@@ -57,7 +57,7 @@ extension WireObject {
         self = try Self.shape.read(json, into: Self())
     }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Self {
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Self {
         try shape.read(json, into: Self())
     }
 
@@ -69,8 +69,9 @@ extension WireObject {
 extension String: WireValue {
     package static var schema: Schema { Schema([("type", .text("string"))]) }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> String {
-        guard let text = json.string else { throw place.mustBe("a string", not: json) }
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> String
+    {
+        guard let text = json.string else { throw location.mustBe("a string", not: json) }
         return text
     }
 
@@ -80,8 +81,8 @@ extension String: WireValue {
 extension Bool: WireValue {
     package static var schema: Schema { Schema([("type", .text("boolean"))]) }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Bool {
-        guard let flag = json.bool else { throw place.mustBe("true or false", not: json) }
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Bool {
+        guard let flag = json.bool else { throw location.mustBe("true or false", not: json) }
         return flag
     }
 
@@ -91,12 +92,12 @@ extension Bool: WireValue {
 extension Int: WireValue {
     package static var schema: Schema { Schema([("type", .text("integer"))]) }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Int {
-        guard let text = json.number else { throw place.mustBe("a number", not: json) }
-        let documented = place.facets.lazy.compactMap(\.integers).first
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Int {
+        guard let text = json.number else { throw location.mustBe("a number", not: json) }
+        let documented = location.facets.lazy.compactMap(\.integers).first
         let range = documented ?? SafeInteger.min...SafeInteger.max
         guard let number = Int(safe: text), range.contains(number) else {
-            throw place.mustBe("a whole number of \(range.lowerBound) to \(range.upperBound)")
+            throw location.mustBe("a whole number of \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -107,14 +108,15 @@ extension Int: WireValue {
 extension Double: WireValue {
     package static var schema: Schema { Schema([("type", .text("number"))]) }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Double {
-        guard let text = json.number else { throw place.mustBe("a number", not: json) }
-        let range = place.facets.lazy.compactMap(\.numbers).first
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Double
+    {
+        guard let text = json.number else { throw location.mustBe("a number", not: json) }
+        let range = location.facets.lazy.compactMap(\.numbers).first
         guard let number = Double(text), number.isFinite,
             number == 0 || range?.contains(number) ?? true
         else {
             let shown = range.map { " of \($0.lowerBound) to \($0.upperBound), or 0 for no limit" }
-            throw place.mustBe("a number\(shown ?? "")")
+            throw location.mustBe("a number\(shown ?? "")")
         }
         return number
     }
@@ -127,15 +129,18 @@ extension Array: WireValue where Element: WireValue {
         Schema([("type", .text("array")), ("items", .schema(Element.schema))])
     }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> [Element] {
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> [Element] {
         guard let elements = json.elements else {
             let wanted = Element.self == String.self ? "an array of strings" : "an array"
-            throw place.mustBe(wanted, not: json)
+            throw location.mustBe(wanted, not: json)
         }
         var values: [Element] = []
         values.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
-            values.append(try Element.read(element, Place("\(place.name)[\(index)]")))
+            values.append(try Element.read(element, FieldLocation("\(location.name)[\(index)]")))
         }
         return values
     }
@@ -150,7 +155,10 @@ extension Array: WireValue where Element: WireValue {
 extension RawJSON: WireValue {
     package static var schema: Schema { Schema([]) }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> RawJSON { json }
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> RawJSON { json }
 
     package func write(to json: inout JSONWriter) { json.raw(utf8) }
 }
@@ -197,8 +205,11 @@ extension Open: WireValue {
         Schema.component(Known.componentName)
     }
 
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Open<Known> {
-        Open(rawValue: try String.read(json, place))
+    package static func read(
+        _ json: RawJSON,
+        _ location: FieldLocation
+    ) throws(WireError) -> Open<Known> {
+        Open(rawValue: try String.read(json, location))
     }
 
     package func write(to json: inout JSONWriter) { json.value(rawValue) }
@@ -262,10 +273,11 @@ extension Texts: WireValue {
     /// Decodes texts, checking and rewriting each entry.
     ///
     /// Metadata appears in emails and logs, where a line break could start a forged header or entry.
-    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Texts {
-        let name = place.name
+    package static func read(_ json: RawJSON, _ location: FieldLocation) throws(WireError) -> Texts
+    {
+        let name = location.name
         guard let entries = json.members else {
-            throw place.mustBe("an object of strings", not: json)
+            throw location.mustBe("an object of strings", not: json)
         }
         guard entries.count <= countMax else {
             throw WireError(
@@ -284,7 +296,7 @@ extension Texts: WireValue {
                     field: name
                 )
             }
-            let inner = Place("\(name).\(entry.name)")
+            let inner = FieldLocation("\(name).\(entry.name)")
             let text = try String.read(entry.value, inner)
             guard text.utf8.count <= valueBytesMax, isClean(text) else {
                 throw inner.mustBe("at most \(valueBytesMax) bytes without control characters")

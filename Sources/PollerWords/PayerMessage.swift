@@ -45,13 +45,13 @@ package struct PayerMessage: Hashable, Sendable {
             purchase.order == nil ? purchase.note.map { PayerFact(words("label.order"), $0) } : nil,
             values["method"].map { PayerFact(words("label.method"), $0) },
         ].compactMap(\.self)
-        let isAsked = Self.asks(payment, step)
+        let isAsked = Self.needsPayerAction(payment, step)
         details = isAsked ? step.details(words, payee: purchase.payee) : []
-        links = isAsked && !(isFirst && Self.sendsAway(step)) ? step.links(words) : []
+        links = isAsked && !(isFirst && Self.leadsToOtherSite(step)) ? step.links(words) : []
     }
 
     /// Whether the payer must complete the step now.
-    package static func asks(_ payment: Payment, _ step: NextStep) -> Bool {
+    package static func needsPayerAction(_ payment: Payment, _ step: NextStep) -> Bool {
         if step.asksForAccount { return true }
         return switch payment.state {
         case .awaitingCustomer, .partiallyPaid: step != .none
@@ -63,7 +63,7 @@ package struct PayerMessage: Hashable, Sendable {
     /// Whether the step leads to another site.
     ///
     /// A payer who has just returned from there is not sent back immediately.
-    package static func sendsAway(_ step: NextStep) -> Bool {
+    package static func leadsToOtherSite(_ step: NextStep) -> Bool {
         switch step {
         case .followLink, .returnToShop, .chooseMethod: true
         case .none, .transfer, .payVoucher, .scanCode, .approveInApp, .enterCode,
@@ -84,9 +84,9 @@ package struct PayerMessage: Hashable, Sendable {
             return (url == nil ? [] : ["step.\(step.name).form"]) + ["step.\(step.name)"]
         }
         var subjects: [String] = []
-        if asks(payment, step), payment.state != .partiallyPaid {
+        if needsPayerAction(payment, step), payment.state != .partiallyPaid {
             switch step {
-            case _ where isFirst && sendsAway(step): break
+            case _ where isFirst && leadsToOtherSite(step): break
             case .awaitDebit(_, needsApproval: true):
                 subjects += ["step.await_debit.approval", "step.await_debit"]
             case .chooseMethod: subjects.append("step.return_to_shop")

@@ -55,11 +55,12 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
     /// Makes a new secret of 32 random bytes: the output size of SHA-256, and the size of an
     /// Ed25519 seed.
     package init(
-        using chance: inout some RandomNumberGenerator,
+        using generator: inout some RandomNumberGenerator,
         signing: WebhookSigning = .hmac
     ) {
         self.init(
-            bytes: (0..<Self.seedBytes).map { _ in UInt8.random(in: .min ... .max, using: &chance)
+            bytes: (0..<Self.seedBytes).map { _ in
+                UInt8.random(in: .min ... .max, using: &generator)
             },
             signing: signing
         )

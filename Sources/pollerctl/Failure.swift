@@ -13,7 +13,7 @@ struct Failure {
         case .invalidConfiguration(let reason):
             message = reason
             exitStatus = 64
-        case .unreachable(_, PollerClient.distrusted):
+        case .unreachable(_, PollerClient.untrustedCertificate):
             message =
                 "\(error)\nIf a private authority signed it, set --ca-file PATH or POLLER_CA_FILE to its "
                 + "certificate."

@@ -95,7 +95,7 @@ extension PollerClient {
             let payments = order.members.map(\.source).joined(separator: ", ")
             let noun = order.members.count == 1 ? "payment is" : "payments are"
             throw PollerError.problem(
-                problem.saying(
+                problem.withDetail(
                     "\(order.order) is an order: pollerctl timeline --order \(order.order)\(account)"
                         + (payments.isEmpty ? "" : "; its \(noun) \(payments)")
                 )

@@ -18,7 +18,7 @@ struct BenchCommand: AsyncParsableCommand {
             POLLER_REDIS_URL names an empty database to use instead of a redis-server of its own;
             `pollerd bench` takes it from flags and files, too.
             """,
-        subcommands: [ClientBenchCommand.self, CrowdCommand.self]
+        subcommands: [ClientBenchCommand.self, SubscriberCommand.self]
     )
 
     @OptionGroup var plan: BenchPlan

@@ -66,7 +66,7 @@ final class BenchHandler: ItemHandler {
     }
 
     /// Records that an event of this worker was received.
-    func heard(_ event: String) {
+    func recordReceived(_ event: String) {
         tally.withLock { tally in
             guard let sent = tally.sent.removeValue(forKey: event) else { return }
             _ = tally.publishUs.record(UInt64(sent.duration(to: .now) / .microseconds(1)))
@@ -108,7 +108,7 @@ final class BenchHandler: ItemHandler {
         var event: Event?
         if eventEvery > 0, number % eventEvery == 0 {
             let status = SourceStatus(unchecked: watch.seq % 2 == 0 ? "pending" : "waiting")
-            let news = Event(
+            let newEvent = Event(
                 watch: watch,
                 status: status,
                 final: false,
@@ -117,13 +117,13 @@ final class BenchHandler: ItemHandler {
                 lag: lag
             )
             state.status = status
-            event = news
-            if !stamps { tally.withLock { $0.sent[news.id.description] = .now } }
+            event = newEvent
+            if !stamps { tally.withLock { $0.sent[newEvent.id.description] = .now } }
         }
         return Decision(
             verdict: .next(after: pace(watch)),
             change: WatchChange(state: state, event: event),
-            isNews: event != nil
+            hasChanges: event != nil
         )
     }
 }

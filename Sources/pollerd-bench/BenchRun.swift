@@ -80,7 +80,7 @@ struct BenchRun: Sendable {
             case .masters: try await MastersBench(store: store, plan: plan).measure(&report)
             case .subscribers:
                 for gateways in plan.subscriberGateways {
-                    let bench = CrowdBench(
+                    let bench = SubscriberBench(
                         store: store,
                         plan: plan,
                         redisURL: redisURL,

@@ -39,7 +39,7 @@ struct BenchStore: Sendable {
         guard sizes.allSatisfy({ $0.reply.int == 0 }) else {
             throw BenchError("the database is not empty: the benchmark would destroy its data")
         }
-        layout = try await StoreLayout.agreed(
+        layout = try await StoreLayout.loadOrCreate(
             on: client,
             namespace: Self.namespace,
             partitions: partitions
@@ -48,14 +48,14 @@ struct BenchStore: Sendable {
         self.logger = logger
         watches = RedisWatchStore(client: client, layout: layout, logger: logger)
         deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
-        var chance = SystemRandomNumberGenerator()
-        owner = OwnerID(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        owner = OwnerID(using: &generator)
     }
 
     /// Removes all watches.
     func clear() async throws {
         try await Self.flush(client)
-        _ = try await StoreLayout.agreed(
+        _ = try await StoreLayout.loadOrCreate(
             on: client,
             namespace: Self.namespace,
             partitions: layout.partitions

@@ -37,15 +37,15 @@ struct ClientBenchCommand: AsyncParsableCommand {
         let target = try HTTPTarget(try NotifyURL(url))
         let resolver = SystemResolver(clock: ContinuousClock())
         let client = PooledClient(trustRoots: trust.map { .file($0) } ?? .default)
-        let getting = Getting(
+        let requestLoop = RequestLoop(
             client: client,
             origin: HTTPOrigin(isSecure: target.isSecure, host: target.host, port: target.port),
             addresses: try await resolver.addresses(host: target.host, port: target.port),
             path: target.path
         )
-        _ = try await measure(getting, span: .seconds(1))
+        _ = try await measure(requestLoop, span: .seconds(1))
         let cpu = ProcessCPU.seconds
-        let count = try await measure(getting, span: .seconds(seconds))
+        let count = try await measure(requestLoop, span: .seconds(seconds))
         let used = ProcessCPU.seconds - cpu
         await client.close()
         let us = used * 1e6 / Double(count)
@@ -53,13 +53,15 @@ struct ClientBenchCommand: AsyncParsableCommand {
     }
 
     /// Counts the GETs within a span, on all connections.
-    private func measure(_ getting: Getting, span: Duration) async throws -> Int {
+    private func measure(_ requestLoop: RequestLoop, span: Duration) async throws -> Int {
         let end = ContinuousClock.now.advanced(by: span)
         let executors = MultiThreadedEventLoopGroup.singleton.makeIterator().map(LoopExecutor.init)
         return try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<connections {
                 let executor = offLoop ? nil : executors[number % executors.count]
-                group.addTask(executorPreference: executor) { try await getting.run(until: end) }
+                group.addTask(executorPreference: executor) {
+                    try await requestLoop.run(until: end)
+                }
             }
             return try await group.reduce(0, +)
         }
@@ -67,7 +69,7 @@ struct ClientBenchCommand: AsyncParsableCommand {
 }
 
 /// Sends the same GET repeatedly.
-private struct Getting: Sendable {
+private struct RequestLoop: Sendable {
     let client: PooledClient
     let origin: HTTPOrigin
     let addresses: [SocketAddress]

@@ -32,7 +32,7 @@ struct DeliverBench: Sendable {
         let port = try await sink.start()
         defer { sink.stop() }
         let calm = try await paced(sink, port, hangs: false)
-        let beside = try await paced(sink, port, hangs: true)
+        let withHanging = try await paced(sink, port, hangs: true)
         // Measured before and after, so that other load on the machine affects both.
         let later = try await paced(sink, port, hangs: false)
         let perSecond = try await backlog(sink, port)
@@ -42,7 +42,7 @@ struct DeliverBench: Sendable {
         own.add(
             "  p99 while another endpoint hangs",
             "tarpit_p99_ratio",
-            beside.p99 * 2 / max(calm.p99 + later.p99, 0.001),
+            withHanging.p99 * 2 / max(calm.p99 + later.p99, 0.001),
             "×"
         )
         try await RealDeliverBench(store: store, plan: plan, redisURL: redisURL).measure(&own)
@@ -128,9 +128,9 @@ struct DeliverBench: Sendable {
     }
 
     private func channel() throws -> WebhookChannel {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         return WebhookChannel(
-            inline: InlineSecrets(forAll: WebhookSecret(using: &chance)),
+            inline: InlineSecrets(forAll: WebhookSecret(using: &generator)),
             guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
             resolver: SystemResolver(clock: store.clock),
             wallClock: BenchStore.wallClock

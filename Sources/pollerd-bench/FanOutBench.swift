@@ -83,7 +83,10 @@ struct FanOutBench: Sendable {
 
     /// Registers endpoints of accounts with events in as many partitions, and returns one key per account.
     private func register(_ accounts: Int) async throws -> [WatchKey] {
-        let layout = try await StoreLayout.agreed(on: store.client, namespace: BenchStore.namespace)
+        let layout = try await StoreLayout.loadOrCreate(
+            on: store.client,
+            namespace: BenchStore.namespace
+        )
         let registry = RedisEndpointStore(
             client: store.client,
             layout: layout,
@@ -93,14 +96,14 @@ struct FanOutBench: Sendable {
         let keys = try store.keys(100, prefix: "told").filter {
             homes.count < accounts && homes.insert(store.watches.partition(of: $0)).inserted
         }
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         for account in keys.map(\.account) {
             for number in 0..<Self.endpoints / accounts {
                 let endpoint = Endpoint(
-                    id: EndpointID(using: &chance),
+                    id: EndpointID(using: &generator),
                     account: account,
                     url: try NotifyURL("http://127.0.0.1:9/\(number)"),
-                    secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+                    secrets: [EndpointSecret(WebhookSecret(using: &generator))]
                 )
                 _ = try await registry.create(endpoint, request: nil)
             }

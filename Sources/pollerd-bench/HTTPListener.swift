@@ -21,7 +21,7 @@ final class HTTPListener: ChannelInboundHandler {
     }
 
     /// A notification of a client.
-    enum News: Sendable {
+    enum Notification: Sendable {
         /// The stream has caught up, or the first long poll is waiting.
         case waits
         /// The id of an event, or `nil` if the response does not contain it.
@@ -32,17 +32,21 @@ final class HTTPListener: ChannelInboundHandler {
 
     private let watch: WatchKey
     private let way: Way
-    private let hear: @Sendable (News) -> Void
+    private let onNotification: @Sendable (Notification) -> Void
     /// The last `seq` received, sent as `after_seq` by a long poll.
     private var seq = 0
     private var isWaiting = false
     /// The received part of the response or of the current message.
     private var text = ""
 
-    private init(_ watch: WatchKey, _ way: Way, hear: @escaping @Sendable (News) -> Void) {
+    private init(
+        _ watch: WatchKey,
+        _ way: Way,
+        onNotification: @escaping @Sendable (Notification) -> Void
+    ) {
         self.watch = watch
         self.way = way
-        self.hear = hear
+        self.onNotification = onNotification
     }
 
     /// Connects and sends the request.
@@ -50,7 +54,7 @@ final class HTTPListener: ChannelInboundHandler {
         port: Int,
         to watch: WatchKey,
         by way: Way,
-        hear: @escaping @Sendable (News) -> Void
+        onNotification: @escaping @Sendable (Notification) -> Void
     ) async throws -> any Channel {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(10))
@@ -58,7 +62,7 @@ final class HTTPListener: ChannelInboundHandler {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(
-                        HTTPListener(watch, way, hear: hear)
+                        HTTPListener(watch, way, onNotification: onNotification)
                     )
                 }
             }
@@ -81,7 +85,7 @@ final class HTTPListener: ChannelInboundHandler {
         // A request after the newest event is not answered before the next one.
         if way == .poll, seq > 0, !isWaiting {
             isWaiting = true
-            hear(.waits)
+            onNotification(.waits)
         }
     }
 
@@ -90,13 +94,15 @@ final class HTTPListener: ChannelInboundHandler {
         case .head(let head):
             text = ""
             if head.status != .ok, head.status != .notModified {
-                hear(.unexpected("HTTP \(head.status.code)"))
+                onNotification(.unexpected("HTTP \(head.status.code)"))
             }
         case .body(let part):
             text += String(buffer: part)
             if case .stream = way { readMessages() }
         case .end:
-            guard case .poll = way else { return hear(.unexpected("the end of a stream")) }
+            guard case .poll = way else {
+                return onNotification(.unexpected("the end of a stream"))
+            }
             readAnswer()
             ask(context)
         }
@@ -112,9 +118,9 @@ final class HTTPListener: ChannelInboundHandler {
             let message = text[..<end.lowerBound]
             text = String(text[end.upperBound...])
             if message.contains("event: ready") {
-                hear(.waits)
+                onNotification(.waits)
             } else if let id = Self.eventID(in: message) {
-                hear(.event(id))
+                onNotification(.event(id))
             }
         }
     }
@@ -124,7 +130,7 @@ final class HTTPListener: ChannelInboundHandler {
         let newest = Int(text[number.upperBound...].prefix(while: \.isNumber)) ?? seq
         defer { seq = max(seq, newest) }
         // The first response is the current state.
-        if newest > seq, isWaiting { hear(.event(nil)) }
+        if newest > seq, isWaiting { onNotification(.event(nil)) }
     }
 
     private static func eventID(in text: Substring) -> String? {

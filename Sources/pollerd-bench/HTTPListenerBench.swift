@@ -9,7 +9,7 @@ import Synchronization
 /// Measures the cost of a subscriber over plain HTTP: an event stream of a gateway, and a long poll of the API.
 ///
 /// Each source has four subscribers. Events are few and all have subscribers, so the CPU is the cost of delivery.
-/// ``CrowdBench`` measures events without subscribers.
+/// ``SubscriberBench`` measures events without subscribers.
 struct HTTPListenerBench: Sendable {
     private static let sources = 500
     private static let each = 4
@@ -19,7 +19,7 @@ struct HTTPListenerBench: Sendable {
     private static let enterTimeout = Duration.seconds(120)
 
     /// The totals of all subscribers.
-    private struct Heard: Sendable {
+    private struct ReceivedCounts: Sendable {
         var waiting = 0
         var count = 0
         var toAnswerUs = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
@@ -50,41 +50,41 @@ struct HTTPListenerBench: Sendable {
             eventEvery: 1,
             pace: BenchHandler.spread(over: Self.interval)
         )
-        let heard = Mutex(Heard())
+        let received = Mutex(ReceivedCounts())
         let keys = try store.keys(Self.sources, prefix: "l")
         let figures = try await store.withWorker(handler, concurrency: 1024) {
             try await store.fill(keys)
             // Each watch has its first event by then, whose `seq` the long polls send.
             try await store.clock.sleep(for: .seconds(2))
             let before = try process.residentKiB("RssAnon")
-            let channels = try await enter(keys, port, way) { news in
-                switch news {
-                case .waits: heard.withLock { $0.waiting += 1 }
+            let channels = try await enter(keys, port, way) { notification in
+                switch notification {
+                case .waits: received.withLock { $0.waiting += 1 }
                 case .event(let id):
                     let sent = id.flatMap { id in handler.tally.withLock { $0.sent[id] } }
-                    heard.withLock { heard in
-                        heard.count += 1
+                    received.withLock { received in
+                        received.count += 1
                         if let us = sent.map({ $0.duration(to: .now) / .microseconds(1) }) {
-                            _ = heard.toAnswerUs.record(UInt64(max(us, 0)))
+                            _ = received.toAnswerUs.record(UInt64(max(us, 0)))
                         }
                     }
                 case .unexpected(let text):
-                    heard.withLock { $0.unexpected = $0.unexpected ?? text }
+                    received.withLock { $0.unexpected = $0.unexpected ?? text }
                 }
             }
             defer { for channel in channels { channel.close(promise: nil) } }
             let end = store.clock.now.advanced(by: Self.enterTimeout)
-            while heard.withLock({ $0.waiting }) < channels.count, store.clock.now < end {
+            while received.withLock({ $0.waiting }) < channels.count, store.clock.now < end {
                 try await store.clock.sleep(for: .milliseconds(20))
             }
             try await store.clock.sleep(for: Self.interval)
             let kib = (try process.residentKiB("RssAnon") - before) / Double(channels.count)
             let cpu = try process.cpuSeconds()
-            heard.withLock {
+            received.withLock {
                 ($0.count, $0.toAnswerUs) = (0, .init(numberOfSignificantValueDigits: .three))
             }
             try await store.clock.sleep(for: max(plan.span, Self.interval))
-            return (kib, try process.cpuSeconds() - cpu, heard.withLock { $0 })
+            return (kib, try process.cpuSeconds() - cpu, received.withLock { $0 })
         }
         if let unexpected = figures.2.unexpected {
             throw BenchError("a \(role) said \(unexpected) to a client of \(title)")
@@ -109,7 +109,7 @@ struct HTTPListenerBench: Sendable {
         _ keys: [WatchKey],
         _ port: Int,
         _ way: HTTPListener.Way,
-        hear: @escaping @Sendable (HTTPListener.News) -> Void
+        onNotification: @escaping @Sendable (HTTPListener.Notification) -> Void
     ) async throws -> [any Channel] {
         let wanted = keys.flatMap { Array(repeating: $0, count: Self.each) }
         return try await withThrowingTaskGroup(of: (any Channel).self) { group in
@@ -120,7 +120,12 @@ struct HTTPListenerBench: Sendable {
                 }
                 // Connecting waits for the server.
                 group.addTask {
-                    try await HTTPListener.connect(port: port, to: key, by: way, hear: hear)
+                    try await HTTPListener.connect(
+                        port: port,
+                        to: key,
+                        by: way,
+                        onNotification: onNotification
+                    )
                 }
             }
             for try await channel in group { channels.append(channel) }

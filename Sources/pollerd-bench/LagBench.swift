@@ -66,7 +66,7 @@ struct LagBench: Sendable {
                 guard case .message(_, _, let payload) = event,
                     let event = Event(json: String(buffer: payload))
                 else { continue }
-                handler.heard(event.id.description)
+                handler.recordReceived(event.id.description)
             }
         }
     }

@@ -45,7 +45,7 @@ struct LiveBench: Sendable {
         try await store.fill(watches)
         let span = Duration.milliseconds(Int64(count * 1000 / Self.rate))
         let handler = BenchHandler(eventEvery: 1, pace: BenchHandler.spread(over: span))
-        let audience = LiveAudience(watches) { handler.heard($0) }
+        let audience = LiveAudience(watches) { handler.recordReceived($0) }
         try await enter(audience)
         try await store.withWorker(handler, concurrency: 1024) {
             try await store.clock.sleep(for: span + .seconds(1))
@@ -95,7 +95,7 @@ struct LiveBench: Sendable {
 
 /// A large number of live clients, one per watch, with their received events.
 final class LiveAudience: Sendable {
-    private struct Seat: Sendable {
+    private struct ClientState: Sendable {
         var cursor = "now"
         /// The last `seq` received, or `nil` before the first event.
         var seq: Int?
@@ -104,7 +104,7 @@ final class LiveAudience: Sendable {
 
     /// The state behind the lock.
     private struct State: Sendable {
-        var seats: [Seat]
+        var clients: [ClientState]
         var channels: [any Channel] = []
         var caughtUp = 0
         var lost = 0
@@ -116,15 +116,15 @@ final class LiveAudience: Sendable {
 
     private let watches: [WatchKey]
     private let state: Mutex<State>
-    private let hearEvent: @Sendable (String) -> Void
+    private let onEvent: @Sendable (String) -> Void
 
     /// Creates an audience of one client per watch.
     ///
-    /// `hearEvent` is called with the id of each event.
-    init(_ watches: [WatchKey], hearEvent: @escaping @Sendable (String) -> Void) {
+    /// `onEvent` is called with the id of each event.
+    init(_ watches: [WatchKey], onEvent: @escaping @Sendable (String) -> Void) {
         self.watches = watches
-        self.hearEvent = hearEvent
-        state = Mutex(State(seats: Array(repeating: Seat(), count: watches.count)))
+        self.onEvent = onEvent
+        state = Mutex(State(clients: Array(repeating: ClientState(), count: watches.count)))
     }
 
     /// The number of clients.
@@ -142,19 +142,19 @@ final class LiveAudience: Sendable {
     func enter(port: Int) async throws {
         state.withLock { state in
             state.caughtUp = 0
-            for index in state.seats.indices { state.seats[index].isCaughtUp = false }
+            for index in state.clients.indices { state.clients[index].isCaughtUp = false }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, watch) in watches.enumerated() {
                 if index >= Self.connecting { try await group.next() }
-                let from = state.withLock { $0.seats[index].cursor }
+                let from = state.withLock { $0.clients[index].cursor }
                 // Connecting waits for the gateway. The group ends with the last connection.
                 group.addTask {
                     let channel = try await LiveClient.connect(
                         port: port,
                         to: [watch],
                         from: from
-                    ) { news in self.hear(news, index) }
+                    ) { notification in self.receive(notification, index) }
                     self.state.withLock { $0.channels.append(channel) }
                 }
             }
@@ -172,24 +172,24 @@ final class LiveAudience: Sendable {
         for channel in channels { try? await channel.close() }
     }
 
-    private func hear(_ news: LiveClient.News, _ index: Int) {
-        switch news {
+    private func receive(_ notification: LiveClient.Notification, _ index: Int) {
+        switch notification {
         case .caughtUp:
             state.withLock { state in
-                guard !state.seats[index].isCaughtUp else { return }
-                state.seats[index].isCaughtUp = true
+                guard !state.clients[index].isCaughtUp else { return }
+                state.clients[index].isCaughtUp = true
                 state.caughtUp += 1
             }
-        case .event(let told):
-            guard let id = told.id, let seq = told.seq, let cursor = told.cursor else {
-                return state.withLock { $0.unexpected = $0.unexpected ?? told.text }
+        case .event(let message):
+            guard let id = message.id, let seq = message.seq, let cursor = message.cursor else {
+                return state.withLock { $0.unexpected = $0.unexpected ?? message.text }
             }
             state.withLock { state in
-                if let last = state.seats[index].seq { state.lost += max(0, seq - last - 1) }
-                state.seats[index].seq = max(seq, state.seats[index].seq ?? 0)
-                state.seats[index].cursor = cursor
+                if let last = state.clients[index].seq { state.lost += max(0, seq - last - 1) }
+                state.clients[index].seq = max(seq, state.clients[index].seq ?? 0)
+                state.clients[index].cursor = cursor
             }
-            hearEvent(id)
+            onEvent(id)
         case .unexpected(let text):
             state.withLock { $0.unexpected = $0.unexpected ?? text }
         }

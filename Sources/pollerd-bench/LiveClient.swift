@@ -14,11 +14,11 @@ final class LiveClient: ChannelInboundHandler {
     typealias OutboundOut = WebSocketFrame
 
     /// A notification of a client.
-    enum News: Sendable {
+    enum Notification: Sendable {
         /// The subscription has caught up.
         case caughtUp
         /// An event.
-        case event(Told)
+        case event(EventMessage)
         /// An unexpected message, such as a cursor that cannot be resumed.
         case unexpected(String)
     }
@@ -26,7 +26,7 @@ final class LiveClient: ChannelInboundHandler {
     /// A message with an event.
     ///
     /// Its members are extracted on access.
-    struct Told: Sendable {
+    struct EventMessage: Sendable {
         /// The message as it was received.
         let text: String
 
@@ -61,12 +61,16 @@ final class LiveClient: ChannelInboundHandler {
     /// The number of subscriptions that have not caught up yet.
     private var unanswered = 0
     private let from: String
-    private let hear: @Sendable (News) -> Void
+    private let onNotification: @Sendable (Notification) -> Void
 
-    private init(watches: [WatchKey], from: String, hear: @escaping @Sendable (News) -> Void) {
+    private init(
+        watches: [WatchKey],
+        from: String,
+        onNotification: @escaping @Sendable (Notification) -> Void
+    ) {
         self.watches = watches[...]
         self.from = from
-        self.hear = hear
+        self.onNotification = onNotification
     }
 
     /// Connects and subscribes to watches, from `now` or from a cursor.
@@ -77,7 +81,7 @@ final class LiveClient: ChannelInboundHandler {
         by address: String? = nil,
         to watches: [WatchKey],
         from: String,
-        hear: @escaping @Sendable (News) -> Void
+        onNotification: @escaping @Sendable (Notification) -> Void
     ) async throws -> any Channel {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(10))
@@ -85,7 +89,11 @@ final class LiveClient: ChannelInboundHandler {
                 channel.eventLoop.makeCompletedFuture {
                     let upgrader = NIOWebSocketClientUpgrader { channel, _ in
                         channel.eventLoop.makeCompletedFuture {
-                            let client = LiveClient(watches: watches, from: from, hear: hear)
+                            let client = LiveClient(
+                                watches: watches,
+                                from: from,
+                                onNotification: onNotification
+                            )
                             try channel.pipeline.syncOperations.addHandler(client)
                         }
                     }
@@ -166,14 +174,14 @@ final class LiveClient: ChannelInboundHandler {
 
     private func read(_ text: String, _ context: ChannelHandlerContext) {
         if text.hasPrefix("{\"op\":\"event\"") {
-            hear(.event(Told(text: text)))
+            onNotification(.event(EventMessage(text: text)))
         } else if text.hasPrefix("{\"op\":\"caught_up\"") {
-            hear(.caughtUp)
+            onNotification(.caughtUp)
             answered(context)
         } else if text.hasPrefix("{\"op\":\"subscribed\"") {
-            if !text.contains("\"recovered\":true") { hear(.unexpected(text)) }
+            if !text.contains("\"recovered\":true") { onNotification(.unexpected(text)) }
         } else if !text.hasPrefix("{\"op\":\"hello\"") {
-            hear(.unexpected(text))
+            onNotification(.unexpected(text))
         }
     }
 }

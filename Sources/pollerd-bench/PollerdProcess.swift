@@ -18,7 +18,7 @@ final class PollerdProcess: Sendable {
 
     let pid: Int32
     /// The lines printed during the start.
-    private let said: String
+    private let startOutput: String
     private let process: ChildProcess
 
     /// Starts a role and returns when it is ready.
@@ -50,10 +50,11 @@ final class PollerdProcess: Sendable {
             Array(words.dropFirst()),
             environment: environment
         )
-        guard let said = process.output(until: "pollerd ready", within: Self.startTimeout) else {
+        guard let startOutput = process.output(until: "pollerd ready", within: Self.startTimeout)
+        else {
             throw ProgramError("the \(role) to be measured did not start")
         }
-        self.said = said
+        self.startOutput = startOutput
         pid = process.pid
     }
 
@@ -65,7 +66,7 @@ final class PollerdProcess: Sendable {
 
     /// Returns its metrics.
     func metrics() async throws -> ProcessMetrics {
-        guard let url = said.firstMatch(of: #/admin listening on (\S+)/#)?.1 else {
+        guard let url = startOutput.firstMatch(of: #/admin listening on (\S+)/#)?.1 else {
             throw BenchError("the measured process did not print the address of its metrics")
         }
         return ProcessMetrics(try await BenchRequest.text("\(url)/metrics"))

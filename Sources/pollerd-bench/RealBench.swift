@@ -52,7 +52,12 @@ struct RealBench: Sendable {
         let span = load.warmUp + plan.span + Self.reserve
         let count = load.rate.map { $0 * Int(span / .seconds(1)) } ?? plan.watches
         let keys = try await upstream.sources(count, accounts: load.accounts, store: store)
-        let due = try await arrange(keys, load, over: load.rate == nil ? .zero : span, upstream)
+        let due = try await enqueueStaggered(
+            keys,
+            load,
+            over: load.rate == nil ? .zero : span,
+            upstream
+        )
         let requests = try await upstream.requests()
         var workers: [PollerdProcess] = []
         defer { for worker in workers { worker.stop() } }
@@ -70,13 +75,13 @@ struct RealBench: Sendable {
             throw BenchError("\(load.name): no worker was ready in time; is the machine busy?")
         }
         try await store.clock.sleep(until: due.advanced(by: load.warmUp))
-        let before = try await look(workers)
+        let before = try await readCounts(workers)
         if load.rate == nil {
-            try await passUntilScarce(workers, count)
+            try await waitUntilMostPolled(workers, count)
         } else {
             try await store.clock.sleep(for: plan.span)
         }
-        let after = try await look(workers)
+        let after = try await readCounts(workers)
         let measured = try report(load, before, after)
         try await compare(load, requests, count, workers, upstream)
         for worker in workers { worker.stop() }
@@ -92,7 +97,7 @@ struct RealBench: Sendable {
     ) async throws -> BenchReport {
         // Enough for three rounds. The first one opens the connections.
         let keys = try await upstream.sources(3 * (load.held ?? 0), accounts: 1, store: store)
-        let due = try await arrange(keys, load, over: .zero, upstream)
+        let due = try await enqueueStaggered(keys, load, over: .zero, upstream)
         let worker = try PollerdProcess(
             "worker",
             redisURL: redisURL,
@@ -118,16 +123,16 @@ struct RealBench: Sendable {
     /// span.
     ///
     /// The worker of this process polls each once, which takes time, so the span starts later.
-    private func arrange(
+    private func enqueueStaggered(
         _ keys: [WatchKey],
         _ load: RealLoad,
         over span: Duration,
         _ upstream: BenchUpstream
     ) async throws -> ContinuousClock.Instant {
-        var first: FirstLook?
+        var first: FirstPollState?
         if case .nginx(let server) = upstream, let key = keys.first {
             // The measured polls report an upstream that fails.
-            first = try? await FirstLook(of: key, at: server.url)
+            first = try? await FirstPollState(of: key, at: server.url)
         }
         let began = store.clock.now
         try await store.fill(keys)
@@ -164,7 +169,7 @@ struct RealBench: Sendable {
     }
 
     /// Waits for the span, or until nine tenths are polled, because the rest is no saturation.
-    private func passUntilScarce(_ workers: [PollerdProcess], _ count: Int) async throws {
+    private func waitUntilMostPolled(_ workers: [PollerdProcess], _ count: Int) async throws {
         let end = store.clock.now.advanced(by: plan.span)
         while store.clock.now < end {
             try await store.clock.sleep(for: .milliseconds(50))
@@ -207,7 +212,7 @@ struct RealBench: Sendable {
     }
 
     /// All counts at one time.
-    private struct Look: Sendable {
+    private struct Counts: Sendable {
         let at: ContinuousClock.Instant
         let metrics: ProcessMetrics
         let workerCPU: Double
@@ -215,10 +220,10 @@ struct RealBench: Sendable {
         let residentKiB: Double
     }
 
-    private func look(_ workers: [PollerdProcess]) async throws -> Look {
+    private func readCounts(_ workers: [PollerdProcess]) async throws -> Counts {
         var metrics = ProcessMetrics("")
         for worker in workers { metrics.add(try await worker.metrics()) }
-        return Look(
+        return Counts(
             at: store.clock.now,
             metrics: metrics,
             workerCPU: try workers.reduce(0) { $0 + (try $1.cpuSeconds()) },
@@ -227,7 +232,7 @@ struct RealBench: Sendable {
         )
     }
 
-    private func report(_ load: RealLoad, _ before: Look, _ after: Look) throws -> BenchReport {
+    private func report(_ load: RealLoad, _ before: Counts, _ after: Counts) throws -> BenchReport {
         func polls(_ pair: String? = nil) -> Double {
             after.metrics.total(Self.polls, pair) - before.metrics.total(Self.polls, pair)
         }

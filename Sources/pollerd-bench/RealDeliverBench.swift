@@ -29,16 +29,16 @@ struct RealDeliverBench: Sendable {
         defer { notifier.stop() }
         guard let process = notifier.process else { throw BenchError("the notifier has ended") }
         // The first connections and the first reads of the outbox are not counted.
-        var first = try await look(process, receiver)
+        var first = try await readCounts(process, receiver)
         while first.sent * 20 < wanted {
             try await store.clock.sleep(for: .milliseconds(20))
-            first = try await look(process, receiver)
+            first = try await readCounts(process, receiver)
         }
         let end = store.clock.now.advanced(by: plan.span)
         var last = first
         while store.clock.now < end, last.sent * 20 < wanted * 19 {
             try await store.clock.sleep(for: .milliseconds(50))
-            last = try await look(process, receiver)
+            last = try await readCounts(process, receiver)
         }
         report.add("notifier", try figures(first, last))
         try await store.clear()
@@ -69,7 +69,7 @@ struct RealDeliverBench: Sendable {
     }
 
     /// All counts at one time.
-    private struct Look: Sendable {
+    private struct Counts: Sendable {
         let at: ContinuousClock.Instant
         let sent: Int
         let received: Int
@@ -77,13 +77,16 @@ struct RealDeliverBench: Sendable {
         let redisCPU: Double
     }
 
-    private func look(_ process: PollerdProcess, _ receiver: NginxServer) async throws -> Look {
+    private func readCounts(
+        _ process: PollerdProcess,
+        _ receiver: NginxServer
+    ) async throws -> Counts {
         let metrics = try await process.metrics()
         let all = metrics.total("poller_deliveries_total")
         guard all == metrics.total("poller_deliveries_total", "result=\"delivered\"") else {
             throw BenchError("webhooks were not accepted")
         }
-        return Look(
+        return Counts(
             at: store.clock.now,
             sent: Int(all),
             received: try await receiver.requests(),
@@ -92,7 +95,7 @@ struct RealDeliverBench: Sendable {
         )
     }
 
-    private func figures(_ first: Look, _ last: Look) throws -> BenchReport {
+    private func figures(_ first: Counts, _ last: Counts) throws -> BenchReport {
         let sent = Double(last.sent - first.sent)
         let received = last.received - first.received
         // Only one side counts the webhooks in flight at either reading.

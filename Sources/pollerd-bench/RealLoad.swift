@@ -66,13 +66,13 @@ final class SteadyHandler: ItemHandler {
 
     private let due: ContinuousClock.Instant
     private let span: Duration
-    private let first: FirstLook?
+    private let first: FirstPollState?
     private let done = Mutex(0)
 
     /// Creates a handler.
     ///
     /// `first` is the result of the first poll.
-    init(due: ContinuousClock.Instant, span: Duration, first: FirstLook?) {
+    init(due: ContinuousClock.Instant, span: Duration, first: FirstPollState?) {
         self.due = due
         self.span = span
         self.first = first
@@ -97,7 +97,7 @@ final class SteadyHandler: ItemHandler {
                 payment: first?.memory(of: watch, at: leased.now),
                 secret: first?.secret
             ),
-            isNews: false
+            hasChanges: false
         )
     }
 }
@@ -105,7 +105,7 @@ final class SteadyHandler: ItemHandler {
 /// The state that the first poll of a source leaves in its watch.
 ///
 /// Without it a watch would parse every response again.
-struct FirstLook: Sendable {
+struct FirstPollState: Sendable {
     private let source: SourceID
     private let answer: String
     /// The payment's client secret, taken from the first response.
@@ -133,6 +133,6 @@ struct FirstLook: Sendable {
             seenAt: now
         )
         let digest = BodyDigest.text(of: Array(text.utf8))
-        return facts.map { PaymentLook($0, object: digest, after: nil).memory }
+        return facts.map { PaymentReading($0, object: digest, after: nil).memory }
     }
 }

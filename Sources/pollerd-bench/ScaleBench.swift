@@ -79,21 +79,21 @@ struct ScaleBench: Sendable {
     /// Each process sends one every two seconds.
     private func announce(on store: BenchStore) async throws -> [Point] {
         let members = RedisMembership(client: store.client, layout: store.layout)
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         var points: [Point] = []
         var known: [Member] = []
         for size in plan.scaleProcesses {
             while known.count < size {
                 known.append(
                     Member(
-                        owner: OwnerID(using: &chance),
+                        owner: OwnerID(using: &generator),
                         roles: "worker",
                         pid: known.count,
                         host: "host-\(known.count)",
                         version: "0.0.0",
                         startedAt: BenchStore.wallClock(),
                         inFlight: 0,
-                        places: 256
+                        slots: 256
                     )
                 )
             }

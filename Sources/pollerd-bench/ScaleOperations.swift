@@ -33,13 +33,13 @@ struct ScaleOperations {
     private var partitions: Int { watches.partitions }
 
     mutating func measure() async throws {
-        try await work()
-        try await reading()
-        try await listing()
-        try await searching()
-        try await telling()
-        try await auditing()
-        try await forgetting()
+        try await queueOperations()
+        try await readOperations()
+        try await listOperations()
+        try await searchOperations()
+        try await deliveryOperations()
+        try await auditOperations()
+        try await deleteOperations()
     }
 
     private mutating func add(
@@ -57,7 +57,7 @@ struct ScaleOperations {
 
     // MARK: - The queue
 
-    private mutating func work() async throws {
+    private mutating func queueOperations() async throws {
         let (scale, store) = (scale, store)
         let probes = try (0..<Self.probes).map(probe)
         try await add("enqueue", "a watch is enqueued", probes.count) { number in
@@ -101,7 +101,7 @@ struct ScaleOperations {
 
     // MARK: - Reading
 
-    private mutating func reading() async throws {
+    private mutating func readOperations() async throws {
         let (scale, store, count) = (scale, store, count)
         try await add("read", "a watch is read", 300) { number in
             _ = try await store.watches.snapshot(of: try scale.open(number, of: count))
@@ -122,7 +122,7 @@ struct ScaleOperations {
         }
     }
 
-    private mutating func listing() async throws {
+    private mutating func listOperations() async throws {
         let watches = watches
         try await pages("list", "a page of 50 watches") {
             let page = try await watches.list(ListQuery(limit: 50, cursor: $0))
@@ -156,7 +156,7 @@ struct ScaleOperations {
         }
     }
 
-    private mutating func searching() async throws {
+    private mutating func searchOperations() async throws {
         let (scale, store, count) = (scale, store, count)
         // Reads up to the first page with a result, because with many lanes one page covers only some of them.
         func search(_ text: String) async throws -> Int {
@@ -178,7 +178,7 @@ struct ScaleOperations {
 
     // MARK: - Telling
 
-    private mutating func telling() async throws {
+    private mutating func deliveryOperations() async throws {
         let (store, scale) = (store, scale)
         try await add("outbox", "an entry of the outbox is read and acknowledged", 2 * partitions) {
             number in
@@ -244,14 +244,14 @@ struct ScaleOperations {
             layout: store.layout,
             logger: store.logger
         )
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let had = try await registry.counts(of: [try AccountID("acct_scale")])[0]
         let new = try (had..<max(size, had)).map { number in
             Endpoint(
-                id: EndpointID(using: &chance),
+                id: EndpointID(using: &generator),
                 account: try AccountID("acct_scale"),
                 url: try NotifyURL("http://127.0.0.1:9/\(number)"),
-                secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+                secrets: [EndpointSecret(WebhookSecret(using: &generator))]
             )
         }
         for endpoint in new { _ = try await registry.create(endpoint, request: nil) }
@@ -265,7 +265,7 @@ struct ScaleOperations {
 
     // MARK: - Checking and forgetting
 
-    private mutating func auditing() async throws {
+    private mutating func auditOperations() async throws {
         let (watches, store) = (watches, store)
         try await add("audit_lanes", "a step of fsck over 500 lanes", 10) { number in
             let cursor = "lanes.\(number % watches.partitions).0"
@@ -284,14 +284,14 @@ struct ScaleOperations {
         }
     }
 
-    private mutating func forgetting() async throws {
+    private mutating func deleteOperations() async throws {
         let (watches, store, partitions) = (watches, store, partitions)
         let closed = try await watches.stats().closed / partitions
         try await add("fade", "a payment loses its bodies, 64 together", partitions) { number in
             _ = try await watches.fade(partition: number, retention: .zero)
             return max(min(closed, 64), 1)
         }
-        try await dealWithAll()
+        try await skipOutbox()
         let kept = try await entries()
         try await add("trim", "an entry of the outbox is dropped", partitions) { number in
             try await watches.trim(partition: number, retention: .zero)
@@ -314,7 +314,7 @@ struct ScaleOperations {
     }
 
     /// Moves the notifiers' consumer group to the end of the outbox.
-    private func dealWithAll() async throws {
+    private func skipOutbox() async throws {
         for partition in 0..<partitions {
             let stream = store.layout.watchKeys.outbox(partition)
             _ = try await store.client.send(

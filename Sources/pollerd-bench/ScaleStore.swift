@@ -84,7 +84,9 @@ struct ScaleStore: Sendable {
                     while true {
                         let claim = try await store.watches.claim(request(partition, 512))
                         if claim.leases.isEmpty { return }
-                        _ = try await store.watches.commit(claim.leases.map { look($0, claim.now) })
+                        _ = try await store.watches.commit(
+                            claim.leases.map { pollCommit($0, claim.now) }
+                        )
                     }
                 }
             }
@@ -104,7 +106,7 @@ struct ScaleStore: Sendable {
     }
 
     /// Commits a poll without a change that is due later, or one that closes the watch with an event.
-    private func look(_ lease: Lease<Watch>, _ now: Timestamp) -> Commit<WatchChange> {
+    private func pollCommit(_ lease: Lease<Watch>, _ now: Timestamp) -> Commit<WatchChange> {
         let source = lease.item.key.source.description
         guard source.hasSuffix("0"), !source.contains("probe") else {
             return later(lease, .milliseconds(Int64.random(in: 3_600_000...36_000_000)))

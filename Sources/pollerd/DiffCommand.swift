@@ -26,7 +26,7 @@ struct Diff: AsyncParsableCommand {
         let source = try flags.source()
         let old = try Self.read(source)
         let new = try Self.read(source.replacing(file: file))
-        for name in new.unknown { Self.tell("unknown option \(name)") }
+        for name in new.unknown { Self.printError("unknown option \(name)") }
         let changes = ConfigurationDifference(from: old, to: new).changes
         for change in changes { StandardStreams.printLine(change.line) }
         if !changes.isEmpty { throw ExitCode(1) }
@@ -42,12 +42,12 @@ struct Diff: AsyncParsableCommand {
         case .failure(let mistake): mistakes = [mistake]
         }
         for mistake in mistakes {
-            tell((mistake.line.map { "line \($0): " } ?? "") + mistake.description)
+            printError((mistake.line.map { "line \($0): " } ?? "") + mistake.description)
         }
         throw ExitCode(2)
     }
 
-    private static func tell(_ words: String) {
+    private static func printError(_ words: String) {
         StandardStreams.writeError("pollerd: \(words)\n")
     }
 }

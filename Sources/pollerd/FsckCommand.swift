@@ -25,7 +25,7 @@ struct Fsck: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        let faults = try await Cluster.visit(flags, as: "fsck") { cluster, _, _ in
+        let faults = try await Cluster.withStore(flags, as: "fsck") { cluster, _, _ in
             let watches = try await audit(cluster.watches, "watches")
             return try await watches + audit(cluster.deliveries, "deliveries")
         }

@@ -60,8 +60,8 @@ struct KeyCreate: AsyncParsableCommand {
             LineLogHandler(label: label, format: .text, level: .warning)
         }
         let logger = Logger(label: "key")
-        var chance = SystemRandomNumberGenerator()
-        let text = KeyText(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        let text = KeyText(using: &generator)
         let key = try key(id: text.id)
         let client = RedisClient(
             url: settings.redisURL,
@@ -92,7 +92,7 @@ struct KeyCreate: AsyncParsableCommand {
             )
             let creation = try await store.create(key, digest: text.digest)
             if case .created(let made) = creation {
-                let told = AuditFacts([
+                let auditFacts = AuditFacts([
                     "name": made.name ?? "", "role": made.role.rawValue,
                     "accounts": made.accounts.names?.joined(separator: ", ") ?? "all",
                 ])
@@ -101,7 +101,7 @@ struct KeyCreate: AsyncParsableCommand {
                         by: .pollerd,
                         action: "createKey",
                         target: AuditTarget(.key, made.id.description),
-                        after: AuditFacts.difference(nil, told).after
+                        after: AuditFacts.difference(nil, auditFacts).after
                     )
                 )
             }

@@ -73,7 +73,7 @@ struct Migrate: AsyncParsableCommand {
         _ flags: Flags,
         _ command: @Sendable (StoreMigration) async throws -> StoreMigration.Report
     ) async throws -> Bool {
-        let report = try await Cluster.visit(flags, as: "migrate") { cluster, _, _ in
+        let report = try await Cluster.withStore(flags, as: "migrate") { cluster, _, _ in
             try await command(
                 StoreMigration(
                     client: cluster.client,
@@ -83,6 +83,6 @@ struct Migrate: AsyncParsableCommand {
             )
         }
         for line in report.lines { StandardStreams.printLine(line) }
-        return report.isGood
+        return report.isSuccessful
     }
 }

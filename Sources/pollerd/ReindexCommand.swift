@@ -21,7 +21,7 @@ struct Reindex: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await Cluster.visit(flags, as: "reindex") { cluster, settings, _ in
+        try await Cluster.withStore(flags, as: "reindex") { cluster, settings, _ in
             var count = 0
             var cursor: String?
             repeat {

@@ -120,8 +120,8 @@ struct Rekey: AsyncParsableCommand {
             )
             return false
         }
-        try await cluster.secrets.settle()
-        guard try await isAloneNow(cluster) else { return false }
+        try await cluster.secrets.removeUnusedKeys()
+        guard try await isOnlyEncrypter(cluster) else { return false }
         StandardStreams.printLine(
             "everything is encrypted with \(masterKeys.ids.first ?? "no key"); "
                 + "other keys are no longer needed"
@@ -140,13 +140,13 @@ struct Rekey: AsyncParsableCommand {
     /// Whether no running process encrypts with another key.
     ///
     /// Each process records its key again within seconds.
-    private func isAloneNow(_ cluster: Cluster) async throws -> Bool {
+    private func isOnlyEncrypter(_ cluster: Cluster) async throws -> Bool {
         guard try await !cluster.members.members().isEmpty else { return true }
         StandardStreams.printLine("waiting for the running processes to report their keys")
         try await Task.sleep(for: SecretsSync.pause + Self.margin)
-        let standing = try await cluster.secrets.standing()
-        if standing.otherKeys.isEmpty, !standing.isPlain { return true }
-        let keys = standing.otherKeys + (standing.isPlain ? ["no key at all"] : [])
+        let encryptionStatus = try await cluster.secrets.encryptionStatus()
+        if encryptionStatus.otherKeys.isEmpty, !encryptionStatus.isPlain { return true }
+        let keys = encryptionStatus.otherKeys + (encryptionStatus.isPlain ? ["no key at all"] : [])
         StandardStreams.printLine(
             "a running process still encrypts with \(keys.joined(separator: ", ")): give every "
                 + "process the "

@@ -37,17 +37,17 @@ struct Repartition: AsyncParsableCommand {
     ///
     /// After a crash, another command waits at most this long.
     private static let hold = Duration.seconds(30)
-    private static let look = Duration.seconds(1)
+    private static let checkInterval = Duration.seconds(1)
 
     func run() async throws {
         guard let patience = Duration(text: wait) else {
             throw ValidationError("--wait must be a duration such as 15m or 0s")
         }
-        try await Cluster.visit(flags, as: "repartition") { cluster, settings, logger in
+        try await Cluster.withStore(flags, as: "repartition") { cluster, settings, logger in
             if stop { return try await Self.stop(cluster, settings, logger) }
             guard let partitions else {
                 return StandardStreams.printLine(
-                    try await Self.standing(cluster.layout, cluster.client)
+                    try await Self.status(cluster.layout, cluster.client)
                 )
             }
             let layout: StoreLayout
@@ -72,46 +72,46 @@ struct Repartition: AsyncParsableCommand {
                 if opened > 0 {
                     StandardStreams.printLine("reopened \(opened) closed partitions")
                 }
-                return StandardStreams.printLine(try await Self.standing(layout, cluster.client))
+                return StandardStreams.printLine(try await Self.status(layout, cluster.client))
             }
             try await awaitProcesses(of: layout, cluster.members, for: patience)
             try await split(layout, cluster, settings, logger)
         }
     }
 
-    private static func standing(
+    private static func status(
         _ layout: StoreLayout,
         _ client: RedisClient
     ) async throws(StoreError) -> String {
-        let standing = try await RedisRepartition.standing(layout, on: client)
-        if standing.layout == .missing { return "the store has no layout: it was just emptied" }
-        guard let former = standing.former else {
-            return "the store has \(standing.partitions) partitions"
+        let status = try await RedisRepartition.status(layout, on: client)
+        if status.layout == .missing { return "the store has no layout: it was just emptied" }
+        guard let former = status.former else {
+            return "the store has \(status.partitions) partitions"
         }
         var lines = [
-            "the store is growing from \(former) to \(standing.partitions) partitions; "
-                + "\(standing.split) of \(2 * former) are split; to continue: "
-                + "pollerd repartition \(standing.partitions)"
+            "the store is growing from \(former) to \(status.partitions) partitions; "
+                + "\(status.split) of \(2 * former) are split; to continue: "
+                + "pollerd repartition \(status.partitions)"
         ]
-        lines += standing.still.map { "\($0) is frozen" }
-        if standing.isHeld { lines.append("another repartition is running, or has just ended") }
+        lines += status.stoppedPartitions.map { "\($0) is frozen" }
+        if status.isRunning { lines.append("another repartition is running, or has just ended") }
         return lines.joined(separator: "\n")
     }
 
     /// Waits until no other command holds the lock.
     ///
     /// The lock of a killed command expires.
-    private static func take(_ work: RedisRepartition) async throws {
-        var hasSaidSo = false
+    private static func waitForLock(_ work: RedisRepartition) async throws {
+        var hasReported = false
         do {
-            while try await !work.hold(for: hold) {
-                if !hasSaidSo {
+            while try await !work.acquireLock(for: hold) {
+                if !hasReported {
                     StandardStreams.printLine(
                         "another repartition is running, or has just ended: waiting"
                     )
                 }
-                hasSaidSo = true
-                try await Task.sleep(for: look)
+                hasReported = true
+                try await Task.sleep(for: checkInterval)
             }
         } catch StoreError.full {
             throw ConfigurationError(
@@ -143,9 +143,9 @@ struct Repartition: AsyncParsableCommand {
         _ logger: Logger
     ) async throws {
         let work = Self.work(on: cluster.layout, cluster, settings, logger)
-        try await take(work)
+        try await waitForLock(work)
         let (freed, left) = try await work.stop()
-        try await work.letGo()
+        try await work.releaseLock()
         StandardStreams.printLine("\(freed) partitions were frozen and continue undivided")
         guard left > 0 else { return }
         throw ConfigurationError(
@@ -162,13 +162,13 @@ struct Repartition: AsyncParsableCommand {
         for patience: Duration
     ) async throws {
         let end = ContinuousClock.now + patience
-        var told: Set<String> = []
+        var reportedProcesses: Set<String> = []
         while true {
             let behind = try await members.members()
                 .filter { $0.partitions != layout.partitions }
                 .map { "\($0.roles) on \($0.host), process \($0.pid)" }
             if behind.isEmpty { return }
-            for process in behind where told.insert(process).inserted {
+            for process in behind where reportedProcesses.insert(process).inserted {
                 StandardStreams.printLine("started before, to be restarted: \(process)")
             }
             guard ContinuousClock.now < end else {
@@ -178,14 +178,14 @@ struct Repartition: AsyncParsableCommand {
                         + "\(layout.partitions) again"
                 )
             }
-            try await Task.sleep(for: Self.look)
+            try await Task.sleep(for: Self.checkInterval)
         }
     }
 
     /// Retries while the store is unavailable or out of memory, so that a failover needs no operator.
     ///
     /// Meanwhile the partition stays in service undivided, unless its data is already moving out.
-    private static func patiently(
+    private static func retryingWhileUnavailable(
         _ work: @Sendable () async throws -> RedisRepartition.Outcome?
     ) async throws -> RedisRepartition.Outcome? {
         while true {
@@ -195,7 +195,7 @@ struct Repartition: AsyncParsableCommand {
                 switch error {
                 case .unavailable:
                     StandardStreams.printLine("\(error); retrying")
-                    try await Task.sleep(for: look)
+                    try await Task.sleep(for: checkInterval)
                 case .full:
                     StandardStreams.printLine(
                         "a Redis server has no memory for the items that move to it: give it "
@@ -218,13 +218,13 @@ struct Repartition: AsyncParsableCommand {
         _ logger: Logger
     ) async throws {
         let work = Self.work(on: layout, cluster, settings, logger)
-        try await Self.take(work)
+        try await Self.waitForLock(work)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {
                     try await Task.sleep(for: Self.hold / 3)
                     // After the lock is lost, the store rejects every harmful step.
-                    _ = try? await work.hold(for: Self.hold)
+                    _ = try? await work.acquireLock(for: Self.hold)
                 }
             }
             group.addTask {
@@ -232,7 +232,7 @@ struct Repartition: AsyncParsableCommand {
                 for queue in RedisRepartition.Queue.allCases {
                     for partition in 0..<former {
                         guard
-                            let outcome = try await Self.patiently({
+                            let outcome = try await Self.retryingWhileUnavailable({
                                 try await work.split(queue, partition)
                             })
                         else { continue }
@@ -246,7 +246,7 @@ struct Repartition: AsyncParsableCommand {
                     }
                 }
                 try await work.end()
-                try await work.letGo()
+                try await work.releaseLock()
             }
             // The end of the split, or the first error.
             try await group.next()

@@ -25,11 +25,11 @@ struct FuzzTests {
         #expect(
             variants.allSatisfy { PaymentRun.answer($0.kind, Array($0.document.json.utf8)) != nil }
         )
-        try Self.budget.run("stripe objects") { chance in
-            guard let variant = variants.randomElement(using: &chance) else { return }
-            let bytes = JSONMutation.mutated(variant.document, using: &chance)
+        try Self.budget.run("stripe objects") { generator in
+            guard let variant = variants.randomElement(using: &generator) else { return }
+            let bytes = JSONMutation.mutated(variant.document, using: &generator)
             guard let answer = PaymentRun.answer(variant.kind, bytes) else { return }
-            let languages = [PayerLanguage.allCases.randomElement(using: &chance) ?? .en]
+            let languages = [PayerLanguage.allCases.randomElement(using: &generator) ?? .en]
             try PaymentRun(payments: StripePayments(), languages: languages).follow(answer)
         }
     }
@@ -49,12 +49,12 @@ struct FuzzTests {
                 try !JSONDecoder().decode(StripeEvent.self, from: event).asHint.subjects.isEmpty
             )
         }
-        try Self.budget.run("stripe events") { chance in
-            guard let type = types.randomElement(using: &chance),
-                let object = objects.randomElement(using: &chance)
+        try Self.budget.run("stripe events") { generator in
+            guard let type = types.randomElement(using: &generator),
+                let object = objects.randomElement(using: &generator)
             else { return }
             let event = try documents.event(type, about: object)
-            let bytes = JSONMutation.mutated(event, using: &chance)
+            let bytes = JSONMutation.mutated(event, using: &generator)
             let read = try? JSONDecoder().decode(StripeEvent.self, from: Data(bytes))
             _ = read?.asHint
         }
@@ -64,9 +64,9 @@ struct FuzzTests {
     func upstreams() throws {
         let document = try #require(JSONTree(UpstreamNumbersTests.document))
         let readers = try UpstreamNumbersTests.readers()
-        try Self.budget.run("upstream answers") { chance in
-            guard let reader = readers.randomElement(using: &chance) else { return }
-            let bytes = JSONMutation.mutated(document, using: &chance)
+        try Self.budget.run("upstream answers") { generator in
+            guard let reader = readers.randomElement(using: &generator) else { return }
+            let bytes = JSONMutation.mutated(document, using: &generator)
             try UpstreamNumbersTests.follow(bytes, reader, [.pl])
         }
     }
@@ -74,11 +74,11 @@ struct FuzzTests {
     @Test("events, orders, requests and archives")
     func wire() throws {
         let documents = try WireDocuments()
-        try Self.budget.run("wire") { chance in
-            guard let reader = WireDocuments.Reader.allCases.randomElement(using: &chance) else {
+        try Self.budget.run("wire") { generator in
+            guard let reader = WireDocuments.Reader.allCases.randomElement(using: &generator) else {
                 return
             }
-            let bytes = JSONMutation.mutated(documents.document(reader), using: &chance)
+            let bytes = JSONMutation.mutated(documents.document(reader), using: &generator)
             try documents.follow(bytes, reader, [.en])
         }
     }
@@ -86,13 +86,13 @@ struct FuzzTests {
     @Test("texts from clients, recipients and configurations")
     func texts() {
         let numbers = HostileNumbers.numbers.map(\.json) + ["", "0", "007", "+1", "１"]
-        Self.budget.run("texts") { chance in
+        Self.budget.run("texts") { generator in
             let (one, two) = (
-                numbers.randomElement(using: &chance) ?? "",
-                numbers.randomElement(using: &chance) ?? ""
+                numbers.randomElement(using: &generator) ?? "",
+                numbers.randomElement(using: &generator) ?? ""
             )
-            guard let seed = Self.texts(one, two).randomElement(using: &chance) else { return }
-            let bytes = JSONMutation.damaged(Array(seed.utf8), using: &chance)
+            guard let seed = Self.texts(one, two).randomElement(using: &generator) else { return }
+            let bytes = JSONMutation.damaged(Array(seed.utf8), using: &generator)
             Self.read(String(decoding: bytes, as: UTF8.self))
         }
     }
@@ -130,7 +130,7 @@ struct FuzzTests {
         _ = WatchMemory(packed: text)
         let memory = PaymentMemory(packed: text, charge: ChargeID(unchecked: "ch_1"))
         #expect(PaymentMemory(packed: memory.packed).packed == memory.packed)
-        _ = PaymentLook(PaymentFacts(kind: .source), after: memory)
+        _ = PaymentReading(PaymentFacts(kind: .source), after: memory)
         _ = try? SearchQuery(text, keys: .standard, now: now)
         _ = try? URLTemplate(text).credentials
         _ = try? NotifyURL(text)
@@ -150,6 +150,6 @@ struct FuzzTests {
         )
         _ = PaymentReason(code: text)
         _ = Poller.NextStep.isSafe(text)
-        _ = try? Poller.RefundAccount(holder: text, place: .iban(text))
+        _ = try? Poller.RefundAccount(holder: text, identifier: .iban(text))
     }
 }

@@ -71,11 +71,11 @@ struct JSONScannerTests {
 
     @Test("agrees with Foundation on 20,000 objects and their mutations", arguments: [7, 2026])
     func fuzz(seed: UInt64) throws {
-        var chance = SplitMix(state: seed)
+        var generator = SplitMix(state: seed)
         var accepted = 0
         for round in 0..<10_000 {
-            var bytes = Array(RandomJSON.object(using: &chance).utf8)
-            if round % 2 == 1 { RandomJSON.mutate(&bytes, using: &chance) }
+            var bytes = Array(RandomJSON.object(using: &generator).utf8)
+            if round % 2 == 1 { RandomJSON.mutate(&bytes, using: &generator) }
             let text = String(validating: bytes, as: UTF8.self)
             let known = text.flatMap { text in
                 try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

@@ -71,9 +71,9 @@ struct RawJSONTests {
 
     @Test("a compacted value is the same document on one line", arguments: 0..<64)
     func compactedFuzz(seed: UInt64) throws {
-        var chance = SplitMix(state: seed)
+        var generator = SplitMix(state: seed)
         for round in 0..<50 {
-            let text = RandomJSON.object(using: &chance)
+            let text = RandomJSON.object(using: &generator)
             let compact = RawJSON(unchecked: text).compacted
             let shown = Comment(rawValue: "seed \(seed), round \(round): \(text)")
             let (was, now) = try (document(text), document(compact.description))

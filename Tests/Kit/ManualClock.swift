@@ -201,13 +201,13 @@ package func eventually(
     let end = clock.now.advanced(by: limit)
     while true {
         if try await holds() { return }
-        guard clock.now < end else { throw NeverHappened(fact: fact, limit: limit) }
+        guard clock.now < end else { throw ConditionTimeout(fact: fact, limit: limit) }
         try await clock.sleep(for: .milliseconds(2))
     }
 }
 
 /// A condition that did not become true in time.
-package struct NeverHappened: Error, CustomStringConvertible {
+package struct ConditionTimeout: Error, CustomStringConvertible {
     /// The expected condition.
     package let fact: String
     /// How long the test waited.

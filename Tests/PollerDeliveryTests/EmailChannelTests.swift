@@ -101,11 +101,19 @@ struct EmailChannelTests {
         let ops = try MailAddress("ops@example.org")
         try await list.suppress(SuppressionEntry(everywhere: ops), because: .unsubscribed)
         var board = IncidentBoard()
-        let trouble = Sighting.Trouble(nil, count: 3, "workers: none is alive & 3 <watches> wait")
-        let seen = [IncidentKind.noWorker: Sighting([trouble], action: "start one")]
+        let trouble = IncidentObservation.Trouble(
+            nil,
+            count: 3,
+            "workers: none is alive & 3 <watches> wait"
+        )
+        let seen = [IncidentKind.noWorker: IncidentObservation([trouble], action: "start one")]
         let opened = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
         let over = try #require(
-            board.note([.noWorker: Sighting()], at: Samples.start + .seconds(90), hold: .zero).first
+            board.note(
+                [.noWorker: IncidentObservation()],
+                at: Samples.start + .seconds(90),
+                hold: .zero
+            ).first
         )
         let url = try NotifyURL("mailto:ops@example.org")
         for incident in [opened, over] {

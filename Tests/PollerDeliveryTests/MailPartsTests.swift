@@ -213,7 +213,7 @@ struct MailPartsTests {
                 isBodySent: false,
                 message: "Login denied",
                 line: "535 5.7.8 bad credentials: \(echoed)",
-                hidden: relay.confidences
+                hidden: relay.credentialRedaction
             )
             #expect(reply.result.excerpt == "535 5.7.8 bad credentials: (redacted)")
             #expect(reply.finding == .relayTrouble("535 5.7.8 bad credentials: (redacted)"))

@@ -66,11 +66,14 @@ struct MailTemplatesTests {
         let object =
             #"{"type":"sofort","amount":5,"currency":"eur","sofort":{"preferred_language":"fr"}}"#
         let shop = try Branding(name: "Shop", languageTag: "de-AT")
-        let told = try content(Samples.event("src_1", "failed", object: object), branding: shop)
-        #expect(told.subject == "Shop : Échec du paiement – 0,05\u{A0}€ (Sofort)")
-        #expect(told.html.contains(#"<html lang="fr">"#))
-        let untold = try content(Samples.event("src_1", "failed", object: "{}"), branding: shop)
-        #expect(untold.subject == "Shop: Zahlung fehlgeschlagen")
+        let result = try content(Samples.event("src_1", "failed", object: object), branding: shop)
+        #expect(result.subject == "Shop : Échec du paiement – 0,05\u{A0}€ (Sofort)")
+        #expect(result.html.contains(#"<html lang="fr">"#))
+        let withoutDetails = try content(
+            Samples.event("src_1", "failed", object: "{}"),
+            branding: shop
+        )
+        #expect(withoutDetails.subject == "Shop: Zahlung fehlgeschlagen")
         #expect(throws: InvalidInput.self) { try Branding(name: "Shop", languageTag: "") }
     }
 
@@ -110,8 +113,8 @@ struct MailTemplatesTests {
                     )
                 )
             )
-            let news = try #require(PaymentMail(bare, of: snapshot))
-            let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+            let mail = try #require(PaymentMail(bare, of: snapshot))
+            let content = MailTemplates.standard.content(mail, branding: nil, unsubscribe: nil)
             #expect(content.subject == subject)
         }
     }
@@ -186,8 +189,8 @@ struct MailTemplatesTests {
             #expect(!content.text.contains("[a&"), "text is not escaped")
         }
         var board = IncidentBoard()
-        let trouble = Sighting.Trouble(nil, count: 1, "a\(special)\u{301}b")
-        let seen = [IncidentKind.noWorker: Sighting([trouble], action: "start one")]
+        let trouble = IncidentObservation.Trouble(nil, count: 1, "a\(special)\u{301}b")
+        let seen = [IncidentKind.noWorker: IncidentObservation([trouble], action: "start one")]
         let incident = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
         #expect(IncidentMail.content(incident, publicURL: nil).html.contains("<p>a&"))
     }
@@ -257,8 +260,8 @@ struct MailTemplatesTests {
         // The status stays the same: a declined attempt is mailed, other changes are not.
         let declined = #"{"last_payment_error":{"code":"card_declined"}}"#
         for previous in [nil, "requires_payment_method"] {
-            let told = occasion("requires_payment_method", previous: previous, object: declined)
-            #expect(told == .failed)
+            let result = occasion("requires_payment_method", previous: previous, object: declined)
+            #expect(result == .failed)
         }
         for status in ["requires_payment_method", "chargeable", "requires_capture"] {
             #expect(occasion(status, previous: status) == nil, "\(status)")
@@ -272,7 +275,7 @@ struct MailTemplatesTests {
         for quiet in ["pending", "processing", "requires_action", "shipped"] {
             #expect(occasion(quiet) == nil, "\(quiet)")
         }
-        func charge(_ status: ChargeSeen.Status, final: Bool = false) -> MailOccasion? {
+        func charge(_ status: ObservedCharge.Status, final: Bool = false) -> MailOccasion? {
             MailOccasion(Samples.charge(status, final: final))
         }
         #expect(charge(.pending) == nil && charge(.succeeded) == nil)
@@ -282,12 +285,12 @@ struct MailTemplatesTests {
 
     @Test("no email reports `confirmed` before the payment is certain", arguments: 0..<40)
     func confirmed(_ seed: Int) {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
-            var payment = PaymentWalk(using: &chance)
-            while let event = payment.next(using: &chance) {
+            var payment = PaymentWalk(using: &generator)
+            while let event = payment.next(using: &generator) {
                 guard MailOccasion(event) == .confirmed else { continue }
-                #expect(payment.isPaid, "\(chance): \(event.json)")
+                #expect(payment.isPaid, "\(generator): \(event.json)")
             }
         }
     }

@@ -71,8 +71,8 @@ struct PaymentMailTests {
         for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
             for step in Self.steps {
                 for kind in [SourceKind.source, .paymentIntent, .setupIntent] {
-                    let told = mailed(events(state, reason, step, kind: kind))
-                    #expect(told.count <= 1 && told != ["source.consumed"], "\(step): \(told)")
+                    let sent = mailed(events(state, reason, step, kind: kind))
+                    #expect(sent.count <= 1 && sent != ["source.consumed"], "\(step): \(sent)")
                 }
             }
         }
@@ -160,15 +160,15 @@ struct PaymentMailTests {
         let waits = NextStep.giveRefundAccount(url: nil)
         #expect(mailed(refund(progress, .paid, waits)).isEmpty, "that is told by its step")
         let event = try #require(refund(progress).last)
-        let news = try #require(PaymentMail(event))
-        let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+        let mail = try #require(PaymentMail(event))
+        let content = MailTemplates.standard.content(mail, branding: nil, unsubscribe: nil)
         #expect(content.subject.contains("refund of €7.00"))
         for part in [content.subject, content.text, content.html] {
             #expect(!part.contains("refunded") && !part.contains("5 to 10 days"), "\(part)")
         }
         let part = try #require(PaymentMail(refund(progress, .partiallyRefunded)[0]))
-        let told = MailTemplates.standard.content(part, branding: nil, unsubscribe: nil)
-        #expect(told.subject.hasPrefix("€3.00 refunded"))
+        let sent = MailTemplates.standard.content(part, branding: nil, unsubscribe: nil)
+        #expect(sent.subject.hasPrefix("€3.00 refunded"))
     }
 
     @Test("microdeposits are requested in one email, whatever attempts fail")
@@ -192,9 +192,9 @@ struct PaymentMailTests {
         voucher.reference = "999 123 456"
         voucher.url = "https://stripe.example/voucher"
         let event = events(.awaitingCustomer, nil, .payVoucher(voucher))[1]
-        let news = try #require(PaymentMail(event))
-        #expect(news.isTest)
-        let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+        let mail = try #require(PaymentMail(event))
+        #expect(mail.isTest)
+        let content = MailTemplates.standard.content(mail, branding: nil, unsubscribe: nil)
         #expect(content.subject == "Pay your voucher – €10.99 (Multibanco)")
         for part in [content.text, content.html] {
             #expect(part.contains("Entity") && part.contains("12345"))

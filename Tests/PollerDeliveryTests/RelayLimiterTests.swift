@@ -31,7 +31,7 @@ struct RelayLimiterTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(results.allSatisfy { !$0 })
-        #expect(clock.now - start >= RelayLimiter.patience)
+        #expect(clock.now - start >= RelayLimiter.stallTimeout)
         // The relay is known to hang, so the attempt fails immediately.
         let known = clock.now
         #expect(await limiter.enter() == false)

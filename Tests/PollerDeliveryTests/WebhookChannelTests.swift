@@ -21,8 +21,8 @@ struct WebhookChannelTests {
     private let loopback: AddressGuard
 
     init() throws {
-        var chance = SystemRandomNumberGenerator()
-        secret = WebhookSecret(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        secret = WebhookSecret(using: &generator)
         loopback = AddressGuard(allowing: try AddressRange.list("127.0.0.0/8"))
     }
 
@@ -83,7 +83,7 @@ struct WebhookChannelTests {
 
     @Test("every active secret signs, so either side may rotate first")
     func rotation() async throws {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let sink = try sink()
         let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/")
         let channel = channel()
@@ -91,7 +91,7 @@ struct WebhookChannelTests {
             id: EndpointID(unchecked: "ep_1"),
             account: .main,
             url: url,
-            secrets: [EndpointSecret(WebhookSecret(using: &chance)), EndpointSecret(secret)]
+            secrets: [EndpointSecret(WebhookSecret(using: &generator)), EndpointSecret(secret)]
         )
         let result = await channel.deliver(
             Samples.event(),
@@ -126,9 +126,9 @@ struct WebhookChannelTests {
             }
         }
         try await eventually("four requests") { sink.lines.count { $0["path"] != nil } == 4 }
-        let told = sink.lines.filter { $0["path"] != nil }
+        let received = sink.lines.filter { $0["path"] != nil }
             .map { $0["headers"]?["traceparent"]?.string ?? "none" }
-        #expect(told == ["none", Samples.trace.traceparent, "mine", "mine"])
+        #expect(received == ["none", Samples.trace.traceparent, "mine", "mine"])
         await channel.close()
     }
 

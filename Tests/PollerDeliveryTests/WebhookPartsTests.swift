@@ -26,8 +26,8 @@ struct WebhookPartsTests {
 
     @Test("a secret is `whsec_` and 24 to 64 bytes, and is never printed")
     func secrets() throws {
-        var chance = SystemRandomNumberGenerator()
-        let made = WebhookSecret(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        let made = WebhookSecret(using: &generator)
         #expect(try WebhookSecret(made.reveal) == made)
         #expect(!"\(made)".contains(made.reveal.dropFirst(6)))
         #expect(!String(reflecting: made).contains(made.reveal.dropFirst(6)))

@@ -19,8 +19,8 @@ struct WebhookReceiverTests {
     private let sink: PythonPeer
 
     init() throws {
-        var chance = SystemRandomNumberGenerator()
-        secret = WebhookSecret(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        secret = WebhookSecret(using: &generator)
         sink = try PythonPeer("webhook_sink.py", ["--secret", secret.reveal])
     }
 

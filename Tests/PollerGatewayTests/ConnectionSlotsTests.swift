@@ -37,12 +37,14 @@ struct ConnectionSlotsTests {
     @Test("each key has its own connection slots, and a limit of zero means no limit")
     func perKey() {
         let slots = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 1))
-        let place = slots.place(of: Principal(name: "key 1", accounts: .all))
-        #expect(place != nil)
-        #expect(slots.place(of: Principal(name: "key 1", accounts: .all)) == nil)
-        #expect(slots.place(of: Principal(name: "key 2", accounts: .all)) != nil)
+        let slot = slots.takeSlot(for: Principal(name: "key 1", accounts: .all))
+        #expect(slot != nil)
+        #expect(slots.takeSlot(for: Principal(name: "key 1", accounts: .all)) == nil)
+        #expect(slots.takeSlot(for: Principal(name: "key 2", accounts: .all)) != nil)
         let unlimited = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 0))
-        let places = (0..<3).map { _ in unlimited.place(of: Principal(name: "a", accounts: .all)) }
+        let places = (0..<3).map { _ in
+            unlimited.takeSlot(for: Principal(name: "a", accounts: .all))
+        }
         #expect(!places.contains { $0 == nil }, "zero means no limit")
     }
 

@@ -99,7 +99,7 @@ struct EventStreamEndsTests {
             let place = try #require(cursor)
             let client = try await bench.stream("/v1/events/stream?since=\(place)")
             try await client.streamed("message")
-            #expect(client.told == ["src_1:chargeable"])
+            #expect(client.delivered == ["src_1:chargeable"])
         }
     }
 
@@ -131,9 +131,9 @@ struct EventStreamEndsTests {
             let last = client.messages.last?["id"]?.string ?? start
             let again = try await bench.stream("/v1/events/stream?since=\(last)")
             try await again.streamed("ready")
-            let told = client.told + again.told
-            #expect(told == (1...110).map { "src_\($0):pending" })
-            #expect(!again.told.isEmpty)
+            let delivered = client.delivered + again.delivered
+            #expect(delivered == (1...110).map { "src_\($0):pending" })
+            #expect(!again.delivered.isEmpty)
         }
     }
 }

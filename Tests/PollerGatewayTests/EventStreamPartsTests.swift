@@ -48,15 +48,15 @@ struct EventStreamPartsTests {
     /// Regression 10 (mercure#1259): field injection by a line end.
     @Test("regression 10: a line break in a name, an ID or the data starts no new field")
     func injection() {
-        var chance = SeededGenerator(seed: 10)
+        var generator = SeededGenerator(seed: 10)
         let pieces = [
             "a", "\n", "\r", "\r\n", "\0", "\u{2028}", "\u{0085}", ": ", "data: x", "event: done",
             "id: 0", "\n\n", "é", "retry: 1",
         ]
         for _ in 0..<2000 {
             let texts = (0..<3).map { _ in
-                (0..<Int.random(in: 0...6, using: &chance))
-                    .map { _ in pieces.randomElement(using: &chance) ?? "" }.joined()
+                (0..<Int.random(in: 0...6, using: &generator))
+                    .map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
             }
             let message = EventStreamText.message(name: texts[0], id: texts[1], data: texts[2])
             let found = parsed(message)

@@ -27,7 +27,7 @@ struct EventStreamTests {
             try await bench.record("src_3", "pending")
             try await bench.record("src_2", "pending")
             try await client.streamed("message") { $0["data"]?["source"]?.string == "src_2" }
-            #expect(client.told == ["src_1:pending", "src_2:pending"])
+            #expect(client.delivered == ["src_1:pending", "src_2:pending"])
             let first = try #require(client.messages.first { $0["event"]?.string == "message" })
             #expect(first["data"]?["object"]?["a"]?.string == "x\ny")
             #expect(client.messages.allSatisfy { ($0["id"]?.string?.count ?? 0) > 20 })
@@ -46,7 +46,7 @@ struct EventStreamTests {
             try await bench.record("src_1", "consumed", final: true)
             let done = try await client.streamed("done")
             try await client.ended()
-            #expect(client.told == ["src_1:chargeable", "src_1:consumed"])
+            #expect(client.delivered == ["src_1:chargeable", "src_1:consumed"])
             let last = try #require(done["id"]?.string)
             let path = "/v1/sources/src_1/events"
             let again = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
@@ -60,7 +60,7 @@ struct EventStreamTests {
             try await bench.record("src_1", "pending")
             let third = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
             try await third.streamed("message")
-            #expect(third.told == ["src_1:pending"])
+            #expect(third.delivered == ["src_1:pending"])
         }
     }
 
@@ -71,7 +71,7 @@ struct EventStreamTests {
             let path = "/v1/sources/src_1/events"
             let first = try await bench.stream(path + "?after_seq=1")
             try await first.streamed("ready")
-            #expect(first.told == ["src_1:b", "src_1:c"])
+            #expect(first.delivered == ["src_1:b", "src_1:c"])
             let cursor = try #require(
                 first.messages.first { $0["data"]?["status"]?.string == "b" }?["id"]?.string
             )
@@ -82,16 +82,16 @@ struct EventStreamTests {
             )
             try await bench.record("src_1", "d")
             try await resumed.streamed("message") { $0["data"]?["status"]?.string == "d" }
-            #expect(resumed.told == ["src_1:c", "src_1:d"])
+            #expect(resumed.delivered == ["src_1:c", "src_1:d"])
             let all = try await bench.stream("/v1/events/stream?since=now")
             try await all.streamed("ready")
             try await bench.record("src_2", "pending")
-            let told = try await all.streamed("message")
+            let delivered = try await all.streamed("message")
             try await bench.record("src_3", "pending")
-            let place = try #require(told["id"]?.string)
+            let place = try #require(delivered["id"]?.string)
             let since = try await bench.stream("/v1/events/stream?since=\(place)")
             try await since.streamed("message")
-            #expect(since.told == ["src_3:pending"])
+            #expect(since.delivered == ["src_3:pending"])
         }
     }
 
@@ -162,7 +162,7 @@ struct EventStreamTests {
             try await bench.record("src_2", "chargeable")
             try await bench.record("src_1", "chargeable")
             try await all.streamed("message")
-            #expect(all.told == ["src_1:chargeable"])
+            #expect(all.delivered == ["src_1:chargeable"])
             #expect(all.messages.last?["data"]?["account"] == nil)
             let other = try await bench.tokens.issue(grant, lifetime: .seconds(600)).reveal
             let refused: [(String, [String], Int)] = [

@@ -51,9 +51,9 @@ struct EventStreamTokensTests {
                 client = nil
                 try await bench.record("src_\(number)", "pending")
                 client = try await bench.stream(url, ["--last-id", place])
-                let told = try await (try #require(client)).streamed("message")
-                #expect(told["data"]?["source"]?.string == "src_\(number)")
-                place = try #require(told["id"]?.string)
+                let delivered = try await (try #require(client)).streamed("message")
+                #expect(delivered["data"]?["source"]?.string == "src_\(number)")
+                place = try #require(delivered["id"]?.string)
             }
         }
     }

@@ -65,16 +65,16 @@ struct GatewayAccessTests {
                 (#"{"op":"auth","source":"a b","client_secret":"x"}"#, 4000),
                 (#"{"op":"auth","token":"eyJhbGciOiJub25lIn0.e30."}"#, 4003),
             ]
-            var told: Set<String> = []
+            var delivered: Set<String> = []
             for (text, code) in tries {
                 let client = try await bench.client([])
                 try client.send(text)
                 #expect(try await client.closeCode() == code, "\(text)")
                 guard text.contains("client_secret"), code == 4003 else { continue }
-                told.formUnion(client.lines.compactMap { $0["reason"]?.string })
-                told.formUnion(client.received.compactMap { $0["reason"]?.string })
+                delivered.formUnion(client.lines.compactMap { $0["reason"]?.string })
+                delivered.formUnion(client.received.compactMap { $0["reason"]?.string })
             }
-            #expect(told.count == 1, "\(told)")
+            #expect(delivered.count == 1, "\(delivered)")
             #expect(!bench.log.has("src_client_secret"))
         }
     }
@@ -189,7 +189,7 @@ struct GatewayAccessTests {
             )
             let stream = try await bench.stream("/v1/sources/src_1/events?since=\(middle)")
             try await stream.streamed("ready")
-            #expect(stream.told == ["src_1:s4"])
+            #expect(stream.delivered == ["src_1:s4"])
             try await bench.record("src_1", "s5")
             let place = try await stream.streamed("message") {
                 $0["data"]?["status"]?.string == "s5"
@@ -212,7 +212,7 @@ struct GatewayAccessTests {
             let text = page.text(after: entries ?? [], accounts: .all)
             let third = try await bench.stream("/v1/events/stream?since=\(text)")
             try await third.streamed("message")
-            #expect(third.told == ["src_1:s6"])
+            #expect(third.delivered == ["src_1:s6"])
         }
     }
 }

@@ -32,29 +32,30 @@ struct GatewayCursorTests {
 
     @Test("a decoded cursor equals the encoded one")
     func roundTrip() {
-        var chance = SeededGenerator(seed: 42)
+        var generator = SeededGenerator(seed: 42)
         for count in [1, 4, 16, 64] {
             for _ in 0..<50 {
                 let positions = (0..<count).map { _ in
-                    Bool.random(using: &chance)
+                    Bool.random(using: &generator)
                         ? OutboxPosition.start
                         : OutboxPosition(
-                            ms: UInt64.random(in: 0...1_900_000_000_000, using: &chance),
-                            n: UInt64.random(in: 0...5000, using: &chance)
+                            ms: UInt64.random(in: 0...1_900_000_000_000, using: &generator),
+                            n: UInt64.random(in: 0...5000, using: &generator)
                         )
                 }
-                let told = LiveCursor(
+                let original = LiveCursor(
                     positions: positions,
-                    mark: Bool.random(using: &chance)
+                    mark: Bool.random(using: &generator)
                         ? nil
                         : LiveCursor.Mark(
                             watch: ItemID(of: "default", "source", "src_1"),
-                            seq: Int.random(in: 0...1_000_000, using: &chance),
-                            digest: Bool.random(using: &chance) ? nil : Self.digests.randomElement()
+                            seq: Int.random(in: 0...1_000_000, using: &generator),
+                            digest: Bool.random(using: &generator)
+                                ? nil : Self.digests.randomElement()
                         )
                 )
-                let text = cursor.encode(told, for: main)
-                #expect(cursor.decode(text, partitions: count, for: main) == told)
+                let text = cursor.encode(original, for: main)
+                #expect(cursor.decode(text, partitions: count, for: main) == original)
             }
         }
     }

@@ -238,8 +238,8 @@ struct GatewayTests {
             let again = try await bench.client()
             try again.send(#"{"op":"subscribe","ref":1,"from":"\#(cursor)"}"#)
             try await again.message("caught_up", within: .seconds(60))
-            let told = client.events + again.events
-            #expect(told == (261 - told.count...260).map { "src_\($0):pending" })
+            let delivered = client.events + again.events
+            #expect(delivered == (261 - delivered.count...260).map { "src_\($0):pending" })
             #expect(!again.events.isEmpty)
             // A burst of 13 MB must not close a client that reads.
             try await healthy.message("event", within: .seconds(60)) {

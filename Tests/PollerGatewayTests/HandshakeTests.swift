@@ -209,20 +209,20 @@ struct HandshakeTests {
     @Test("a connection is closed when its request or its response exceeds the time limit")
     func deadlines() throws {
         let loop = EmbeddedEventLoop()
-        func connect() throws -> (EmbeddedChannel, Arrival) {
+        func connect() throws -> (EmbeddedChannel, PendingConnection) {
             let channel = EmbeddedChannel(loop: loop)
             try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
-            return (channel, Arrival(channel, .uncounted))
+            return (channel, PendingConnection(channel, .uncounted))
         }
         let (silent, _) = try connect()
         let (slow, slowArrival) = try connect()
         let (stream, streamArrival) = try connect()
         let (broken, brokenArrival) = try connect()
-        for (channel, arrival) in [(slow, slowArrival), (broken, brokenArrival)] {
-            let handler = HandshakeHandler(arrival) { _ in nil }
+        for (channel, pendingConnection) in [(slow, slowArrival), (broken, brokenArrival)] {
+            let handler = HandshakeHandler(pendingConnection) { _ in nil }
             try channel.pipeline.syncOperations.addHandler(handler)
         }
-        loop.advanceTime(by: Arrival.requestMax - .seconds(1))
+        loop.advanceTime(by: PendingConnection.requestMax - .seconds(1))
         streamArrival.end()
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1/events/stream")
         try slow.writeInbound(HTTPServerRequestPart.head(head))
@@ -231,7 +231,7 @@ struct HandshakeTests {
         #expect(
             [silent, slow, stream, broken].map(\.isActive) == [false, true, true, false]
         )
-        loop.advanceTime(by: Arrival.answerMax)
+        loop.advanceTime(by: PendingConnection.answerMax)
         #expect([slow, stream].map(\.isActive) == [false, true])
     }
 }

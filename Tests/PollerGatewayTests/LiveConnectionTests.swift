@@ -49,7 +49,7 @@ struct LiveConnectionTests {
             try await client.isLive()
             try await body(client)
             #expect(core.hub.listeners.routeCount > 0)
-            try await client.perform { $0.connection?.over() }
+            try await client.perform { $0.connection?.didClose() }
             #expect(core.hub.listeners.routeCount == 0, "a closed connection is still subscribed")
             group.cancelAll()
         }
@@ -85,7 +85,7 @@ struct LiveConnectionTests {
             for number in 2...30 { try await LiveBench.record("src_\(number)", "pending", store) }
             let newest = try await store.bounds().compactMap { OutboxPosition($0.newest) }
             try await eventually("its position is after all events") {
-                try await client.perform { $0.connection?.place()?.positions } == newest
+                try await client.perform { $0.connection?.resumeCursor()?.positions } == newest
             }
             #expect(store.eventsRead == read)
             try await LiveBench.record("src_1", "pending", store)
@@ -100,12 +100,12 @@ struct LiveConnectionTests {
         try await withConnection { first in
             let cursor = try await first.perform { transport in
                 transport.connection.flatMap { connection in
-                    connection.place().map {
+                    connection.resumeCursor().map {
                         connection.gateway.cursor.encode($0, for: Client.principal)
                     }
                 }
             }
-            let place = Subscription.From.cursor(try #require(cursor))
+            let resumeCursor = Subscription.Start.cursor(try #require(cursor))
             store.boundsGate.shut()
             // The catch-up has read the ends of the outbox, and new events are after them.
             try await first.begin(["src_2"], as: "s2")
@@ -117,7 +117,7 @@ struct LiveConnectionTests {
             try await eventually("the event was sent") { try await first.events == ["src_1"] }
             let core = try #require(try await first.perform { $0.connection?.gateway })
             let second = try await Client(core, eventLoop)
-            try await second.begin(from: place)
+            try await second.begin(from: resumeCursor)
             try await eventually("the client waits for the outbox ends") {
                 core.store.ends.waitingCount == 1
             }
@@ -127,7 +127,7 @@ struct LiveConnectionTests {
             try await eventually("the client has the last event") { try await second.has("src_3") }
             #expect(try await second.events == ["src_1", "src_3"])
             #expect(try await second.has("reason") == false, "its position is reported as lost")
-            try await second.perform { $0.connection?.over() }
+            try await second.perform { $0.connection?.didClose() }
         }
     }
 
@@ -150,16 +150,16 @@ struct LiveConnectionTests {
         }
         try await withConnection { first in
             let core = try #require(try await first.perform { $0.connection?.gateway })
-            func place() async throws -> String {
-                let place = try await first.perform { $0.connection?.place() }
-                return core.cursor.encode(try #require(place), for: Client.principal)
+            func resumeCursor() async throws -> String {
+                let resumeCursor = try await first.perform { $0.connection?.resumeCursor() }
+                return core.cursor.encode(try #require(resumeCursor), for: Client.principal)
             }
-            let early = try await place()
+            let early = try await resumeCursor()
             try await record("src_a", there: true)
             try await eventually("the first event arrives") { try await first.has("src_a") }
             store.cutOff([partition(.main)])
             try await record("src_b", there: true)
-            let late = try await place()
+            let late = try await resumeCursor()
             let (fresh, returned, behind) = try await (
                 Client(core, eventLoop), Client(core, eventLoop), Client(core, eventLoop)
             )
@@ -187,7 +187,7 @@ struct LiveConnectionTests {
             #expect(try await returned.events == ["src_c", "src_b", "src_d"])
             #expect(try await fresh.events == ["src_c", "src_b", "src_d"])
             for client in [fresh, returned, behind] {
-                try await client.perform { $0.connection?.over() }
+                try await client.perform { $0.connection?.didClose() }
             }
         }
     }
@@ -251,7 +251,7 @@ private struct Client: Sendable {
     func begin(
         _ sources: [String]? = nil,
         as id: String = "s1",
-        from: Subscription.From = .now
+        from: Subscription.Start = .now
     ) async throws {
         let subscription = try Subscription(
             id: id,
@@ -270,7 +270,7 @@ private struct Client: Sendable {
         try await eventually("the connection has begun") { try await has("caught_up") }
         try await eventually("the connection is live") {
             try await perform {
-                $0.connection?.subscriptions.allSatisfy(\.following.isLive) == true
+                $0.connection?.subscriptions.allSatisfy(\.progress.isLive) == true
             }
         }
     }

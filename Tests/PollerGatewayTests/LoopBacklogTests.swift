@@ -9,38 +9,38 @@ struct LoopBacklogTests {
 
     private func begun(at ms: UInt64) -> LoopBacklog {
         let backlog = LoopBacklog(from: [.start])
-        backlog.begins(at: at(ms))
+        backlog.setStart(at: at(ms))
         backlog.begun()
         return backlog
     }
 
     @Test("a loop has no position before it has the start of the feed")
-    func begins() {
+    func setStart() {
         let backlog = LoopBacklog(from: [.start])
-        backlog.begins(at: at(5))
-        #expect(backlog.settled == nil)
+        backlog.setStart(at: at(5))
+        #expect(backlog.processedPositions == nil)
         backlog.begun()
-        #expect(backlog.settled == at(5))
+        #expect(backlog.processedPositions == at(5))
         // An older beginning that arrives late.
-        backlog.begins(at: at(3))
-        #expect(backlog.settled == at(5))
+        backlog.setStart(at: at(3))
+        #expect(backlog.processedPositions == at(5))
     }
 
     @Test("events without a subscriber are not posted and advance the position")
     func moves() {
         let backlog = begun(at: 1)
         #expect(!backlog.post(0, readTo: at(2)))
-        #expect(backlog.settled == at(2))
+        #expect(backlog.processedPositions == at(2))
     }
 
     @Test("while posted events are pending, the backlog has no settled position")
-    func underWay() {
+    func pending() {
         let backlog = begun(at: 1)
         #expect(backlog.post(2, readTo: at(2)))
         #expect(!backlog.post(0, readTo: at(3)))
-        #expect(backlog.settled == nil)
+        #expect(backlog.processedPositions == nil)
         #expect(!backlog.take(2))
-        #expect(backlog.settled == at(3))
+        #expect(backlog.processedPositions == at(3))
     }
 
     @Test(
@@ -52,9 +52,9 @@ struct LoopBacklogTests {
         #expect(!backlog.post(1, readTo: at(3)))
         #expect(!backlog.post(0, readTo: at(4)))
         #expect(backlog.take(LoopBacklog.eventsMax))
-        #expect(backlog.settled == at(2))
+        #expect(backlog.processedPositions == at(2))
         #expect(backlog.post(1, readTo: at(5)))
         #expect(!backlog.take(1))
-        #expect(backlog.settled == at(5))
+        #expect(backlog.processedPositions == at(5))
     }
 }

@@ -32,7 +32,7 @@ struct LostEventsTests {
             try await socket.message("settled")
             #expect(socket.events == ["src_1:chargeable", "src_1:failed"])
             try await stream.ended()
-            #expect(stream.told == ["src_1:chargeable", "src_1:failed"])
+            #expect(stream.delivered == ["src_1:chargeable", "src_1:failed"])
         }
     }
 
@@ -68,8 +68,8 @@ struct LostEventsTests {
             bench.store.checkpoint()
             try await bench.record("src_1", "chargeable")
             let first = try await bench.stream(Self.path + "?after_seq=1")
-            let told = try await first.streamed("message")
-            let place = try #require(told["id"]?.string)
+            let delivered = try await first.streamed("message")
+            let place = try #require(delivered["id"]?.string)
             bench.store.rewind()
             try await bench.record("src_1", "failed", final: true)
             let second = try await bench.stream(

@@ -25,7 +25,11 @@ struct OperatorSubscriptionTests {
 
     private func event() throws -> Event {
         var board = IncidentBoard()
-        let seen = [IncidentKind.noWorker: Sighting([Sighting.Trouble(nil, "no worker")])]
+        let seen = [
+            IncidentKind.noWorker: IncidentObservation([
+                IncidentObservation.Trouble(nil, "no worker")
+            ])
+        ]
         return try #require(board.note(seen, at: Samples.start, hold: .zero).first).event
     }
 
@@ -34,12 +38,15 @@ struct OperatorSubscriptionTests {
         let event = try event()
         for types in [["operator.*"], ["source.*", "operator.no_worker"]] {
             let subscription = try subscription(types)
-            #expect(subscription.interest.hears(event) && subscription.wants(event), "\(types)")
+            #expect(
+                subscription.interest.matches(event) && subscription.includes(event),
+                "\(types)"
+            )
         }
         for types in [nil, ["*"], ["source.*"], ["operator.backlog"]] {
-            #expect(!(try subscription(types).interest.hears(event)), "\(types ?? [])")
+            #expect(!(try subscription(types).interest.matches(event)), "\(types ?? [])")
         }
-        #expect(try subscription(nil).interest.hears(Samples.event()))
+        #expect(try subscription(nil).interest.matches(Samples.event()))
     }
 
     @Test("credentials bound to accounts cannot subscribe to cluster events")

@@ -12,7 +12,7 @@ struct WebSocketSessionTests {
 
     private func session(open: Bool = true) -> WebSocketSession {
         var session = WebSocketSession(limits: GatewayLimits(), pingEvery: .seconds(25))
-        if open { _ = session.open(token: nil, known: principal) }
+        if open { _ = session.open(token: nil, anonymous: principal) }
         return session
     }
 
@@ -24,7 +24,7 @@ struct WebSocketSessionTests {
     @Test("the key of the request is authenticated, then `hello` is sent")
     func hello() {
         var session = session(open: false)
-        #expect(session.open(token: "k", known: nil) == [.authenticate(.token("k"))])
+        #expect(session.open(token: "k", anonymous: nil) == [.authenticate(.token("k"))])
         let actions = session.authenticated(.admitted(principal), now: .seconds(1))
         guard case .send(let text) = actions.first else {
             Issue.record("\(actions)")
@@ -36,7 +36,7 @@ struct WebSocketSessionTests {
     @Test("a client that does not authenticate within five seconds is closed")
     func authTimeout() {
         var session = session(open: false)
-        #expect(session.open(token: nil, known: nil).isEmpty)
+        #expect(session.open(token: nil, anonymous: nil).isEmpty)
         #expect(session.deadline == .seconds(5))
         #expect(session.tick(now: .milliseconds(4999)).isEmpty)
         #expect(closes(session.tick(now: .seconds(5))) == .authTimeout)
@@ -133,7 +133,7 @@ struct WebSocketSessionTests {
                 principal: principal,
                 limits: GatewayLimits()
             )
-            return subscription.wants(Samples.event())
+            return subscription.includes(Samples.event())
         }
         #expect(try matches(#""source.chargeable""#))
         #expect(try matches(#""watch.*","source.*""#))

@@ -94,8 +94,8 @@ struct AddressGuardTests {
             #expect(try verdict(way, guarding) == .blocked, "\(way)")
         }
         #expect(try verdict("127.0.0.2", guarding) == .allowed)
-        let beside = try SocketAddress(ipAddress: "127.0.0.1", port: 444)
-        #expect(guarding.judge(beside) == .allowed)
+        let otherPort = try SocketAddress(ipAddress: "127.0.0.1", port: 444)
+        #expect(guarding.judge(otherPort) == .allowed)
     }
 
     @Test(

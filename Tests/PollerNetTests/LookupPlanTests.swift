@@ -114,7 +114,7 @@ struct LookupPlanTests {
 
     @Test("in random sequences no limit is exceeded and no caller is lost", arguments: 1...50)
     mutating func property(seed: Int) {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         let suffixes = ["a.test", "x.a.test", "y.a.test", "b.uk", "co.uk", "m.co.uk", "solo"]
         var requests: [String: Set<Int>] = [:]
         var running: Set<String> = []
@@ -122,18 +122,20 @@ struct LookupPlanTests {
         var now = time(.zero)
         for step in 1...400 {
             now = now.advanced(by: .seconds(10))
-            let suffix = suffixes[Int.random(in: 0..<suffixes.count, using: &chance)]
-            let name = "h\(Int.random(in: 0..<9, using: &chance)).\(suffix)"
-            switch Int.random(in: 0..<5, using: &chance) {
+            let suffix = suffixes[Int.random(in: 0..<suffixes.count, using: &generator)]
+            let name = "h\(Int.random(in: 0..<9, using: &generator)).\(suffix)"
+            switch Int.random(in: 0..<5, using: &generator) {
             case 0...2:
                 #expect(plan.lookUp(name, caller: step, at: now) == nil)
                 requests[name, default: []].insert(step)
             case 3:
-                guard let caller = requests[name]?.randomElement(using: &chance) else { continue }
+                guard let caller = requests[name]?.randomElement(using: &generator) else {
+                    continue
+                }
                 plan.cancel(name, caller: caller)
                 requests[name]?.remove(caller)
             default:
-                guard let name = running.sorted().randomElement(using: &chance) else { continue }
+                guard let name = running.sorted().randomElement(using: &generator) else { continue }
                 running.remove(name)
                 #expect(plan.finish(name, answer, at: now) == requests[name] ?? [])
                 requests[name] = nil

@@ -17,7 +17,7 @@ struct RequestDeadlineTests {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(RequestDeadline(arrival: arrival))
         try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-        try pipeline.addHandler(RequestDeadline.Heads())
+        try pipeline.addHandler(RequestDeadline.RequestObserver())
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
         return channel
     }
@@ -100,7 +100,7 @@ struct RequestDeadlineTests {
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(RequestDeadline(arrival: gate.admit(channel)))
             try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-            try pipeline.addHandler(RequestDeadline.Heads())
+            try pipeline.addHandler(RequestDeadline.RequestObserver())
             loop.run()
             return channel
         }

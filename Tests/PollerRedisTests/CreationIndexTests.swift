@@ -65,7 +65,7 @@ struct CreationIndexTests {
     )
     func cursors(_ entry: String) {
         let cursor = Base64URL.encode(Packed.join(["t", entry]).utf8)
-        #expect(WatchPlace(cursor: cursor, of: PartitionMap(partitions: 16)) == nil)
-        #expect(CreatedPlace(cursor: cursor) == nil)
+        #expect(WatchListPosition(cursor: cursor, of: PartitionMap(partitions: 16)) == nil)
+        #expect(CreationPosition(cursor: cursor) == nil)
     }
 }

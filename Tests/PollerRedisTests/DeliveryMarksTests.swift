@@ -17,7 +17,7 @@ struct DeliveryMarksTests {
     }
 
     private func layout(_ client: RedisClient) async throws -> StoreLayout {
-        try await StoreLayout.agreed(on: client, namespace: "t", partitions: 2)
+        try await StoreLayout.loadOrCreate(on: client, namespace: "t", partitions: 2)
     }
 
     @Test("marking fails when too few replicas have the mark")
@@ -44,20 +44,20 @@ struct DeliveryMarksTests {
                 layout: try await layout(client),
                 logger: logger
             )
-            let first = try await queue.standing(partition: 1)
+            let first = try await queue.watermark(partition: 1)
             let instant = Timestamp(ms: 1_795_165_200_000)
             try await queue.note(partition: 1, whole: instant, in: first.history)
             // The replica of a missing master is promoted, and continues with its own data.
             _ = try await client.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             _ = try await client.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
-            let second = try await queue.standing(partition: 1)
+            let second = try await queue.watermark(partition: 1)
             #expect(second.history != first.history && second.history.count == 40)
             #expect(second.noted == first.history && second.whole == instant)
             let later = instant + .seconds(60)
             try await queue.note(partition: 1, whole: later, in: first.history)
-            #expect(try await queue.standing(partition: 1) == second)
+            #expect(try await queue.watermark(partition: 1) == second)
             try await queue.note(partition: 1, whole: later, in: second.history)
-            let third = try await queue.standing(partition: 1)
+            let third = try await queue.watermark(partition: 1)
             #expect(third.noted == second.history && third.whole == later)
         }
     }

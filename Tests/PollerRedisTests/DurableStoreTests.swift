@@ -29,7 +29,7 @@ struct DurableStoreTests {
     }
 
     @Test("confirming an outbox entry fails on a server that does not have it")
-    func told() async throws {
+    func publishedAfterReplication() async throws {
         try await withPair { store, _, _ in
             let entry = try await record(store)
             let partition = store.partition(of: key)
@@ -47,12 +47,12 @@ struct DurableStoreTests {
             let references = try await store.references(partition: partition, after: "0", limit: 9)
             #expect(references.count == 1)
             #expect(try await store.events(of: references).compactMap(\.self).count == 1)
-            #expect(try await store.eventsToTell(of: key, after: 0, limit: 9).count == 1)
+            #expect(try await store.deliverableEvents(of: key, after: 0, limit: 9).count == 1)
             replica.pause()
             defer { replica.resume() }
             await #expect(throws: StoreError.self) { try await store.events(of: references) }
             await #expect(throws: StoreError.self) {
-                try await store.eventsToTell(of: key, after: 0, limit: 9)
+                try await store.deliverableEvents(of: key, after: 0, limit: 9)
             }
         }
     }
@@ -62,7 +62,11 @@ struct DurableStoreTests {
         try await withPair { store, client, _ in
             let requests = RedisNamedRequests(
                 client: client,
-                layout: try await StoreLayout.agreed(on: client, namespace: "t", partitions: 8),
+                layout: try await StoreLayout.loadOrCreate(
+                    on: client,
+                    namespace: "t",
+                    partitions: 8
+                ),
                 logger: Logger(label: "t")
             )
             func named(_ name: String, taken: Bool) -> NamedRequest {
@@ -87,10 +91,14 @@ struct DurableStoreTests {
         try await withPair { store, client, _ in
             _ = try await store.enqueue([try NewWatch(key: key)])
             _ = try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 8)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 8
+            )
             #expect(layout.partitions == 4)
             await #expect(throws: StoreError.full) {
-                try await StoreLayout.agreed(on: client, namespace: "new", partitions: 4)
+                try await StoreLayout.loadOrCreate(on: client, namespace: "new", partitions: 4)
             }
             await #expect(throws: StoreError.full) {
                 let other = WatchKey("src_2")
@@ -176,7 +184,11 @@ struct DurableStoreTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             try await client.waitUntilConnected(timeout: .seconds(10))
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 4
+            )
             let store = RedisWatchStore(
                 client: client,
                 layout: layout,

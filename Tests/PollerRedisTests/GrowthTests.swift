@@ -40,7 +40,7 @@ struct GrowthTests {
         var costs: [Int] = []
         for count in [500, 30_000] {
             try await withRedis { client in
-                let layout = try await StoreLayout.agreed(
+                let layout = try await StoreLayout.loadOrCreate(
                     on: client,
                     namespace: "t",
                     partitions: 1
@@ -80,13 +80,17 @@ struct GrowthTests {
     @Test("a lane that is missing from all lists is audited through its leases")
     func lost() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 1
+            )
             let store = Self.store(client, layout)
             try await enqueue(2, in: store)
             _ = try await store.claim(ClaimRequest(partition: 0, limit: 1, lease: .seconds(60)))
             let lanes = try await client.send(RedisCommand("KEYS", ["t:c{0}*"])).array ?? []
             #expect(!lanes.isEmpty)
-            for kind in [KeyKind.occupiedLanes, .readyUrgent, .readyRest] {
+            for kind in [KeyKind.occupiedLanes, .readyUrgent, .readyNormal] {
                 let list = "t:\(kind.rawValue){0}"
                 _ = try await client.send(RedisCommand("DEL", [.string(list)]))
             }
@@ -104,7 +108,7 @@ struct GrowthTests {
         var costs: [Int] = []
         for count in [300, 20_000] {
             try await withRedis { client in
-                let layout = try await StoreLayout.agreed(
+                let layout = try await StoreLayout.loadOrCreate(
                     on: client,
                     namespace: "t",
                     partitions: 1

@@ -229,7 +229,7 @@ struct HostileStore {
     static func changes(
         of place: StoredPlace,
         _ value: [UInt8],
-        using chance: inout SeededGenerator
+        using generator: inout SeededGenerator
     ) -> [HostileChange] {
         let isText =
             String(validating: value, as: UTF8.self) != nil
@@ -237,7 +237,7 @@ struct HostileStore {
         guard isText else {
             var changes = [HostileChange(place: place, value: Array(value.dropLast()))]
             for index in value.indices.prefix(16) {
-                for byte in [0, 0x7F, 0xFF, UInt8.random(in: .min ... .max, using: &chance)] {
+                for byte in [0, 0x7F, 0xFF, UInt8.random(in: .min ... .max, using: &generator)] {
                     var damaged = value
                     damaged[index] = byte
                     changes.append(HostileChange(place: place, value: damaged))

@@ -30,20 +30,20 @@ struct HostileRecordsTests {
             )
         print("hostile records: POLLER_FUZZ_SEED=\(seed), the change in use is in \(log.path)")
         defer { try? FileManager.default.removeItem(at: log) }
-        var chance = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let clock = ContinuousClock()
         let end = clock.now + .seconds(seconds)
         try await withRedis { client in
             var tried = 0
             var kinds: Set<String> = []
             rounds: while true {
-                for behaviour in QueueConformance.allCases.shuffled(using: &chance) {
+                for behaviour in QueueConformance.allCases.shuffled(using: &generator) {
                     if clock.now > end { break rounds }
                     let harness = try await RedisHarness(client: client, partitions: 1)
                     // Only its records are needed, not its result.
                     _ = await behaviour.failure(on: harness)
-                    if chance.next() % 4 == 0 { try await populateRest(harness) }
-                    tried += try await attack(harness, behaviour.name, log, &chance, &kinds)
+                    if generator.next() % 4 == 0 { try await populateRest(harness) }
+                    tried += try await attack(harness, behaviour.name, log, &generator, &kinds)
                     try await HostileStore(client: client, namespace: harness.layout.namespace)
                         .clear()
                 }
@@ -60,7 +60,7 @@ struct HostileRecordsTests {
         _ harness: RedisHarness,
         _ name: String,
         _ log: URL,
-        _ chance: inout SeededGenerator,
+        _ generator: inout SeededGenerator,
         _ kinds: inout Set<String>
     ) async throws -> Int {
         let store = HostileStore(client: harness.client, namespace: harness.layout.namespace)
@@ -71,9 +71,9 @@ struct HostileRecordsTests {
         let places = try await store.places()
         guard !places.isEmpty else { return 0 }
         var tried = 0
-        for (place, value) in places.shuffled(using: &chance).prefix(6) {
-            let changes = HostileStore.changes(of: place, value, using: &chance)
-            guard let change = changes.randomElement(using: &chance) else { continue }
+        for (place, value) in places.shuffled(using: &generator).prefix(6) {
+            let changes = HostileStore.changes(of: place, value, using: &generator)
+            guard let change = changes.randomElement(using: &generator) else { continue }
             try Data("\(name): \(change)\n".utf8).write(to: log)
             guard try await store.apply(change) else { continue }
             let took = await ContinuousClock().measure {
@@ -83,7 +83,7 @@ struct HostileRecordsTests {
             #expect(took < Self.patience, "\(name): \(change) takes too long")
             try await store.restore(picture)
             tried += 1
-            if chance.next() % 8 == 0 {
+            if generator.next() % 8 == 0 {
                 let after = await exercise.read()
                 #expect(Set(after.keys) == Set(before.keys), "\(name): after \(change) was undone")
                 try await store.restore(picture)
@@ -174,8 +174,10 @@ struct HostileRecordsTests {
         )
         let listed = try await store.list(ListQuery(limit: 10)).items.map(\.watch.key)
         #expect(others.isSubset(of: listed), what)
-        let told = try await store.entries(partition: 0, after: "0", limit: 10).map(\.event.key)
-        #expect(others.isSubset(of: told), what)
+        let remaining = try await store.entries(partition: 0, after: "0", limit: 10).map(
+            \.event.key
+        )
+        #expect(others.isSubset(of: remaining), what)
         // Each second claim recovers the leases of the first, which have expired.
         for _ in 0..<3 {
             let leased = try await store.claim(request).leases.map(\.item.key)

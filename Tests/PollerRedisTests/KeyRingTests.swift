@@ -171,7 +171,7 @@ struct KeyRingTests {
         func create(
             _ key: AccessKey,
             digest: KeyDigest,
-            within share: KeyShare?
+            within share: AccountKeyLimit?
         ) async throws(StoreError) -> KeyCreation {
             try await store.create(key, digest: digest, within: share)
         }
@@ -249,8 +249,8 @@ struct KeyRingTests {
 
     @Test("new keys are long and unique")
     func texts() {
-        var chance = SystemRandomNumberGenerator()
-        let made = (0..<100).map { _ in KeyText(using: &chance) }
+        var generator = SystemRandomNumberGenerator()
+        let made = (0..<100).map { _ in KeyText(using: &generator) }
         #expect(Set(made.map(\.reveal)).count == 100 && Set(made.map(\.id)).count == 100)
         for key in made {
             #expect(key.reveal.contains(/^plr_[A-Za-z0-9]{12}_[A-Za-z0-9_-]{43}$/))

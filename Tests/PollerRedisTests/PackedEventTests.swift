@@ -44,8 +44,8 @@ import Testing
         let packed = PackedEvent.bytes(of: try event())
         #expect(PackedEvent.event(packed)?.json == Self.json)
         let metadata = #"{"order":"A77"}"#
-        let told = PackedEvent.events(packed + Array(metadata.utf8), of: Self.key)
-        #expect(told == [try event().carrying(metadata: metadata)])
+        let decoded = PackedEvent.events(packed + Array(metadata.utf8), of: Self.key)
+        #expect(decoded == [try event().carrying(metadata: metadata)])
     }
 
     @Test("an event that cannot be packed is stored as JSON and read back")
@@ -120,15 +120,15 @@ import Testing
 
     @Test("damaged folded events are read or ignored without a crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var folded = FoldedEvents.bytes(of: try Self.five())
-        if Bool.random(using: &chance) {
-            folded = Array(folded.prefix(Int.random(in: 0..<folded.count, using: &chance)))
+        if Bool.random(using: &generator) {
+            folded = Array(folded.prefix(Int.random(in: 0..<folded.count, using: &generator)))
         }
         if !folded.isEmpty {
-            folded[Int.random(in: folded.indices, using: &chance)] ^= UInt8.random(
+            folded[Int.random(in: folded.indices, using: &generator)] ^= UInt8.random(
                 in: 1...255,
-                using: &chance
+                using: &generator
             )
         }
         for event in PackedEvent.events(folded, of: Self.key) { #expect(!event.json.isEmpty) }
@@ -157,15 +157,15 @@ import Testing
 
     @Test("a truncated or altered event is read or ignored without a crash", arguments: 0..<200)
     func damaged(seed: Int) throws {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var packed = PackedEvent.bytes(of: try event())
-        if Bool.random(using: &chance) {
-            packed = Array(packed.prefix(Int.random(in: 0..<packed.count, using: &chance)))
+        if Bool.random(using: &generator) {
+            packed = Array(packed.prefix(Int.random(in: 0..<packed.count, using: &generator)))
         }
         if !packed.isEmpty {
-            packed[Int.random(in: packed.indices, using: &chance)] ^= UInt8.random(
+            packed[Int.random(in: packed.indices, using: &generator)] ^= UInt8.random(
                 in: 1...255,
-                using: &chance
+                using: &generator
             )
         }
         // The result is an event that can be written again, or none.

@@ -39,7 +39,7 @@ struct RedisConformanceTests {
             let failures = try await failures(on: client) { client in
                 let harness = try await RedisHarness(client: client, former: 2)
                 try await harness.split([0])
-                harness.hear(of: [0])
+                harness.observeSplit(of: [0])
                 return harness
             }
             #expect(failures == [])

@@ -101,7 +101,11 @@ struct RedisFunctionsTests {
     @Test("only libraries of releases that no process runs are removed")
     func removed() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 4
+            )
             let functions = RedisFunctions(
                 client: client,
                 layout: layout,
@@ -145,14 +149,14 @@ struct RedisFunctionsTests {
     @Test("a library is obsolete if no process runs it or none has started with it for a month")
     func over() {
         let now = Timestamp(ms: 40 * 86_400_000)
-        func isOver(_ days: Int64, _ release: String) -> Bool {
-            RedisFunctions.isOver("\(now.ms - days * 86_400_000) \(release)", ["1.1"], now)
+        func isRemovable(_ days: Int64, _ release: String) -> Bool {
+            RedisFunctions.isRemovable("\(now.ms - days * 86_400_000) \(release)", ["1.1"], now)
         }
-        #expect(!isOver(0, "1.0"))
-        #expect(isOver(1, "1.0"))
-        #expect(!isOver(29, "1.1"))
-        #expect(isOver(31, "1.1"))
-        #expect(RedisFunctions.isOver("nonsense", [], now))
+        #expect(!isRemovable(0, "1.0"))
+        #expect(isRemovable(1, "1.0"))
+        #expect(!isRemovable(29, "1.1"))
+        #expect(isRemovable(31, "1.1"))
+        #expect(RedisFunctions.isRemovable("nonsense", [], now))
     }
 
     private func watch(_ account: String, _ number: Int) -> WatchKey {

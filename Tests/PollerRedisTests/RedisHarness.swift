@@ -33,7 +33,7 @@ final class RedisHarness: StoreHarness {
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox & SuspectStore { store }
-    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
+    var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }
     var trail: any AuditTrail { auditTrail }
@@ -61,7 +61,7 @@ final class RedisHarness: StoreHarness {
         let layoutKey = RedisArgument.string("\(namespace):layout")
         let formed = RedisCommand("HSET", [layoutKey, StoreVersion.field, RedisArgument(form)])
         _ = try await client.send(formed)
-        let made = try await StoreLayout.agreed(
+        let made = try await StoreLayout.loadOrCreate(
             on: client,
             namespace: namespace,
             partitions: former ?? partitions

@@ -17,18 +17,22 @@ struct RedisMembershipTests {
             version: "1",
             startedAt: Timestamp(ms: 5),
             inFlight: 7,
-            places: 64,
+            slots: 64,
             form: 2,
             partitions: 4
         )
-        worker.serves = "1a2b"
+        worker.capabilities = "1a2b"
         return worker
     }()
 
     @Test("a stored heartbeat has eleven fields, and additional fields are ignored")
     func parts() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 4
+            )
             let members = RedisMembership(client: client, layout: layout)
             #expect(try await members.beat(worker, for: .seconds(6)) == [worker])
             let list = "\(layout.watchKeys.namespace)p{0}"
@@ -50,7 +54,11 @@ struct RedisMembershipTests {
     @Test("announcing a process lists it and reads no other processes")
     func announced() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 4
+            )
             let members = RedisMembership(client: client, layout: layout)
             try await members.announce(worker, for: .seconds(6))
             #expect(try await members.members() == [worker])

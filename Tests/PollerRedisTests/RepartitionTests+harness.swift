@@ -79,15 +79,15 @@ extension RedisHarness {
         if stop == .beginning { return }
         let work = work()
         try await work.begin()
-        try await work.reach(.closing, in: 0)
+        try await work.enter(.closing, in: 0)
         if stop == .closing { return }
-        try await work.reach(.frozen, in: 0)
-        try await work.passClock()
+        try await work.enter(.frozen, in: 0)
+        try await work.copyClock()
         try await some(work, of: stop == .copying) { part throws(StoreError) in
             try await work.copy(part)
         }
         if stop == .copying { return }
-        try await work.reach(.copied, in: 0)
+        try await work.enter(.copied, in: 0)
         if stop == .copied { return }
         try await some(work, of: true) { part throws(StoreError) in try await work.forget(part) }
     }
@@ -123,10 +123,10 @@ extension RedisHarness {
     }
 
     /// Updates the maps of both queues as the first call to each partition would.
-    func hear(of partitions: [Int]) {
+    func observeSplit(of partitions: [Int]) {
         for partition in partitions {
-            _ = store.redis.keys.map.hear(Self.partitionCount, from: partition)
-            _ = queue.redis.keys.map.hear(Self.partitionCount, from: partition)
+            _ = store.redis.keys.map.receive(Self.partitionCount, from: partition)
+            _ = queue.redis.keys.map.receive(Self.partitionCount, from: partition)
         }
     }
 
@@ -168,7 +168,7 @@ extension RedisHarness {
 extension PartitionSplit {
     /// Takes the partition over, and prepares the new parts for copies.
     func begin() async throws {
-        try await reach(.before, in: partition)
-        for child in children { try await reach(.filling, in: child) }
+        try await enter(.before, in: partition)
+        for child in children { try await enter(.filling, in: child) }
     }
 }

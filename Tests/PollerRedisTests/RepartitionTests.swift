@@ -49,9 +49,9 @@ struct RepartitionTests {
             let held = try await harness.claim(2)
             #expect(held.count == 2)
             try await work.begin()
-            try await work.reach(.closing, in: 0)
+            try await work.enter(.closing, in: 0)
             #expect(try await harness.claim(2).isEmpty)
-            #expect(try await !work.reach(.frozen, in: 0), "the partition holds leases")
+            #expect(try await !work.enter(.frozen, in: 0), "the partition holds leases")
             let commits = held.map { lease in
                 Commit(
                     ref: lease.ref,
@@ -60,7 +60,7 @@ struct RepartitionTests {
                 )
             }
             #expect(try await harness.store.commit(commits) == [.done, .done])
-            #expect(try await work.reach(.frozen, in: 0))
+            #expect(try await work.enter(.frozen, in: 0))
             // Reads are allowed.
             #expect(try await harness.store.snapshot(of: RedisHarness.watchKey(1)) != nil)
             let before = try await harness.homes()
@@ -89,7 +89,7 @@ struct RepartitionTests {
             )
             await #expect(throws: StoreError.self) { try await work.forget(part) }
             for child in work.children {
-                await #expect(throws: StoreError.self) { try await work.reach(.filling, in: child) }
+                await #expect(throws: StoreError.self) { try await work.enter(.filling, in: child) }
             }
             let written = try await work.partitions.run(
                 work.partitions.scripts[.splitWrite],
@@ -109,7 +109,10 @@ struct RepartitionTests {
             let before = try await first.pictures(of: first.store)
             try await first.split([0])
             try await first.repartition.end()
-            let half = try await StoreLayout.agreed(on: client, namespace: first.layout.namespace)
+            let half = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: first.layout.namespace
+            )
             #expect(half.partitions == 2 && half.base == 1 && half.former == nil)
             let more = try await RedisRepartition.begin(half, partitions: 4, on: client)
             let second = try RedisHarness(client: client, layout: more)
@@ -141,7 +144,7 @@ struct RepartitionTests {
             #expect(try await client.send(RedisCommand("HGET", [meta, "split"])).string == "4")
             try await harness.repartition.end()
             _ = try await client.pipeline(lose)
-            let layout = try await StoreLayout.agreed(
+            let layout = try await StoreLayout.loadOrCreate(
                 on: client,
                 namespace: harness.layout.namespace
             )
@@ -198,7 +201,7 @@ struct RepartitionTests {
             await #expect(throws: InvalidInput.self) {
                 try await RedisRepartition.begin(begun, partitions: 16, on: client)
             }
-            let agreed = try await StoreLayout.agreed(on: client, namespace: begun.namespace)
+            let agreed = try await StoreLayout.loadOrCreate(on: client, namespace: begun.namespace)
             #expect(agreed == begun && agreed.former == 4 && agreed.base == 4)
         }
     }
@@ -207,11 +210,13 @@ struct RepartitionTests {
     func asking() {
         // Data that does not move, and the split itself.
         let anywhere: Set<ScriptName> = [
-            .outboxGroup, .outboxHold, .confirm, .settled, .trim, .ledger, .beat, .quarantined,
+            .outboxGroup, .outboxHold, .confirm, .outboxAcknowledged, .trim, .markWatermark,
+            .heartbeat, .quarantined,
             .search, .laneNames, .deadLetters, .incidentList, .endpointCreate, .endpointWrite,
             .endpointChanges, .endpointRead, .endpointList, .endpointCount, .keyWrite, .keyList,
-            .keyUsed, .trailNote, .activityAdd, .activityRead, .sweepTake, .sweepFinish, .reads,
-            .remember, .suppress, .reseal, .layoutRestore, .splitStage, .splitClock, .splitList,
+            .keyUsed, .auditTrailAdd, .activityAdd, .activityRead, .sweepTake, .sweepFinish,
+            .addUsage,
+            .setMarks, .suppress, .reencrypt, .layoutRestore, .splitStage, .splitClock, .splitList,
             .splitRead, .splitWrite, .splitForget,
         ]
         let texts = ScriptTexts(clock: nil)

@@ -32,7 +32,7 @@ struct SealedStoreTests {
         init(_ client: RedisClient, _ keys: MasterKeys) async throws {
             self.client = client
             self.keys = keys
-            layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            layout = try await StoreLayout.loadOrCreate(on: client, namespace: "t", partitions: 4)
             var logger = Logger(label: "sealed")
             logger.logLevel = .error
             let gate = SealingGate()
@@ -83,7 +83,7 @@ struct SealedStoreTests {
         func rekey() async throws -> (sealed: Int, unopened: Int) {
             let roots = try await secrets.reseal()
             let (sealed, unopened) = try await walk()
-            if unopened == 0 { try await secrets.settle() }
+            if unopened == 0 { try await secrets.removeUnusedKeys() }
             return (roots + sealed, unopened)
         }
 
@@ -124,7 +124,7 @@ struct SealedStoreTests {
         // The form that the commit of a poll leaves.
         let item = Self.key("src_1").id.description
         let packed = PackedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
-        let place = SealedPlace.learned(item, .main)
+        let place = SealedLocation.learned(item, .main)
         let partition = rig.watches.partition(of: Self.key("src_1"))
         _ = try await rig.client.send(
             RedisCommand(
@@ -135,8 +135,8 @@ struct SealedStoreTests {
                 ]
             )
         )
-        var chance = SystemRandomNumberGenerator()
-        let secret = WebhookSecret(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        let secret = WebhookSecret(using: &generator)
         var endpoint = Endpoint(
             id: Self.endpointID,
             account: .main,
@@ -184,10 +184,10 @@ struct SealedStoreTests {
             let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
             try await both.secrets.prepare()
             #expect(try await both.rekey().unopened == 0)
-            #expect(try await both.secrets.standing().otherKeys == [])
+            #expect(try await both.secrets.encryptionStatus().otherKeys == [])
             let secret = try NewWatch(key: Self.key("src_3"), clientSecret: ClientSecret("x"))
-            await #expect(throws: SealError.self) { try await old.secrets.look() }
-            #expect(try await both.secrets.standing().otherKeys == old.keys.ids)
+            await #expect(throws: SealError.self) { try await old.secrets.refresh() }
+            #expect(try await both.secrets.encryptionStatus().otherKeys == old.keys.ids)
             #expect(old.secrets.gate.refusal != nil)
             let endpoint = Endpoint(
                 id: EndpointID(unchecked: "ep_2"),
@@ -200,7 +200,7 @@ struct SealedStoreTests {
             await #expect(throws: StoreError.self) { try await old.watches.enqueue([secret]) }
             // Requests without secrets continue, and so do all requests of a process that has the keys.
             #expect(try await old.watches.enqueue([NewWatch(key: Self.key("src_4"))]).count == 1)
-            _ = try await both.secrets.look()
+            _ = try await both.secrets.refresh()
             #expect(try await both.watches.enqueue([secret]).count == 1)
             let second = try await Rig(client, try MasterKeys(Self.two))
             await #expect(throws: SealError.self) { try await second.secrets.prepare() }
@@ -217,20 +217,20 @@ struct SealedStoreTests {
             let root = try await clear.secrets.roots()
             let first = try await Rig(client, try MasterKeys(Self.one))
             try await first.secrets.prepare()
-            #expect(try await first.secrets.standing().isPlain)
+            #expect(try await first.secrets.encryptionStatus().isPlain)
             try await check(first, secret)
             #expect(try await first.rekey() == (5, 0))
             #expect(try await first.rekey() == (0, 0))
             #expect(
-                try await first.secrets.standing()
-                    == RedisSecrets.Standing(otherKeys: [], isPlain: false)
+                try await first.secrets.encryptionStatus()
+                    == RedisSecrets.EncryptionStatus(otherKeys: [], isPlain: false)
             )
             let dump = try await first.dump()
             for canary in Self.planted { #expect(!dump.contains(canary)) }
 
             let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
             try await both.secrets.prepare()
-            #expect(try await both.secrets.standing().otherKeys == first.keys.ids)
+            #expect(try await both.secrets.encryptionStatus().otherKeys == first.keys.ids)
             #expect(try await both.rekey() == (5, 0))
             let second = try await Rig(client, try MasterKeys(Self.two))
             try await second.secrets.prepare()

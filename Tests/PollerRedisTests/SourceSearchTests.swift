@@ -61,12 +61,12 @@ struct SourceSearchTests {
     @Test(
         "a source among many lanes is found in all its accounts, with any page size",
         arguments: [
-            (NameBounds.standard, 500, 1), (NameBounds.standard, 7, 13),
-            (NameBounds(lanes: 40, names: 100, asked: 7), 500, 40),
-            (NameBounds(lanes: 1000, names: 33, asked: 500), 500, 30),
+            (NameSearchLimits.standard, 500, 1), (NameSearchLimits.standard, 7, 13),
+            (NameSearchLimits(lanes: 40, names: 100, namesPerCall: 7), 500, 40),
+            (NameSearchLimits(lanes: 1000, names: 33, namesPerCall: 500), 500, 30),
         ]
     )
-    func manyLanes(_ bounds: NameBounds, _ limit: Int, _ pagesMax: Int) async throws {
+    func manyLanes(_ bounds: NameSearchLimits, _ limit: Int, _ pagesMax: Int) async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
             let accounts = (0..<900).map { AccountID(unchecked: "acct_\($0)") }
@@ -77,7 +77,7 @@ struct SourceSearchTests {
                 }
             )
             var store = harness.store
-            store.nameBounds = bounds
+            store.nameSearchLimits = bounds
             let query = try SearchQuery("src_1", keys: .standard, now: Timestamp(ms: 0))
             var found: [AccountID] = []
             var cursor: String?
@@ -166,12 +166,12 @@ extension RedisHarness {
     }
 
     fileprivate func endpoint(_ account: AccountID) throws -> Endpoint {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         return Endpoint(
-            id: EndpointID(using: &chance),
+            id: EndpointID(using: &generator),
             account: account,
             url: try NotifyURL("https://a.example/hook"),
-            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+            secrets: [EndpointSecret(WebhookSecret(using: &generator))]
         )
     }
 

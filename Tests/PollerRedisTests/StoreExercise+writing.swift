@@ -99,8 +99,8 @@ extension StoreExercise {
             }
         }
         await outcome.attempt("look") {
-            guard let look = try await store.takeLook(owner, for: .seconds(1)) else { return }
-            _ = try await store.endLook(look, board: look.board, telling: [], pause: .zero)
+            guard let look = try await store.beginCheck(owner, for: .seconds(1)) else { return }
+            _ = try await store.endCheck(look, board: look.board, reporting: [], pause: .zero)
         }
         await outcome.attempt("beat") {
             let member = Member(

@@ -134,7 +134,7 @@ struct StoreExercise {
             }
             await outcome.attempt("settled") { _ = try await store.settled(partition: partition) }
             await outcome.attempt("references") {
-                let place = OutboxPlace(partition: partition, position: "0")
+                let place = OutboxReadPosition(partition: partition, position: "0")
                 let found = try await store.references(behind: [place], limit: 50)
                 _ = try await store.events(of: found.flatMap(\.self))
             }
@@ -170,7 +170,9 @@ struct StoreExercise {
         }
         await outcome.attempt("delivery stats") { _ = try await queue.stats() }
         for partition in partitions {
-            await outcome.attempt("standing") { _ = try await queue.standing(partition: partition) }
+            await outcome.attempt("standing") {
+                _ = try await queue.watermark(partition: partition)
+            }
         }
         await outcome.attempt("delivery lanes") {
             for report in try await queue.lanes(limit: 50, cursor: nil).items {
@@ -227,8 +229,8 @@ struct StoreExercise {
         await outcome.attempt("secrets") {
             let masterKeys = try MasterKeys(RedisHarness.masterKey)
             let secrets = RedisSecrets(client: client, layout: layout, masterKeys: masterKeys)
-            _ = try await secrets.standing()
-            _ = try await secrets.look()
+            _ = try await secrets.encryptionStatus()
+            _ = try await secrets.refresh()
         }
     }
 }

@@ -16,9 +16,9 @@ struct StoreLayoutTests {
     @Test("reading the state of a missing layout writes nothing")
     func asking() async throws {
         try await withRedis { client in
-            let standing = try await RedisRepartition.standing(known, on: client)
-            #expect(standing.layout == .missing && standing.partitions == 64)
-            #expect(try await known.standing(on: client) == .missing)
+            let status = try await RedisRepartition.status(known, on: client)
+            #expect(status.layout == .missing && status.partitions == 64)
+            #expect(try await known.status(on: client) == .missing)
             #expect(try await StoreLayout.stored(on: client, namespace: "t") == nil)
             #expect(try await client.send(RedisCommand("DBSIZE", [])).int == 0)
         }
@@ -34,9 +34,12 @@ struct StoreLayoutTests {
             ]
             for layout in layouts {
                 #expect(try await layout.restore(on: client))
-                let agreed = try await StoreLayout.agreed(on: client, namespace: layout.namespace)
+                let agreed = try await StoreLayout.loadOrCreate(
+                    on: client,
+                    namespace: layout.namespace
+                )
                 #expect(agreed == layout)
-                #expect(try await layout.standing(on: client) == .fits)
+                #expect(try await layout.status(on: client) == .fits)
             }
         }
     }
@@ -71,12 +74,12 @@ struct StoreLayoutTests {
     @Test("restoring over an existing layout changes nothing and reports the other layout")
     func second() async throws {
         try await withRedis { client in
-            let made = try await StoreLayout.agreed(on: client, namespace: "t")
+            let made = try await StoreLayout.loadOrCreate(on: client, namespace: "t")
             #expect(try await !known.restore(on: client))
             #expect(try await StoreLayout.stored(on: client, namespace: "t") == made)
-            #expect(try await known.standing(on: client) == .other(made))
-            let standing = try await RedisRepartition.standing(known, on: client)
-            #expect(standing.layout == .other(made) && standing.partitions == 16)
+            #expect(try await known.status(on: client) == .other(made))
+            let status = try await RedisRepartition.status(known, on: client)
+            #expect(status.layout == .other(made) && status.partitions == 16)
         }
     }
 
@@ -86,7 +89,7 @@ struct StoreLayoutTests {
             try await StoreVersion.begin("t:layout", on: client)
             #expect(try await StoreLayout.stored(on: client, namespace: "t") == nil)
             #expect(try await known.restore(on: client))
-            #expect(try await StoreLayout.agreed(on: client, namespace: "t") == known)
+            #expect(try await StoreLayout.loadOrCreate(on: client, namespace: "t") == known)
         }
     }
 
@@ -101,15 +104,15 @@ struct StoreLayoutTests {
             (before, before), (before, during), (during, during), (during, after), (after, after),
             (after, migrated),
         ] {
-            #expect(StoreLayout.Standing(of: stored, to: known) == .fits, "\(known) \(stored)")
+            #expect(StoreLayout.Status(of: stored, to: known) == .fits, "\(known) \(stored)")
         }
         let remade = StoreLayout(namespace: "t", partitions: 64, form: 2)
         for (known, stored) in [
             (after, before), (after, during), (during, before), (migrated, after), (before, after),
             (after, remade),
         ] {
-            let standing = StoreLayout.Standing(of: stored, to: known)
-            #expect(standing == .other(stored), "\(known) \(stored)")
+            let status = StoreLayout.Status(of: stored, to: known)
+            #expect(status == .other(stored), "\(known) \(stored)")
         }
     }
 }

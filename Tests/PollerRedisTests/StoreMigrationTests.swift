@@ -36,7 +36,7 @@ struct StoreMigrationTests {
         let namespace = harness.layout.namespace
         return StoreMigration(
             client: harness.client,
-            layout: try await StoreLayout.agreed(on: harness.client, namespace: namespace),
+            layout: try await StoreLayout.loadOrCreate(on: harness.client, namespace: namespace),
             members: harness.members,
             version: version
         )
@@ -51,10 +51,12 @@ struct StoreMigrationTests {
             _ = try await harness.members.beat(one, for: .seconds(60))
             let migration = try await migration(harness, .live)
             let state = "the store has form 1, the newest"
-            #expect(try await migration.plan() == .init(lines: [state], isGood: true))
-            #expect(try await migration.apply() == .init(lines: [state], isGood: true))
+            #expect(try await migration.plan() == .init(lines: [state], isSuccessful: true))
+            #expect(try await migration.apply() == .init(lines: [state], isSuccessful: true))
             let verified = try await migration.verify()
-            #expect(verified == .init(lines: [state, "every process writes it"], isGood: true))
+            #expect(
+                verified == .init(lines: [state, "every process writes it"], isSuccessful: true)
+            )
         }
     }
 
@@ -78,13 +80,13 @@ struct StoreMigrationTests {
                 ]
             )
             let refused = try await migration(harness).apply()
-            #expect(refused == .init(lines: [older], isGood: false))
+            #expect(refused == .init(lines: [older], isSuccessful: false))
             #expect(try await StoreVersion.live.refusal(on: client, namespace: namespace) == nil)
 
             try await harness.members.leave(old.owner)
             let ready = try await migration(harness).plan()
             #expect(ready.lines.last == "next: pollerd migrate apply")
-            #expect(try await migration(harness).apply().isGood)
+            #expect(try await migration(harness).apply().isSuccessful)
             #expect(
                 try await StoreVersion.live.refusal(on: client, namespace: namespace)
                     == .tooNew(form: 2, readable: 1, release: "1.1.0")
@@ -92,7 +94,7 @@ struct StoreMigrationTests {
             #expect(try await Self.planted.refusal(on: client, namespace: namespace) == nil)
 
             let behind = try await migration(harness).verify()
-            #expect(!behind.isGood)
+            #expect(!behind.isSuccessful)
             #expect(
                 behind.lines == [
                     "the store has form 2, the newest",
@@ -101,7 +103,7 @@ struct StoreMigrationTests {
             )
             let restarted = Self.member("BBBBBBBBBBB", version: "1.1.0-debug", form: 2)
             _ = try await harness.members.beat(restarted, for: .seconds(60))
-            #expect(try await migration(harness).verify().isGood)
+            #expect(try await migration(harness).verify().isSuccessful)
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
     func keys() {
         #expect(
             pinned(KeyKind.self) == """
-                item=w long=o log=l attempts=y notes=N replay=n rest=z urgent=u readyRest=a readyUrgent=b \
+                item=w long=o log=l attempts=y notes=N replay=n normal=z urgent=u readyNormal=a readyUrgent=b \
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d openCreated=T closedCreated=V outbox=e fanOuts=F members=p departures=D meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
@@ -42,7 +42,7 @@ import Testing
         #expect(
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
-                hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
+                hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k pendingHint=f payment=m \
                 secret=p notify=N metadata=M order=o terms=t words=W moreWords=X forgottenSeq=u accepted=a folded=F \
                 foldedMore=G url=w
                 """
@@ -52,7 +52,7 @@ import Testing
             pinned(LaneField.self) == """
                 inFlight=f arrival=t notBefore=n heldUntil=u failures=s lastFailure=g openings=o \
                 denials=q failingSince=w factor=r slowUntil=v parked=p listed=l empty=e urgentTurn=du \
-                restTurn=dz paused=x intervalUs=i burst=b inFlightMax=m
+                normalTurn=dz paused=x intervalUs=i burst=b inFlightMax=m
                 """
         )
         #expect(
@@ -78,11 +78,11 @@ import Testing
         )
         #expect(pinned(UsageField.self) == "reads=r transactions=t")
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
-        #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
+        #expect(pinned(GoalCode.self) == "leftPending=l final=f")
         #expect(
             pinned(DeliveryPart.self) == """
                 cursor=0 failures=1 attempts=2 retryAt=3 failedSince=4 escalated=5 dead=6 again=7 \
-                told=8 owed=9
+                cursorDigest=8 pendingFallback=9
                 """
         )
     }
@@ -142,8 +142,8 @@ import Testing
             escalated: 3,
             dead: [1, 2],
             again: [2],
-            told: "abc",
-            owed: [4]
+            cursorDigest: "abc",
+            pendingFallback: [4]
         )
         #expect(DeliveryRecord.text(of: state) == "4|2|9|70|60|3|1,2|2|abc|4")
     }

@@ -173,16 +173,17 @@ struct WordIndexTests {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
             let map = harness.layout.watchKeys.map
-            var place = EntryPlace(of: map)
+            var position = EntryPosition(of: map)
             for scan in ["zz", "0x41", "é", String(repeating: "6", count: 300)] {
-                place.scan = scan
+                position.scan = scan
                 #expect(
-                    WatchPlace(cursor: WatchPlace.found(place).cursor, of: map) == nil,
+                    WatchListPosition(cursor: WatchListPosition.found(position).cursor, of: map)
+                        == nil,
                     "\(scan)"
                 )
             }
-            place.scan = "6162"
-            let cursor = WatchPlace.found(place).cursor
+            position.scan = "6162"
+            let cursor = WatchListPosition.found(position).cursor
             let query = try SearchQuery("order=a77", keys: .standard, now: Timestamp(ms: 0))
             let page = try await harness.watches.list(ListQuery(search: query, cursor: cursor))
             #expect(page.items.isEmpty)
@@ -202,7 +203,11 @@ struct WordIndexTests {
     private static func bytes(search names: [String]) async throws -> Int {
         var bytes = 0
         try await withRedis { client in
-            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 1)
+            let layout = try await StoreLayout.loadOrCreate(
+                on: client,
+                namespace: "t",
+                partitions: 1
+            )
             let store = RedisWatchStore(
                 client: client,
                 layout: layout,

@@ -145,17 +145,17 @@ struct IdentifierTests {
 
     @Test("owner IDs from one generator are unique and have eleven characters")
     func owner() {
-        var chance = SeededGenerator(seed: 5)
-        let owners = (0..<1000).map { _ in OwnerID(using: &chance).description }
+        var generator = SeededGenerator(seed: 5)
+        let owners = (0..<1000).map { _ in OwnerID(using: &generator).description }
         #expect(Set(owners).count == 1000)
         #expect(owners.allSatisfy { $0.count == 11 })
     }
 
     @Test("base64url decodes its own output and rejects other characters")
     func base64() {
-        var chance = SeededGenerator(seed: 6)
+        var generator = SeededGenerator(seed: 6)
         for length in 0..<64 {
-            let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+            let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
         }
         #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")

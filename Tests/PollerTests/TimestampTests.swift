@@ -16,11 +16,11 @@ struct TimestampTests {
 
     @Test("formatted text agrees with Foundation and is read back", arguments: 0..<10)
     func roundTrip(_ seed: Int) throws {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<500 {
-            let time = Timestamp(ms: Int64.random(in: 0...253_402_300_799_999, using: &chance))
-            #expect(Timestamp(rfc3339: time.description) == time, "\(chance) \(time.ms)")
+            let time = Timestamp(ms: Int64.random(in: 0...253_402_300_799_999, using: &generator))
+            #expect(Timestamp(rfc3339: time.description) == time, "\(generator) \(time.ms)")
             let seconds = time.ms / 1000
             let date = Date(timeIntervalSince1970: Double(seconds))
             #expect(date.formatted(style).prefix(19) == time.description.prefix(19))
@@ -115,10 +115,10 @@ struct DurationTextTests {
 
     @Test("a written duration is read back")
     func roundTrip() {
-        var chance = SeededGenerator(seed: 31)
+        var generator = SeededGenerator(seed: 31)
         for _ in 0..<1000 {
             let span = Duration.milliseconds(
-                Int64.random(in: 0..<3_155_760_000_000, using: &chance)
+                Int64.random(in: 0..<3_155_760_000_000, using: &generator)
             )
             #expect(Duration(text: span.text) == span)
         }

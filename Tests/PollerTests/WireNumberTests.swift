@@ -12,7 +12,7 @@ struct WireNumberTests {
 
     private func read<Value: WireValue>(_ text: String, as type: Value.Type) -> Value? {
         guard let json = RawJSON(text) else { return nil }
-        return try? Value.read(json, Place("n"))
+        return try? Value.read(json, FieldLocation("n"))
     }
 
     @Test("numbers outside the safe JSON integers are rejected", arguments: hostile)

@@ -35,7 +35,7 @@ struct AccountRig: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await redis.run() }
                 try await redis.waitUntilConnected(timeout: .seconds(10))
-                let layout = try await StoreLayout.agreed(on: redis, namespace: "t")
+                let layout = try await StoreLayout.loadOrCreate(on: redis, namespace: "t")
                 let configuration = StripeClientConfiguration(
                     key: StripeKey("sk_test_1"),
                     baseURL: base

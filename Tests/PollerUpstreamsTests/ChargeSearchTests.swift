@@ -79,7 +79,7 @@ struct ChargeSearchTests {
         )
     }
 
-    private func found(_ result: ChargeResult?) -> ChargeSeen? {
+    private func found(_ result: ChargeResult?) -> ObservedCharge? {
         guard case .made(let charge) = result else { return nil }
         return charge
     }

@@ -17,7 +17,7 @@ extension EventSweepTests {
             let (sweep, account) = sweep(rig, expectsWebhooks: true)
             let first = try await rig.makeSource()
             try await rig.set(first, "chargeable")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             let source = try await rig.makeSource()
             try await rig.watch(source)
             let path = "/_sandbox/webhooks/faults"
@@ -27,18 +27,18 @@ extension EventSweepTests {
             // A later event that is visible at once moves the cursor past the late one.
             let other = try await rig.makeSource()
             try await rig.set(other, "chargeable")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             let passed = try await cursor(rig)
             #expect(try await rig.hintedAt(source) == nil)
             try await eventually("the late event is found") {
-                await sweep.visit(account)
+                await sweep.sweepIfDue(account)
                 return try await rig.hintedAt(source) != nil
             }
             #expect(try await cursor(rig) == passed)
             let hinted = try await rig.hintedAt(source)
             // It is read repeatedly and dropped each time.
             for _ in 0..<5 {
-                await sweep.visit(account)
+                await sweep.sweepIfDue(account)
                 try await Task.sleep(for: .seconds(1))
             }
             #expect(try await rig.hintedAt(source) == hinted)
@@ -58,7 +58,7 @@ extension EventSweepTests {
                 id: "evt_\(source)",
                 type: "source.failed",
                 subjects: [SourceID(unchecked: source)],
-                news: .money
+                topic: .money
             )
             listed.withLock { $0.append((event, time)) }
         }
@@ -112,11 +112,11 @@ extension EventSweepTests {
         try await AccountRig.run { rig in
             let list = SkewedList()
             let (sweep, account) = sweep(rig, events: list)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             try await rig.watch("src_1")
             list.add("src_1", at: try await now(rig) + (.zero - behind))
             try await eventually("the event is found") {
-                await sweep.visit(account)
+                await sweep.sweepIfDue(account)
                 return try await rig.hintedAt("src_1") != nil
             }
         }
@@ -128,11 +128,11 @@ extension EventSweepTests {
             let list = SkewedList()
             let (sweep, account) = sweep(rig, events: list)
             list.add("src_0", at: try await now(rig))
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             try await rig.watch("src_1")
             list.add("src_1", at: try await now(rig) + .seconds(-3600))
             try await eventually("the event is found") {
-                await sweep.visit(account)
+                await sweep.sweepIfDue(account)
                 return try await rig.hintedAt("src_1") != nil
             }
         }

@@ -26,14 +26,14 @@ extension EventSweepTests {
                 )
                 _ = try await rig.store.finish(done, of: .main, owner: owner, pause: pause)
             }
-            #expect(try await rig.store.standing(of: .main) == nil)
+            #expect(try await rig.store.sweepStatus(of: .main) == nil)
             #expect(try await isDue(nil))
             try await finish(true, .seconds(1296))
             for pace in [nil, Duration.seconds(2000), .seconds(600)] {
                 #expect(try await !isDue(pace), "\(pace ?? .zero)")
             }
-            let standing = try await rig.store.standing(of: .main)
-            #expect(standing?.pause == .seconds(1296) && standing?.caughtUpAt != nil)
+            let sweepStatus = try await rig.store.sweepStatus(of: .main)
+            #expect(sweepStatus?.pause == .seconds(1296) && sweepStatus?.caughtUpAt != nil)
             try await eventually("it is due by the new pace") { try await isDue(.milliseconds(50)) }
             try await finish(false, .seconds(60))
             #expect(try await !isDue(.milliseconds(1)), "it has failed")
@@ -64,16 +64,16 @@ extension EventSweepTests {
                 clock: ContinuousClock(),
                 logger: AccountRig.quiet
             )
-            await sweep.visit(account)
-            #expect(try await rig.store.standing(of: .main)?.pause == .seconds(1296))
+            await sweep.sweepIfDue(account)
+            #expect(try await rig.store.sweepStatus(of: .main)?.pause == .seconds(1296))
             let source = try await rig.makeSource()
             try await rig.watch(source)
             try await rig.set(source, "failed")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(source) == nil, "its pause has not passed")
             meter.notePaid(.main)
             try await eventually("it is swept") {
-                await sweep.visit(account)
+                await sweep.sweepIfDue(account)
                 return try await rig.hintedAt(source) != nil
             }
             // Other processes read it from the store.

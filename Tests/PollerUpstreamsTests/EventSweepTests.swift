@@ -59,17 +59,17 @@ struct EventSweepTests {
             try await rig.watch(old)
             try await rig.set(old, "chargeable")
             let (sweep, account) = sweep(rig)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(old) == nil)
 
             let source = try await rig.makeSource()
             try await rig.watch(source)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(source) == nil)
             try await rig.set(source, "chargeable")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             let first = try #require(try await rig.hintedAt(source))
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(source) == first)
             #expect(try await rig.hintedAt(old) == nil)
         }
@@ -79,7 +79,7 @@ struct EventSweepTests {
     func emptyAccount() async throws {
         try await AccountRig.run { rig in
             let (sweep, account) = sweep(rig)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             guard case .since = try await cursor(rig) else {
                 Issue.record("no time to begin at")
                 return
@@ -90,7 +90,7 @@ struct EventSweepTests {
             let source = try await rig.makeSource()
             try await rig.watch(source)
             try await rig.set(source, "failed")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(source) != nil)
         }
     }
@@ -101,7 +101,7 @@ struct EventSweepTests {
             let first = try await rig.makeSource()
             try await rig.set(first, "chargeable")
             let (before, account) = sweep(rig)
-            await before.visit(account)
+            await before.sweepIfDue(account)
             var sources: [String] = []
             for _ in 0..<230 {
                 let source = try await rig.makeSource()
@@ -111,7 +111,7 @@ struct EventSweepTests {
             }
             // Another process, which has only the state in Redis.
             let (after, _) = sweep(rig, owner: "BBBBBBBBBBB")
-            await after.visit(account)
+            await after.sweepIfDue(account)
             for source in sources { #expect(try await rig.hintedAt(source) != nil) }
             guard case .after = try await cursor(rig) else {
                 Issue.record("no event to go on at")
@@ -140,7 +140,7 @@ struct EventSweepTests {
     }
 
     /// An event list that never responds.
-    private struct Silence: AccountEvents {
+    private struct SilentEventList: AccountEvents {
         let asked: @Sendable () -> Void
 
         func events(
@@ -194,7 +194,7 @@ struct EventSweepTests {
             let (_, account) = sweep(rig)
             let cut = EventSweep(
                 accounts: [account],
-                events: Silence { ask.yield() },
+                events: SilentEventList { ask.yield() },
                 store: rig.store,
                 watches: rig.watches,
                 meter: meter(rig),
@@ -202,7 +202,7 @@ struct EventSweepTests {
                 clock: ContinuousClock(),
                 logger: AccountRig.quiet
             )
-            let visit = Task { await cut.visit(account) }
+            let visit = Task { await cut.sweepIfDue(account) }
             var questions = asked.makeAsyncIterator()
             await questions.next()
             let other = OwnerID(unchecked: "OTHER")
@@ -221,12 +221,12 @@ struct EventSweepTests {
             _ = try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(9))
             _ = try await rig.store.finish(lost, of: .main, owner: AccountRig.owner, pause: .zero)
             let (sweep, account) = sweep(rig)
-            await sweep.visit(account)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
+            await sweep.sweepIfDue(account)
             let source = try await rig.makeSource()
             try await rig.watch(source)
             try await rig.set(source, "chargeable")
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
             #expect(try await rig.hintedAt(source) != nil)
         }
     }
@@ -244,7 +244,7 @@ struct EventSweepTests {
                 unseen: ["evt_a", "evt_b"]
             )
             #expect(try await rig.store.finish(seen, of: .main, owner: owner, pause: .zero) == 0)
-            try await rig.store.mark([(Hinting.mark(ofEvent: "evt_a"), .seconds(60))], of: .main)
+            try await rig.store.mark([(HintIntake.mark(ofEvent: "evt_a"), .seconds(60))], of: .main)
             var missed = 0
             let nothing = SweepProgress(cursor: .after("evt_b"), isCaughtUp: true, unseen: [])
             try await eventually("a missed webhook is counted") {
@@ -272,8 +272,8 @@ struct EventSweepTests {
             #expect(one.stretch(.main) == 1)
 
             let (sweep, account) = sweep(rig, meter: one)
-            await sweep.visit(account)
-            await sweep.visit(account)
+            await sweep.sweepIfDue(account)
+            await sweep.sweepIfDue(account)
             #expect(one.stretch(.main) == 8)
             let upstream = MeteredUpstream(ScriptedUpstream(), meter: one)
             let start = Timestamp(ms: 1)

@@ -126,13 +126,13 @@ struct HTTPPaymentTests {
     @Test("a paid payment stays paid until a status reports that the money was returned")
     func kept() throws {
         var memory: PaymentMemory?
-        var told: [PaymentState] = []
+        var reported: [PaymentState] = []
         for word in ["open", "settled", "open", "shipped", "rejected", "settled", "back", "open"] {
-            let look = PaymentLook(try facts(word), after: memory)
-            if look.isPaymentNews { told.append(look.payment.state) }
+            let look = PaymentReading(try facts(word), after: memory)
+            if look.hasPaymentChange { reported.append(look.payment.state) }
             memory = PaymentMemory(packed: look.memory.packed)
         }
-        #expect(told == [.paid, .refunded])
+        #expect(reported == [.paid, .refunded])
     }
 
     @Test("a constant currency applies, and an invalid currency is omitted")

@@ -88,7 +88,7 @@ struct HTTPUpstreamTests {
                 resolver: SystemResolver(clock: ContinuousClock()),
                 wallClock: { Timestamp(ms: 1_795_000_000_000) }
             )
-            let second = first.asking([try source(server, status: "/state")])
+            let second = first.reconfigured([try source(server, status: "/state")])
             for (upstream, body) in [
                 (first, #"{"payment":{"state":"a"}}"#), (second, #"{"state":"b"}"#),
             ] {

@@ -85,8 +85,8 @@ struct JSONAnswerTests {
 
     @Test("a small body that decompresses to more than the limit is rejected")
     func bomb() async throws {
-        let said = try await reason(Self.blanks(runs: 5000), coding: "deflate")
-        #expect(said.contains("exceeds 1048576 bytes once it is unpacked"))
+        let message = try await reason(Self.blanks(runs: 5000), coding: "deflate")
+        #expect(message.contains("exceeds 1048576 bytes once it is unpacked"))
     }
 
     @Test("the reason names the content type of a page, and an empty response")

@@ -88,8 +88,8 @@ struct NextStepTests {
         for (type, (details, name)) in Self.actions {
             let step = try step(action: type, details)
             #expect(step.name == name, "\(type)")
-            let says = details.contains("expires_a") || type == "card_await_notification"
-            #expect(step.until == (says ? Timestamp(ms: 1_796_083_200_000) : nil), "\(type)")
+            let hasExpiry = details.contains("expires_a") || type == "card_await_notification"
+            #expect(step.until == (hasExpiry ? Timestamp(ms: 1_796_083_200_000) : nil), "\(type)")
             fingerprints.insert(step.fingerprint)
             // Links are only for the payer, so they never appear in logs.
             #expect("\(step)" == name && String(reflecting: step).contains("://") == false)
@@ -123,12 +123,12 @@ struct NextStepTests {
             return
         }
         #expect(transfer.reference == "R1" && transfer.amountMissing == 1000)
-        let told = transfer.accounts.map { account in
+        let transferFields = transfer.accounts.map { account in
             [account.scheme, account.iban, account.bic, account.number, account.bankCode]
                 .map { $0 ?? "" }.joined(separator: " ")
         }
         #expect(
-            told == [
+            transferFields == [
                 "iban DE1 SOGEDEFF  ", "aba   9 8", "sort_code   9 200000", "spei   7 002",
                 "swift  AAAA 9 ", "zengin   9 1",
             ]

@@ -60,12 +60,12 @@ struct ObjectFactsTests {
             "receiver":{"amount_received":7,"amount_returned":0},"last_payment_error":null}
             """#
         let damages = Array("{}[]\",:\\0129.eE+-tfnu \u{1}".utf8)
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         var accepted = 0
         for round in 0..<10_000 {
             var bytes = Array(sound.utf8)
-            let place = Int.random(in: 0..<bytes.count, using: &chance)
-            let byte = damages[Int.random(in: 0..<damages.count, using: &chance)]
+            let place = Int.random(in: 0..<bytes.count, using: &generator)
+            let byte = damages[Int.random(in: 0..<damages.count, using: &generator)]
             switch round % 3 {
             case 0: bytes[place] = byte
             case 1: bytes.remove(at: place)
@@ -77,7 +77,7 @@ struct ObjectFactsTests {
             let status = whole?.member("status")
             let areTexts = [id, status].allSatisfy { $0 == nil || $0?.string != nil }
             let isWanted = whole?.kind == .object && areTexts
-            #expect((mine != nil) == isWanted, "\(chance), round \(round)")
+            #expect((mine != nil) == isWanted, "\(generator), round \(round)")
             guard let mine, isWanted else { continue }
             accepted += 1
             #expect(mine.id == id?.string && mine.status == status?.string, "round \(round)")

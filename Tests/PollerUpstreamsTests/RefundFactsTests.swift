@@ -125,11 +125,11 @@ struct RefundFactsTests {
         let paid = Payment(facts)
         #expect(paid.state == .paid && paid.amount == nil && paid.amountReceived == 0)
         // It is remembered as received money, and no later answer without money revokes it.
-        let look = PaymentLook(facts, after: nil)
+        let look = PaymentReading(facts, after: nil)
         let memory = PaymentMemory(packed: look.memory.packed)
         #expect(memory.money?.hasUnknownSum == true)
         let none = PaymentFacts(.charge, object: try json("{}"))
-        #expect(PaymentLook(none, after: memory).payment.state == .paid)
+        #expect(PaymentReading(none, after: memory).payment.state == .paid)
         let intent = try json(#"{"id":"pi_1","status":"succeeded",\#(amount)}"#)
         #expect(Payment(PaymentFacts(.paymentIntent, object: intent)).state == .paid)
         // An authorisation is not a payment, and neither is an amount of zero.
@@ -181,10 +181,10 @@ struct RefundFactsTests {
         }
         #expect(try shown("JPY", 0, "") == Presentment(amount: 1500, currency: "jpy"))
         let silent = #"{"status":"succeeded","amount":500}"#
-        let told =
+        let balance =
             #"{"status":"succeeded","amount":500,"presentment_details":{"presentment_amount":750}}"#
         #expect(try shown("jpy", 500, silent)?.returned == nil)
-        #expect(try shown("jpy", 500, told)?.returned == 750)
+        #expect(try shown("jpy", 500, balance)?.returned == 750)
         let whole = #"{"status":"succeeded","amount":1000}"#
         #expect(try shown("jpy", 1000, whole)?.returned == 1500)
         #expect(try shown("usd", 0, "") == nil, "the same currency is nothing to say")

@@ -130,7 +130,7 @@ struct ShopChargesTests {
                 for subject in hint.subjects {
                     guard let kind = SourceKind(inferredFrom: subject) else { continue }
                     let key = WatchKey(account: .main, source: subject, kind: kind)
-                    _ = try await store.hint(key, of: hint.news)
+                    _ = try await store.hint(key, of: hint.topic)
                 }
             }
         }

@@ -100,7 +100,7 @@ extension StripeChargerTests {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: number)
             let order = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "1"])
-            var tries: Set<SecureTry> = []
+            var tries: Set<ThreeDSecureSource> = []
             for run in 1...3 {
                 let result = await charger(rig, publicURL: "https://pay.example").charge(
                     watch(card, run: run),
@@ -120,9 +120,9 @@ extension StripeChargerTests {
                 .decode(StripeAPI.Source.self)
             #expect(source.type == .threeDSecure && source.amount == 700)
             let secret = try #require(made.clientSecret?.reveal)
-            let onward = try #require(made.onward)
-            #expect(onward.hasPrefix("https://pay.example/r/\(source.id)/continue?grant="))
-            #expect(!onward.contains(secret) && !onward.contains("client_secret"))
+            let redirectURL = try #require(made.redirectURL)
+            #expect(redirectURL.hasPrefix("https://pay.example/r/\(source.id)/continue?grant="))
+            #expect(!redirectURL.contains(secret) && !redirectURL.contains("client_secret"))
             #expect(try await charges(rig, of: card).isEmpty)
             // A declined card is not charged again.
             let all = try await rig.sandbox.get("/v1/charges")
@@ -148,8 +148,8 @@ extension StripeChargerTests {
                 Issue.record("an outage ended the card")
                 return
             }
-            let told = #"{"error":{"type":"invalid_request_error","code":"x","message":"x"}}"#
-            let refusal = #","mode":"status","status":400,"body":\#(told)"#
+            let errorBody = #"{"error":{"type":"invalid_request_error","code":"x","message":"x"}}"#
+            let refusal = #","mode":"status","status":400,"body":\#(errorBody)"#
             try await disturb(rig, "/v1/sources", refusal)
             #expect(try await charge(701) == .unauthenticated(nil))
         }

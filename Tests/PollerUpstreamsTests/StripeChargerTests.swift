@@ -176,16 +176,16 @@ struct StripeChargerTests {
     }
 
     @Test("an account's standing order applies to it alone, and without a key nothing is charged")
-    func standing() async throws {
+    func defaults() async throws {
         try await UpstreamRig.run { rig in
             let order = try ChargeOrder(note: "Acme")
             let charger = StripeCharger(
                 accounts: accounts(rig),
-                standing: [.main: order],
+                defaults: [.main: order],
                 elapsed: { .zero }
             )
-            #expect(charger.standingOrder(for: .main) == order)
-            #expect(charger.standingOrder(for: AccountID(unchecked: "other")) == nil)
+            #expect(charger.defaultCharge(for: .main) == order)
+            #expect(charger.defaultCharge(for: AccountID(unchecked: "other")) == nil)
             let other = watch(rig.source, account: AccountID(unchecked: "other"))
             let seen = try await object(rig, rig.source)
             let result = await charger.charge(other, order, object: seen, timeout: .seconds(8))
@@ -277,7 +277,7 @@ struct StripeChargerTests {
             .filter { $0.source?.id == source ?? rig.source && $0.status != .failed }
     }
 
-    func made(_ result: ChargeResult) -> ChargeSeen? {
+    func made(_ result: ChargeResult) -> ObservedCharge? {
         guard case .made(let charge) = result else { return nil }
         return charge
     }

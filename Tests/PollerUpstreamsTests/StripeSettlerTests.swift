@@ -17,7 +17,7 @@ struct StripeSettlerTests {
                 #expect(await settle(rig, intent, act) == .done)
                 #expect(try await look(rig, intent).status == status)
                 #expect(await settle(rig, intent, act) == .done)
-                guard case .outrun = await settle(rig, intent, act, attempts: 1) else {
+                guard case .superseded = await settle(rig, intent, act, attempts: 1) else {
                     Issue.record("\(act): done twice")
                     continue
                 }
@@ -51,7 +51,7 @@ struct StripeSettlerTests {
             #expect(await settle(rig, intent, .abandon) == .done)
             let seen = try await look(rig, intent)
             #expect(seen.status == "canceled" && seen.reason == "abandoned")
-            guard case .outrun = await settle(rig, "pi_unknown", .abandon) else {
+            guard case .superseded = await settle(rig, "pi_unknown", .abandon) else {
                 Issue.record("an intent that nobody knows")
                 return
             }
@@ -85,11 +85,11 @@ struct StripeSettlerTests {
     }
 
     @Test("an account's own setting applies to it alone, and without a key nothing is done")
-    func standing() async throws {
-        let wish = DeadlineActs(authorisation: .capture)
-        let settler = StripeSettler(accounts: StripeAccounts([:]), standing: [.main: wish])
-        #expect(settler.standing(for: .main) == wish)
-        #expect(settler.standing(for: AccountID(unchecked: "acct_1")) == .unsaid)
+    func defaults() async throws {
+        let acts = DeadlineActs(authorisation: .capture)
+        let settler = StripeSettler(accounts: StripeAccounts([:]), defaults: [.main: acts])
+        #expect(settler.defaults(for: .main) == acts)
+        #expect(settler.defaults(for: AccountID(unchecked: "acct_1")) == .unset)
         guard
             case .postponed = await settler.settle(
                 watch("pi_1"),

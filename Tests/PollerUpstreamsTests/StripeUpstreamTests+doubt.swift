@@ -90,7 +90,7 @@ extension StripeUpstreamTests {
             (200, "application/json", #"{"object":"list","da"#),
         ] as [(Int, String, String)]
     )
-    func pageBeside(status: Int, type: String, body: String) async throws {
+    func additionalReadByPage(status: Int, type: String, body: String) async throws {
         let charge = #"""
             {"id":"ch_1","object":"charge","status":"succeeded","amount":1000,"amount_captured":1000,
              "captured":true,"disputed":true,"currency":"eur"}
@@ -138,7 +138,7 @@ extension StripeUpstreamTests {
                     return
                 }
                 let now = Timestamp(ms: 0)
-                let end = try #require(seen.told(at: now).expiresAt)
+                let end = try #require(seen.converted(at: now).expiresAt)
                 // Without a date from Stripe the local clock counts.
                 let ours = made + 3600 - 1_795_000_000
                 #expect(end - now == .seconds(left ?? ours), "\(header)")

@@ -152,13 +152,13 @@ struct StripeWebhooksTests {
                 try await receive(eager, body("src_1")) == .accepted(hinted: 1, enqueued: 0),
                 "what is watched is hinted"
             )
-            let news = body("src_2", event: "evt_2")
+            let newSource = body("src_2", event: "evt_2")
             let refusal = TooManyWatches(account: .main, most: 1, open: 1, asked: 1)
             for _ in 0..<2 {
-                #expect(try await receive(eager, news) == .tooManyWatches(refusal))
+                #expect(try await receive(eager, newSource) == .tooManyWatches(refusal))
             }
             _ = try await rig.watches.cancel(rig.key("src_1"))
-            #expect(try await receive(eager, news) == .accepted(hinted: 0, enqueued: 1))
+            #expect(try await receive(eager, newSource) == .accepted(hinted: 0, enqueued: 1))
         }
     }
 

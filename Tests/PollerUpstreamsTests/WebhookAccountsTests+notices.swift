@@ -148,7 +148,7 @@ extension WebhookAccountsTests {
             }
             #expect(try await receive(intake(rig, events: nil), body).name == "ignored")
             #expect(try await notices(rig, source).isEmpty)
-            let sweep = Hinting(watches: rig.watches, marks: rig.store, events: nil)
+            let sweep = HintIntake(watches: rig.watches, marks: rig.store, events: nil)
             let result = try await sweep.hint(event.asHint, of: .main, isWebhook: false)
             #expect(result == .hinted(1))
             #expect(try await notices(rig, source).count == 1)

@@ -284,7 +284,7 @@ struct WebhookAccountsTests {
             let accounts = (0..<6).map { AccountID(unchecked: "acct_\($0)") }
             let limits = AccountLimits(
                 standard: .none,
-                own: [.main: AccountLimit(watches: 3, endpoints: 0)]
+                individual: [.main: AccountLimit(watches: 3, endpoints: 0)]
             )
             let stripe = StripeOf(accounts: Set(accounts))
             let intake = intake(

@@ -24,9 +24,11 @@ struct PayerMoneyTests {
         ]
     )
     func sums(amount: Amount, currency: String, language: PayerLanguage, text: String) {
-        let said = PayerMoney.text(amount, currency, in: language)
+        let formatted = PayerMoney.text(amount, currency, in: language)
         // The kind of no-break space depends on the version of the locale data.
-        let plain = said.map { String($0.map { $0 == "\u{A0}" || $0 == "\u{202F}" ? " " : $0 }) }
+        let plain = formatted.map {
+            String($0.map { $0 == "\u{A0}" || $0 == "\u{202F}" ? " " : $0 })
+        }
         #expect(plain == text)
     }
 

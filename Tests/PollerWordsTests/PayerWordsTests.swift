@@ -48,7 +48,7 @@ struct PayerWordsTests {
             for (channel, isFirst) in [
                 (PayerWords.Channel.mail, false), (.page, false), (.page, true),
             ] {
-                let news = PayerMessage(
+                let message = PayerMessage(
                     payment,
                     step,
                     of: purchase,
@@ -56,10 +56,10 @@ struct PayerWordsTests {
                     in: words,
                     isFirst: isFirst
                 )
-                let said =
-                    [news.title, news.text, news.subject] + news.links.map(\.label)
-                    + (news.facts + news.details).flatMap { [$0.label, $0.value] }
-                for text in said {
+                let texts =
+                    [message.title, message.text, message.subject] + message.links.map(\.label)
+                    + (message.facts + message.details).flatMap { [$0.label, $0.value] }
+                for text in texts {
                     // Raw states, reasons and upstream values contain one of these characters.
                     let isWhole =
                         !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
@@ -89,25 +89,25 @@ struct PayerWordsTests {
                 method: PaymentMethod("card"),
                 reason: reason
             )
-            let news = PayerMessage(payment, .none, of: Purchase(), for: .mail, in: words)
+            let message = PayerMessage(payment, .none, of: Purchase(), for: .mail, in: words)
             for part in [600, 1000] as [Amount] {
-                #expect(news.subject.contains(sum(part)), "\(news.subject)")
+                #expect(message.subject.contains(sum(part)), "\(message.subject)")
             }
             if state == .paid {
                 #expect(
-                    news.text.contains(sum(600)) && news.text.contains(sum(1000)),
-                    "\(news.text)"
+                    message.text.contains(sum(600)) && message.text.contains(sum(1000)),
+                    "\(message.text)"
                 )
-                #expect(news.facts.first?.value == sum(600))
+                #expect(message.facts.first?.value == sum(600))
             } else {
                 // The authorised rest is not for the payer to send.
-                #expect(!news.text.contains(sum(400)), "\(news.text)")
+                #expect(!message.text.contains(sum(400)), "\(message.text)")
             }
         }
         // Everything was captured, so there is only one amount.
         let whole = Payment(state: .paid, amount: 1000, amountReceived: 1000, currency: "eur")
-        let news = PayerMessage(whole, .none, of: Purchase(), for: .mail, in: words)
-        #expect(news.title == PayerWords.in(language)("page.paid.title"))
+        let message = PayerMessage(whole, .none, of: Purchase(), for: .mail, in: words)
+        #expect(message.title == PayerWords.in(language)("page.paid.title"))
     }
 
     @Test(
@@ -129,16 +129,17 @@ struct PayerWordsTests {
             (full, Purchase(order: "A77", shop: "Shop GmbH")), (full, Purchase()),
             (confirmed, Purchase(shop: "Shop GmbH")), (MandateNotice(id: "srcmn_2"), Purchase()),
         ] {
-            let news = PayerMessage(notice, shownAt: page, of: purchase, in: words)
-            for text in [news.title, news.text, news.subject] + news.links.map(\.label) {
+            let message = PayerMessage(notice, shownAt: page, of: purchase, in: words)
+            for text in [message.title, message.text, message.subject] + message.links.map(\.label)
+            {
                 let isWhole =
                     !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
                     && !text.contains("  ") && text.first != " "
                 #expect(isWhole, "\(text)")
             }
-            #expect(news.links.map(\.url) == [page])
+            #expect(message.links.map(\.url) == [page])
             if notice.reference != nil {
-                let values = news.details.map(\.value)
+                let values = message.details.map(\.value)
                 #expect(
                     values.contains("NXDSYREGC9PSMKWY") && values.contains("TEST42ZZZ0000424242")
                 )
@@ -255,8 +256,8 @@ struct PayerWordsTests {
         for state in PaymentState.allCases where state != .paid {
             for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
                 for (payment, purchase) in Self.payments(state, reason) {
-                    let news = PayerMessage(payment, .none, of: purchase, for: .page, in: words)
-                    #expect(news.title != paid, "\(state)")
+                    let message = PayerMessage(payment, .none, of: purchase, for: .page, in: words)
+                    #expect(message.title != paid, "\(state)")
                 }
             }
         }
@@ -293,7 +294,7 @@ struct PayerWordsTests {
     func refunds(language: PayerLanguage) {
         let words = PayerWords.in(language)
         let purchase = Purchase(order: "A77", shop: "Shop GmbH")
-        func news(_ state: PaymentState, _ refund: RefundProgress?) -> PayerMessage {
+        func message(_ state: PaymentState, _ refund: RefundProgress?) -> PayerMessage {
             let payment = Payment(
                 state: state,
                 amount: 1099,
@@ -304,18 +305,18 @@ struct PayerWordsTests {
             )
             return PayerMessage(payment, .none, of: purchase, for: .mail, in: words)
         }
-        let back = news(.refunded, nil)
-        var said = Set([back.title])
+        let back = message(.refunded, nil)
+        var texts = Set([back.title])
         for status in RefundProgress.Status.allCases {
-            let open = news(.paid, RefundProgress(status, 1099))
+            let open = message(.paid, RefundProgress(status, 1099))
             #expect(open.text != back.text && open.title.contains("10"), "\(status)")
-            #expect(said.insert(open.title).inserted, "\(status) has a headline of its own")
+            #expect(texts.insert(open.title).inserted, "\(status) has a headline of its own")
         }
     }
 
     @Test("a payer reads the amount they were shown, and a refunded part only if it is known")
     func presented() {
-        func news(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerMessage {
+        func message(_ returned: Amount, shown: Amount?, _ state: PaymentState) -> PayerMessage {
             let payment = Payment(
                 state: state,
                 amount: 1099,
@@ -326,14 +327,14 @@ struct PayerWordsTests {
             )
             return PayerMessage(payment, .none, of: Purchase(), for: .mail, in: .in(.en))
         }
-        let paid = news(0, shown: nil, .paid)
+        let paid = message(0, shown: nil, .paid)
         #expect(paid.subject == "Payment confirmed – JP¥1,634")
         #expect(paid.text == "Thank you. We have received your payment of JP¥1,634.")
         #expect(paid.facts.map(\.value) == ["JP¥1,634"])
-        #expect(news(1099, shown: nil, .refunded).title == "JP¥1,634 refunded")
-        #expect(news(500, shown: 743, .partiallyRefunded).title == "JP¥743 refunded")
-        let unsaid = news(500, shown: nil, .partiallyRefunded)
-        #expect(unsaid.title == "Payment partly refunded" && !unsaid.subject.contains("$"))
+        #expect(message(1099, shown: nil, .refunded).title == "JP¥1,634 refunded")
+        #expect(message(500, shown: 743, .partiallyRefunded).title == "JP¥743 refunded")
+        let withoutSum = message(500, shown: nil, .partiallyRefunded)
+        #expect(withoutSum.title == "Payment partly refunded" && !withoutSum.subject.contains("$"))
     }
 
     @Test("an operator's texts replace the standard ones, and invalid texts are rejected")

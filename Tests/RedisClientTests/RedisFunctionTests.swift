@@ -185,7 +185,7 @@ import Testing
         #expect(use.isEnabled)
         let isFirst = use.refused(now: RedisInstant(.now()))
         #expect(isFirst && !use.isEnabled)
-        let isToldAgain = use.refused(now: RedisInstant(uptimeNs: 0))
-        #expect(!isToldAgain && use.isEnabled)
+        let isReportedAgain = use.refused(now: RedisInstant(uptimeNs: 0))
+        #expect(!isReportedAgain && use.isEnabled)
     }
 }

@@ -153,7 +153,7 @@ import Testing
     private let start = RedisInstant(uptimeNs: 1_000_000_000)
 
     private func state() -> RedisRefreshState {
-        RedisRefreshState(stableInterval: .seconds(10), troubleInterval: .milliseconds(250))
+        RedisRefreshState(stableInterval: .seconds(10), unstableInterval: .milliseconds(250))
     }
 
     @Test("a thousand redirections cause one refresh, and one more after it")

@@ -29,7 +29,7 @@ final class ScriptedServer: Sendable {
     }
 
     private let replies: [Reply]
-    private let heard = Mutex<[String]>([])
+    private let received = Mutex<[String]>([])
     private let port = Mutex(0)
 
     private init(_ replies: [Reply]) {
@@ -40,7 +40,7 @@ final class ScriptedServer: Sendable {
     var address: String { "http://127.0.0.1:\(port.withLock { $0 })" }
 
     /// The requests so far, with head and body.
-    var requests: [String] { heard.withLock { $0 } }
+    var requests: [String] { received.withLock { $0 } }
 
     /// Runs a server during `body`.
     ///
@@ -64,9 +64,9 @@ final class ScriptedServer: Sendable {
     }
 
     private func reply(to request: String) -> Reply {
-        let count = heard.withLock { heard in
-            heard.append(request)
-            return heard.count
+        let count = received.withLock { received in
+            received.append(request)
+            return received.count
         }
         return replies[min(count, replies.count) - 1]
     }

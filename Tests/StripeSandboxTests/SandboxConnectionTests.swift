@@ -83,14 +83,14 @@ struct SandboxConnectionTests {
                         }
                     }
                 }
-                var said = ByteBuffer()
+                var response = ByteBuffer()
                 do {
-                    for try await part in inbound { said.writeImmutableBuffer(part) }
+                    for try await part in inbound { response.writeImmutableBuffer(part) }
                 } catch {
                     // A reset connection also counts as closed.
                 }
                 group.cancelAll()
-                return String(buffer: said)
+                return String(buffer: response)
             }
         }
     }

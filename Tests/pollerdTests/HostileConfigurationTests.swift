@@ -109,7 +109,7 @@ struct HostileConfigurationTests {
             for name in path + [member.name] {
                 found = name == "NAME" ? found?.mapping?.first?.value : found?.mapping?[name]
             }
-            #expect(found != nil, "\(member.place) is not in the file")
+            #expect(found != nil, "\(member.fullPath) is not in the file")
         }
         let outcome = try read(Self.whole)
         #expect(outcome == nil)
@@ -120,13 +120,13 @@ struct HostileConfigurationTests {
         let node = try #require(try Yams.compose(yaml: Self.whole))
         let seed = UInt64.random(in: .min ... .max)
         print("hostile places of the configuration file: seed \(seed)")
-        var chance = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         // A long run tries every value at every path.
         let isLong = HostileNumbers.isLongRun
         let all = Self.values + ["[]", "{}", "[[1]]", "{a: {b: c}}", "~", "*x", "!!int 1e999"]
         var count = 0
         for path in Self.paths(node) {
-            for value in isLong ? all : Array(all.shuffled(using: &chance).prefix(6)) {
+            for value in isLong ? all : Array(all.shuffled(using: &generator).prefix(6)) {
                 let yaml = try Self.replacing(path[...], in: node, with: value)
                 _ = try read(yaml)
                 count += 1
@@ -139,17 +139,17 @@ struct HostileConfigurationTests {
     func damagedFiles() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("damaged configuration files: seed \(seed)")
-        var chance = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let whole = Array(Self.whole.utf8)
         for _ in 0..<400 {
             var bytes = whole
-            for _ in 0..<Int.random(in: 1...4, using: &chance) {
-                let at = Int.random(in: 0..<bytes.count, using: &chance)
-                switch chance.next() % 4 {
-                case 0: bytes[at] = UInt8.random(in: 0x09...0x7E, using: &chance)
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let at = Int.random(in: 0..<bytes.count, using: &generator)
+                switch generator.next() % 4 {
+                case 0: bytes[at] = UInt8.random(in: 0x09...0x7E, using: &generator)
                 case 1: bytes.remove(at: at)
                 case 2:
-                    let value = Self.values.randomElement(using: &chance) ?? ""
+                    let value = Self.values.randomElement(using: &generator) ?? ""
                     bytes.insert(contentsOf: value.utf8, at: at)
                 default: bytes.removeSubrange(at..<min(at + 40, bytes.count))
                 }

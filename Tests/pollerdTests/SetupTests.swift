@@ -33,9 +33,9 @@ struct SetupTests {
         ]
     )
     func quoted(variable: String, value: String) {
-        let said = mistake([variable: value])
-        #expect(said.contains(variable) && said.contains("in quotation marks"), "\(said)")
-        #expect(!said.contains(value))
+        let message = mistake([variable: value])
+        #expect(message.contains(variable) && message.contains("in quotation marks"), "\(message)")
+        #expect(!message.contains(value))
     }
 
     @Test("quotation marks inside a sender are accepted")
@@ -83,7 +83,7 @@ struct SetupTests {
             ("[null, paid]", "has no value"), ("[~]", "has no value"), (#"["null"]"#, ""),
         ]
     )
-    func statuses(final: String, said: String) throws {
+    func statuses(final: String, message: String) throws {
         let file = """
             upstreams:
               bank:
@@ -95,7 +95,7 @@ struct SetupTests {
             """
         try withFile(file) { path in
             let found = mistake([:], file: path)
-            #expect(said.isEmpty ? found.isEmpty : found.contains(said), "\(found)")
+            #expect(message.isEmpty ? found.isEmpty : found.contains(message), "\(found)")
         }
     }
 

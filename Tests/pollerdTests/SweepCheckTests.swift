@@ -17,7 +17,7 @@ struct SweepCheckTests {
     ) -> ClusterChecks.SweptList {
         ClusterChecks.SweptList(
             account: AccountID(unchecked: account),
-            standing: SweepStanding(caughtUpAt: ago.map { now + (.zero - $0) }, pause: pause),
+            sweepStatus: SweepStatus(caughtUpAt: ago.map { now + (.zero - $0) }, pause: pause),
             isPaid: isPaid,
             usedPercent: 62
         )
@@ -70,7 +70,7 @@ struct SweepCheckTests {
     func fresh() {
         let new = ClusterChecks.SweptList(
             account: .main,
-            standing: nil,
+            sweepStatus: nil,
             isPaid: false,
             usedPercent: 0
         )

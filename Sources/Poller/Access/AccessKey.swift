@@ -59,10 +59,10 @@ package struct AccessKey: Hashable, Sendable {
                     message: "must name 1 to \(AccountSet.countMax) accounts; leave it out for all"
                 )
             }
-            if let vain = allowed.filter(\.isOfCluster).map(\.rawValue).min() {
+            if let forbidden = allowed.filter(\.isOfCluster).map(\.rawValue).min() {
                 throw InvalidInput(
                     field: "allow",
-                    message: "\(vain) applies to the whole cluster, so a key limited to "
+                    message: "\(forbidden) applies to the whole cluster, so a key limited to "
                         + "accounts cannot have it"
                 )
             }
@@ -91,7 +91,7 @@ package struct AccessKey: Hashable, Sendable {
 
     /// Whether a scalar is visible and keeps the text direction, and is not a parenthesis, which ends a name in lists.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        IdentifierSyntax.isSeen(scalar) && scalar != "(" && scalar != ")"
+        IdentifierSyntax.isVisible(scalar) && scalar != "(" && scalar != ")"
     }
 
     /// Returns the key with the values of the store.
@@ -135,7 +135,7 @@ package struct AccessKey: Hashable, Sendable {
     package func hasEnded(by now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
     /// Whether it can always create keys: without such a key a locked-out operator could not restore access.
-    package var isLasting: Bool { role == .admin && accounts.isAll && expiresAt == nil }
+    package var isPermanentAdmin: Bool { role == .admin && accounts.isAll && expiresAt == nil }
 }
 
 /// The public ID of a key: `key_` and twelve characters.
@@ -168,7 +168,7 @@ package struct KeyText: Sendable, CustomStringConvertible {
     package let id: KeyID
 
     /// Creates a new key; its ID is derived from `seed`, if given.
-    package init(using chance: inout some RandomNumberGenerator, seed: String? = nil) {
+    package init(using generator: inout some RandomNumberGenerator, seed: String? = nil) {
         // Only letters and digits, so that a double click selects the whole ID.
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         let name =
@@ -180,9 +180,9 @@ package struct KeyText: Sendable, CustomStringConvertible {
                     }
                 )
             } else {
-                String((0..<12).compactMap { _ in alphabet.randomElement(using: &chance) })
+                String((0..<12).compactMap { _ in alphabet.randomElement(using: &generator) })
             }
-        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         id = KeyID(unchecked: "key_\(name)")
         reveal = "plr_\(name)_\(Base64URL.encode(secret))"
         description = "plr_\(name)_(redacted)"

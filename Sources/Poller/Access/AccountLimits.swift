@@ -40,20 +40,20 @@ package struct AccountLimits: Hashable, Sendable {
     package static let none = AccountLimits(standard: .none)
 
     private let standard: AccountLimit
-    private let own: [AccountID: AccountLimit]
+    private let individual: [AccountID: AccountLimit]
 
     /// Creates the limits of a cluster.
-    package init(standard: AccountLimit, own: [AccountID: AccountLimit] = [:]) {
+    package init(standard: AccountLimit, individual: [AccountID: AccountLimit] = [:]) {
         self.standard = standard
-        self.own = own
+        self.individual = individual
     }
 
     /// The limit of an account.
-    package subscript(account: AccountID) -> AccountLimit { own[account] ?? standard }
+    package subscript(account: AccountID) -> AccountLimit { individual[account] ?? standard }
 }
 
 /// The counts of accounts in a store of watches.
-package protocol AccountBook: Sendable {
+package protocol AccountCounts: Sendable {
     /// Returns a page of the accounts that have had a watch, sorted by name with a slash appended.
     func accounts(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<AccountID>
 
@@ -100,7 +100,7 @@ package final class OpenWatchLimit: Sendable {
     private static let (pageSize, pagesMax) = (500, 40)
 
     private let limits: @Sendable () -> AccountLimits
-    private let book: any AccountBook
+    private let book: any AccountCounts
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let counts = Mutex(OpenWatchCounts())
@@ -110,7 +110,7 @@ package final class OpenWatchLimit: Sendable {
     /// stopwatch.
     package init(
         _ limits: @escaping @Sendable () -> AccountLimits,
-        book: any AccountBook,
+        book: any AccountCounts,
         elapsed: @escaping @Sendable () -> Duration,
         logger: Logger
     ) {
@@ -222,7 +222,7 @@ package final class OpenWatchLimit: Sendable {
 /// A process's counts of open watches, with those accepted since the last count.
 struct OpenWatchCounts {
     /// The time for which a count is used.
-    private static let believed = Duration.seconds(1)
+    private static let countLifetime = Duration.seconds(1)
     /// The maximum number of accounts, about 100 bytes each; beyond it outdated ones are dropped.
     private static let accountsMax = 10_000
 
@@ -239,7 +239,7 @@ struct OpenWatchCounts {
 
     /// Accepts watches if a recent count leaves room for all of them.
     mutating func take(_ asked: Int, of account: AccountID, most: Int, at now: Duration) -> Bool {
-        guard var count = counts[account], now - count.counted < Self.believed,
+        guard var count = counts[account], now - count.counted < Self.countLifetime,
             count.open + asked <= most
         else { return false }
         count.open += asked
@@ -263,7 +263,7 @@ struct OpenWatchCounts {
         if let count = counts[account], count.changed > began { known = max(known, count.open) }
         let fits = asked == 0 || known + asked <= most
         if counts.count >= Self.accountsMax, counts[account] == nil {
-            counts = counts.filter { now - $0.value.counted < Self.believed }
+            counts = counts.filter { now - $0.value.counted < Self.countLifetime }
             guard counts.count < Self.accountsMax else { return fits }
         }
         counts[account] = Count(open: fits ? known + asked : known, counted: began, changed: now)

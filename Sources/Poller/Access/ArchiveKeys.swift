@@ -67,15 +67,15 @@ package struct ArchiveKeys: Sendable {
     }
 
     /// Returns the digest of a line's content.
-    package func digest(of said: [UInt8]) -> String {
+    package func digest(of content: [UInt8]) -> String {
         // Safe: the last key is always there.
         let key = keys[0]
-        let code = HMAC<SHA256>.authenticationCode(for: said, using: key.secret)
+        let code = HMAC<SHA256>.authenticationCode(for: content, using: key.secret)
         return [Self.mark, key.id, Base64URL.encode(Array(code))].joined(separator: ".")
     }
 
     /// Checks a digest against a line's content.
-    package func check(_ digest: String?, of said: [UInt8]) -> Verdict {
+    package func check(_ digest: String?, of content: [UInt8]) -> Verdict {
         guard let digest else { return .missing }
         let parts =
             digest.utf8.count > 128
@@ -89,7 +89,7 @@ package struct ArchiveKeys: Sendable {
         }
         let isOwn = HMAC<SHA256>.isValidAuthenticationCode(
             code,
-            authenticating: said,
+            authenticating: content,
             using: key.secret
         )
         return isOwn ? .own : .changed

@@ -68,12 +68,12 @@ package struct AuditEntry: Hashable, Sendable {
     ///
     /// A caller that is bound to accounts sees changes by others to its accounts, but not their authors or search
     /// texts, which may name other accounts.
-    package func told(to accounts: AccountSet) -> AuditEntry? {
+    package func visible(to accounts: AccountSet) -> AuditEntry? {
         guard !accounts.isAll else { return self }
         guard let account = change.account, accounts.contains(account) else { return nil }
         guard !accounts.contains(change.by.accounts), change.by.isPerson else { return self }
         let masked = AuditedChange(
-            by: .somebodyElse,
+            by: .anotherKey,
             action: change.action,
             target: change.target,
             account: change.account,
@@ -119,13 +119,14 @@ package struct AuditActor: Hashable, Sendable {
     /// The system itself, and operators who run commands on the store.
     package static let pollerd = AuditActor(name: "pollerd", isPerson: false)
     /// The replacement for a name that the caller may not see.
-    package static let somebodyElse = AuditActor(name: "another key")
+    package static let anotherKey = AuditActor(name: "another key")
 
     /// Rejects a key name that the trail uses for actors without a key, in any case.
     package static func checkName(_ name: String?) throws(InvalidInput) {
-        let own = [open, configuration, pollerd, somebodyElse, Caller.local.actor].map(\.name)
+        let own = [open, configuration, pollerd, anotherKey, Caller.local.actor].map(\.name)
         let plain = name?.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard let plain, (own + [Caller.local.name, Caller.stranger.name]).contains(plain) else {
+        guard let plain, (own + [Caller.local.name, Caller.unauthenticated.name]).contains(plain)
+        else {
             return
         }
         throw InvalidInput(

@@ -57,16 +57,16 @@ package struct AuditQuery: Hashable, Sendable {
     package init() {}
 
     /// Returns the entry in the form that the caller may see; `nil` when it does not match.
-    package func told(_ entry: AuditEntry) -> AuditEntry? {
-        guard let told = entry.told(to: accounts) else { return nil }
-        let change = told.change
+    package func visible(_ entry: AuditEntry) -> AuditEntry? {
+        guard let visible = entry.visible(to: accounts) else { return nil }
+        let change = visible.change
         if let account, change.account != account { return nil }
         if let by, change.by.name != by, change.by.key?.description != by { return nil }
         if let action, change.action != action { return nil }
         if let target, change.target.id != target, change.target.name != target { return nil }
-        if let since, told.at < since { return nil }
-        if let until, told.at >= until { return nil }
-        return told
+        if let since, visible.at < since { return nil }
+        if let until, visible.at >= until { return nil }
+        return visible
     }
 }
 

@@ -36,7 +36,7 @@ package struct Caller: Hashable, Sendable {
         actor: .open
     )
     /// An unauthenticated caller, with only the public permissions.
-    package static let stranger = Caller(name: "stranger", scopes: [], accounts: .some([]))
+    package static let unauthenticated = Caller(name: "stranger", scopes: [], accounts: .some([]))
 
     package func may(_ scope: Scope) -> Bool { scopes.contains(scope) }
 }

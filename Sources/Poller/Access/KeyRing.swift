@@ -40,8 +40,8 @@ package final class KeyRing: Sendable {
         var keys: [KeyDigest: AccessKey] = [:]
         var hasHadKeys = false
         /// The number of started reads, and the last one whose result was applied.
-        var looks = 0
-        var lastLook = 0
+        var readsStarted = 0
+        var lastAppliedRead = 0
     }
 
     private let store: (any KeyStore)?
@@ -101,7 +101,7 @@ package final class KeyRing: Sendable {
     package func now() -> Timestamp { wallClock() }
 
     /// Whether a key of the file can create others; it cannot be revoked through the API.
-    package var fileMakesKeys: Bool {
+    package var fileCanCreateKeys: Bool {
         file.values.contains { $0.may(.manageKeys) && $0.accounts.isAll }
     }
 
@@ -138,44 +138,44 @@ package final class KeyRing: Sendable {
     ///
     /// Callers that authenticated with a removed key lose access.
     package func replace(file: [KeyDigest: Caller]) {
-        let gone: [String] = known.withLock { known in
-            var gone = known.file.filter { file[$0.key] != $0.value }.map(\.value.name)
+        let removed: [String] = known.withLock { known in
+            var removed = known.file.filter { file[$0.key] != $0.value }.map(\.value.name)
             // Callers without a key lose access.
             if known.file.isEmpty, !file.isEmpty, !known.hasHadKeys {
-                gone.append(Caller.local.name)
+                removed.append(Caller.local.name)
             }
             known.file = file
-            return gone
+            return removed
         }
-        for name in gone { revocations.yield(name) }
-        if !gone.isEmpty { end(Set(gone)) }
+        for name in removed { revocations.yield(name) }
+        if !removed.isEmpty { end(Set(removed)) }
     }
 
     /// Reads the keys if they have changed; call it at once after a change in this process.
     package func refresh() async throws(StoreError) {
         guard let store else { return }
-        let look = known.withLock { known in
-            known.looks += 1
-            return known.looks
+        let readNumber = known.withLock { known in
+            known.readsStarted += 1
+            return known.readsStarted
         }
         let version = try await store.version()
         guard known.withLock({ $0.version != version }) else { return }
         let register = try await store.register()
         let keys = Dictionary(register.keys.map { ($0.digest, $0.key) }) { first, _ in first }
-        let gone: [String] = known.withLock { known in
+        let removed: [String] = known.withLock { known in
             // The result is older than that of a read that started later.
-            guard look > known.lastLook else { return [] }
-            known.lastLook = look
-            var gone = known.keys.filter { keys[$0.key] == nil }.map(\.value.caller.name)
+            guard readNumber > known.lastAppliedRead else { return [] }
+            known.lastAppliedRead = readNumber
+            var removed = known.keys.filter { keys[$0.key] == nil }.map(\.value.caller.name)
             // Callers without a key lose access.
-            if !known.hasHadKeys, register.version > 0 { gone.append(Caller.local.name) }
+            if !known.hasHadKeys, register.version > 0 { removed.append(Caller.local.name) }
             known.version = register.version
             known.keys = keys
             known.hasHadKeys = known.hasHadKeys || register.version > 0
-            return gone
+            return removed
         }
-        for name in gone { revocations.yield(name) }
-        if !gone.isEmpty { end(Set(gone)) }
+        for name in removed { revocations.yield(name) }
+        if !removed.isEmpty { end(Set(removed)) }
     }
 
     /// Returns a stream that ends when a caller with this name (``Caller/name``) loses access; for any number of
@@ -215,18 +215,18 @@ extension KeyRing: Service {
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             var rounds = 0
-            var isAway = false
+            var isUnavailable = false
             while !Task.isCancelled {
                 do {
                     try await refresh()
                     if rounds % Int(saturating: Self.usedPace / Self.pace) == 0 { await note() }
-                    isAway = false
+                    isUnavailable = false
                 } catch {
                     // Logged once per outage, because every other failure reports it repeatedly.
-                    if !isAway {
+                    if !isUnavailable {
                         logger.warning("keys not read", metadata: ["error": "\(error)"])
                     }
-                    isAway = true
+                    isUnavailable = true
                 }
                 rounds += 1
                 // If the sleep is cancelled, the loop's condition ends the loop.

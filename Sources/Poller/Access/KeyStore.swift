@@ -11,16 +11,16 @@ package protocol KeyStore: Sendable {
 
     /// Adds a key; replaces one with this ID, left by a lost response.
     ///
-    /// `share` limits the keys of certain accounts; `nil`: no limit per account.
+    /// `accountLimit` limits the keys of certain accounts; `nil`: no limit per account.
     func create(
         _ key: AccessKey,
         digest: KeyDigest,
-        within share: KeyShare?
+        within accountLimit: AccountKeyLimit?
     ) async throws(StoreError) -> KeyCreation
 
     /// Revokes a key permanently.
     ///
-    /// `mayBeLast`: even if it is the last lasting key of an admin (``AccessKey/isLasting``).
+    /// `mayBeLast`: even if it is the last lasting key of an admin (``AccessKey/isPermanentAdmin``).
     func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation
 
     /// Records when keys were used.
@@ -40,7 +40,7 @@ extension KeyStore {
 }
 
 /// The maximum number of keys for exactly these accounts.
-package struct KeyShare: Hashable, Sendable {
+package struct AccountKeyLimit: Hashable, Sendable {
     package let accounts: AccountSet
     package let countMax: Int
 
@@ -73,7 +73,7 @@ package enum KeyCreation: Hashable, Sendable {
     case created(AccessKey)
     /// The limit of ``AccessKey/countMax`` is reached.
     case tooMany
-    /// The limit of keys for these accounts is reached (``KeyShare``).
+    /// The limit of keys for these accounts is reached (``AccountKeyLimit``).
     case tooManyOfAccounts(Int)
 }
 

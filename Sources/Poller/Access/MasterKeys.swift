@@ -8,7 +8,7 @@ package import PollerIdentity
 /// Redis itself. It must not reveal the secrets of recipients and payers.
 ///
 /// *Approach*: a value is encrypted before it is sent to Redis and decrypted after it was read; scripts handle
-/// encrypted values and never compare them. Each place in the store (``SealedPlace``) has its own key, HMAC-SHA256 of
+/// encrypted values and never compare them. Each place in the store (``SealedLocation``) has its own key, HMAC-SHA256 of
 /// the master key over the place. So a value that was moved to another place cannot be decrypted, and there are never
 /// many random nonces of 96 bits under one key. AES-256-GCM.
 ///
@@ -47,9 +47,9 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
         func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
         /// Returns the key of a place.
-        func key(of place: SealedPlace) -> SymmetricKey {
+        func key(of location: SealedLocation) -> SymmetricKey {
             SymmetricKey(
-                data: HMAC<SHA256>.authenticationCode(for: place.bytes, using: bytes)
+                data: HMAC<SHA256>.authenticationCode(for: location.bytes, using: bytes)
             )
         }
     }
@@ -132,8 +132,8 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
 /// Encryption and decryption.
 extension MasterKeys {
     /// Encrypts text for a place.
-    package func seal(_ text: String, at place: SealedPlace) -> String {
-        guard let box = box(Array(text.utf8), at: place) else {
+    package func seal(_ text: String, at location: SealedLocation) -> String {
+        guard let box = box(Array(text.utf8), at: location) else {
             let isLikeSealed = text.hasPrefix(Self.mark) || text.hasPrefix(Self.plainMark)
             return isLikeSealed ? Self.plainMark + text : text
         }
@@ -141,25 +141,25 @@ extension MasterKeys {
     }
 
     /// Encrypts bytes for a place; plain bytes must not begin with 0x01.
-    package func seal(bytes: [UInt8], at place: SealedPlace) -> [UInt8] {
-        box(bytes, at: place).map { [Self.byteMark] + $0 } ?? bytes
+    package func seal(bytes: [UInt8], at location: SealedLocation) -> [UInt8] {
+        box(bytes, at: location).map { [Self.byteMark] + $0 } ?? bytes
     }
 
     /// Decrypts text from a place.
-    package func open(_ stored: String, at place: SealedPlace) throws(SealError) -> String {
+    package func open(_ stored: String, at location: SealedLocation) throws(SealError) -> String {
         if stored.hasPrefix(Self.plainMark) { return String(stored.dropFirst(3)) }
         guard stored.hasPrefix(Self.mark) else { return stored }
-        guard let box = Base64URL.decode(stored.dropFirst(3)) else { throw .unreadable(place) }
-        return String(decoding: try opened(box, at: place), as: UTF8.self)
+        guard let box = Base64URL.decode(stored.dropFirst(3)) else { throw .unreadable(location) }
+        return String(decoding: try opened(box, at: location), as: UTF8.self)
     }
 
     /// Decrypts bytes from a place.
     package func open(
         bytes stored: [UInt8],
-        at place: SealedPlace
+        at location: SealedLocation
     ) throws(SealError) -> [UInt8] {
         guard stored.first == Self.byteMark else { return stored }
-        return try opened(Array(stored.dropFirst()), at: place)
+        return try opened(Array(stored.dropFirst()), at: location)
     }
 
     /// Whether stored text has the current form: encrypted by the first key, or plain without one.
@@ -175,10 +175,10 @@ extension MasterKeys {
         return stored.starts(with: [Self.byteMark] + first.id)
     }
 
-    private func box(_ bytes: [UInt8], at place: SealedPlace) -> [UInt8]? {
+    private func box(_ bytes: [UInt8], at location: SealedLocation) -> [UInt8]? {
         guard let first = keys.first else { return nil }
         // The sizes of the key and of the nonce, which is chosen here, are always valid.
-        guard let sealed = try? AES.GCM.seal(bytes, using: first.key(of: place)).combined else {
+        guard let sealed = try? AES.GCM.seal(bytes, using: first.key(of: location)).combined else {
             preconditionFailure("AES-GCM takes 32 bytes")
         }
         return first.id + sealed
@@ -186,21 +186,21 @@ extension MasterKeys {
 
     private func opened(
         _ box: [UInt8],
-        at place: SealedPlace
+        at location: SealedLocation
     ) throws(SealError) -> [UInt8] {
         let id = Array(box.prefix(Self.idBytes))
         guard let key = keys.first(where: { $0.id == id }) else {
-            throw .unknownKey(Base64URL.encode(id), place)
+            throw .unknownKey(Base64URL.encode(id), location)
         }
         guard let sealed = try? AES.GCM.SealedBox(combined: Data(box.dropFirst(Self.idBytes))),
-            let bytes = try? AES.GCM.open(sealed, using: key.key(of: place))
-        else { throw .unreadable(place) }
+            let bytes = try? AES.GCM.open(sealed, using: key.key(of: location))
+        else { throw .unreadable(location) }
         return Array(bytes)
     }
 }
 
 /// The place of an encrypted value in the store, the only one where it can be decrypted.
-package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
+package struct SealedLocation: Hashable, Sendable, CustomStringConvertible {
     /// The kind of the secret.
     package enum Kind: String, Sendable {
         /// The payment's client secret from a request.
@@ -242,20 +242,20 @@ package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
 /// The reason why a value cannot be decrypted; the description contains the remedy.
 package enum SealError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The process does not have the key.
-    case unknownKey(String, SealedPlace)
+    case unknownKey(String, SealedLocation)
     /// It was changed, or was moved from another place.
-    case unreadable(SealedPlace)
+    case unreadable(SealedLocation)
 
     package var description: String {
         switch self {
-        case .unknownKey(let id, let place):
-            "the \(place) is encrypted with the master key \(id), which this process does not "
+        case .unknownKey(let id, let location):
+            "the \(location) is encrypted with the master key \(id), which this process does not "
                 + "have: add it "
                 + "to POLLER_MASTER_KEY after the first key, separated by a comma; if it is "
                 + "lost and encrypted "
                 + "nothing that is still needed, run pollerd rekey --forget \(id)"
-        case .unreadable(let place):
-            "the \(place) cannot be decrypted: the stored value was changed, or was encrypted "
+        case .unreadable(let location):
+            "the \(location) cannot be decrypted: the stored value was changed, or was encrypted "
                 + "for another field"
         }
     }

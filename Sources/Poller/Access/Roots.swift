@@ -26,7 +26,7 @@ package struct Roots: Hashable, Sendable {
     }
 
     /// Returns the root that creates tokens and cursors.
-    package func making(at now: Timestamp) -> [UInt8] {
+    package func current(at now: Timestamp) -> [UInt8] {
         guard let since, let former, now < since else { return newest }
         return former
     }
@@ -63,9 +63,9 @@ package final class RootRing: Sendable {
     }
 
     /// The root that creates tokens and cursors now.
-    package var making: [UInt8] {
+    package var current: [UInt8] {
         let now = wallClock()
-        return roots.withLock { $0.making(at: now) }
+        return roots.withLock { $0.current(at: now) }
     }
 
     /// Returns the roots of values that are valid for `span`, the most likely first.
@@ -93,7 +93,7 @@ package final class RootKeys: Sendable {
     }
 
     /// The key that creates values now.
-    package var making: SymmetricKey { key(of: roots.making) }
+    package var current: SymmetricKey { key(of: roots.current) }
 
     /// The keys of valid values, the most likely first.
     package var accepted: [SymmetricKey] { roots.accepted(for: span).map(key) }

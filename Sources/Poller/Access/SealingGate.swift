@@ -4,7 +4,7 @@ import Synchronization
 /// Whether this process may encrypt secrets: not after others have sealed the store with a key that it does not have.
 ///
 /// A process with only the new key could not decrypt its values. The result of a poll is stored all the same, because
-/// the payment matters more than its secret. Each process repeatedly announces its key (`RedisSecrets.look()`), so that
+/// the payment matters more than its secret. Each process repeatedly announces its key (`RedisSecrets.refresh()`), so that
 /// operators do not see the key reported as unneeded meanwhile.
 ///
 /// A class, because the stores read the result of the check of the roots.

@@ -34,29 +34,29 @@ package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration 
 
     /// Reports until shutdown; a failed report is added to the next one.
     package func run() async {
-        let told = await cancelWhenGracefulShutdown {
-            var told = total()
+        let reported = await cancelWhenGracefulShutdown {
+            var reported = total()
             while !Task.isCancelled {
                 // If the sleep is cancelled, the last report follows.
                 try? await clock.sleep(for: Self.pause)
-                if !Task.isCancelled { told = await report(since: told) }
+                if !Task.isCancelled { reported = await report(since: reported) }
             }
-            return told
+            return reported
         }
-        _ = await report(since: told)
+        _ = await report(since: reported)
     }
 
-    /// Reports the work since `told`, and returns the reported total.
-    func report(since told: Activity) async -> Activity {
+    /// Reports the work since `reported`, and returns the reported total.
+    func report(since reported: Activity) async -> Activity {
         let now = total()
-        let news = now - told
-        if news.isEmpty { return told }
+        let delta = now - reported
+        if delta.isEmpty { return reported }
         do {
-            try await store.add(news)
+            try await store.add(delta)
             return now
         } catch {
             logger.debug("history not written", metadata: ["error": "\(error)"])
-            return told
+            return reported
         }
     }
 }

@@ -131,7 +131,7 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     }
 
     /// Whether another attempt is unlikely to succeed until the recipient's owner changes something.
-    package var needsItsOwner: Bool {
+    package var needsOwnerAction: Bool {
         switch self {
         case .unauthorized, .notFound, .tls: true
         default: false
@@ -280,8 +280,8 @@ package enum Excerpt {
         _ bytes: some Sequence<UInt8>,
         hiding hidden: Redaction = .none
     ) -> String {
-        let told = hidden.text(Array(bytes))
-        let decoded = String(decoding: told.prefix(bytesMax), as: UTF8.self)
+        let redacted = hidden.text(Array(bytes))
+        let decoded = String(decoding: redacted.prefix(bytesMax), as: UTF8.self)
         var text = String.UnicodeScalarView()
         var size = 0
         for scalar in decoded.unicodeScalars {

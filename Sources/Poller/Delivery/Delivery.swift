@@ -84,7 +84,7 @@ package struct DeliveryState: Hashable, Sendable {
     /// The beginning of that event's ID, see ``EventID/digest``; `nil` if unknown.
     ///
     /// After a failover the log may contain a different event with the same number.
-    package private(set) var told: String?
+    package private(set) var cursorDigest: String?
     /// The failed attempts of the current event: the first of ``again``, or the one after the cursor.
     package var failures: Int
     /// The total number of attempts.
@@ -104,7 +104,7 @@ package struct DeliveryState: Hashable, Sendable {
     package private(set) var again: [Int]
     /// The events that are still to be sent to the fallback endpoint, whose delivery was leased when they were due; at
     /// most ``deadMax``.
-    package private(set) var owed: [Int]
+    package private(set) var pendingFallback: [Int]
 
     /// Creates a state; the defaults are those of a delivery without attempts.
     package init(
@@ -116,11 +116,11 @@ package struct DeliveryState: Hashable, Sendable {
         escalated: Int = 0,
         dead: [Int] = [],
         again: [Int] = [],
-        told: String? = nil,
-        owed: [Int] = []
+        cursorDigest: String? = nil,
+        pendingFallback: [Int] = []
     ) {
         self.cursor = SafeInteger.count(cursor)
-        self.told = told
+        self.cursorDigest = cursorDigest
         self.failures = SafeInteger.count(failures)
         self.attempts = SafeInteger.count(attempts)
         self.retryAt = retryAt
@@ -128,7 +128,7 @@ package struct DeliveryState: Hashable, Sendable {
         self.escalated = SafeInteger.count(escalated)
         self.dead = dead.suffix(Self.deadMax).map(SafeInteger.count)
         self.again = again.suffix(Self.deadMax).map(SafeInteger.count)
-        self.owed = owed.suffix(Self.deadMax).map(SafeInteger.count)
+        self.pendingFallback = pendingFallback.suffix(Self.deadMax).map(SafeInteger.count)
     }
 
     /// Settles an event that was accepted, or is no longer in the log (without an `id`).
@@ -143,7 +143,7 @@ package struct DeliveryState: Hashable, Sendable {
     }
 
     /// Dead-letters an event.
-    package mutating func giveUp(_ seq: Int, _ id: EventID? = nil) {
+    package mutating func deadLetter(_ seq: Int, _ id: EventID? = nil) {
         end(seq, id)
         dead.removeAll { $0 == seq }
         dead = Array((dead + [seq]).sorted().suffix(Self.deadMax))
@@ -167,31 +167,31 @@ package struct DeliveryState: Hashable, Sendable {
     }
 
     /// Queues an event before new ones, even if the endpoint does not subscribe to it.
-    package mutating func sendAlso(_ seq: Int) {
+    package mutating func sendForced(_ seq: Int) {
         guard !again.contains(seq) else { return }
         again = Array((again + [seq]).suffix(Self.deadMax))
     }
 
     /// Records that the fallback must still receive an event.
-    mutating func owe(_ seq: Int) {
-        guard !owed.contains(seq) else { return }
-        owed = Array((owed + [seq]).suffix(Self.deadMax))
+    mutating func addPendingFallback(_ seq: Int) {
+        guard !pendingFallback.contains(seq) else { return }
+        pendingFallback = Array((pendingFallback + [seq]).suffix(Self.deadMax))
     }
 
     /// Records that the fallback is marked for an event.
-    mutating func pay(_ seq: Int) {
-        owed.removeAll { $0 == seq }
+    mutating func removePendingFallback(_ seq: Int) {
+        pendingFallback.removeAll { $0 == seq }
     }
 
     /// Moves the cursor back, so that everything after `seq` is sent again, even accepted events.
     package mutating func rewind(to seq: Int) {
         guard seq < cursor else { return }
         cursor = max(seq, 0)
-        told = nil
+        cursorDigest = nil
         escalated = min(escalated, cursor)
         dead.removeAll { $0 > cursor }
         again.removeAll { $0 > cursor }
-        owed.removeAll { $0 > cursor }
+        pendingFallback.removeAll { $0 > cursor }
         begin()
     }
 
@@ -207,7 +207,7 @@ package struct DeliveryState: Hashable, Sendable {
     private mutating func move(to seq: Int, _ id: EventID?) {
         guard seq > cursor else { return }
         cursor = seq
-        told = id?.digest
+        cursorDigest = id?.digest
     }
 
     private mutating func begin() {

@@ -15,7 +15,7 @@ package struct DeliveryDecider: Sendable {
     private static let goneHold = Duration.seconds(3600)
 
     /// The longest delay of a put-off delivery after its fallback was due.
-    private static let lateMax = SlowReceivers.pause.upperBound
+    private static let lateMax = SlowRecipientLimiter.pause.upperBound
 
     private let schedule: RetrySchedule
     /// The span after which the fallback receives the event; `nil` without a fallback.
@@ -45,7 +45,7 @@ package struct DeliveryDecider: Sendable {
         trouble: LaneTrouble?,
         more: Bool,
         now: Timestamp,
-        chance: inout some RandomNumberGenerator
+        generator: inout some RandomNumberGenerator
     ) -> DeliveryDecision {
         var next = state
         next.attempts += 1
@@ -57,7 +57,7 @@ package struct DeliveryDecider: Sendable {
             next.settle(event.seq, event.id)
             return ended(.skipped, next, event, .hold(.zero), more)
         case .rejected:
-            next.giveUp(event.seq, event.id)
+            next.deadLetter(event.seq, event.id)
             return ended(.rejected, next, event, signal(result), more)
         case .failed: break
         }
@@ -74,15 +74,15 @@ package struct DeliveryDecider: Sendable {
         } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
             planned = nil
         } else {
-            planned = schedule.wait(failures: max(next.failures, 1), using: &chance)
+            planned = schedule.wait(failures: max(next.failures, 1), using: &generator)
         }
         guard let planned else {
-            next.giveUp(event.seq, event.id)
-            return ended(.givenUp, next, event, signal(result), more)
+            next.deadLetter(event.seq, event.id)
+            return ended(.deadLettered, next, event, signal(result), more)
         }
-        let wish = min(result.retryAfter ?? .zero, RetryAfter.longest)
-        next.retryAt = now + max(planned, wish)
-        return again(next, event, max(planned, wish), signal(result), now)
+        let requestedWait = min(result.retryAfter ?? .zero, RetryAfter.longest)
+        next.retryAt = now + max(planned, requestedWait)
+        return again(next, event, max(planned, requestedWait), signal(result), now)
     }
 
     /// Dead-letters an event that has waited longer than the span of its schedule, if its endpoint has failed for as
@@ -90,7 +90,7 @@ package struct DeliveryDecider: Sendable {
     ///
     /// Without this rule the deliveries of an endpoint that never recovers would accumulate forever, because its
     /// circuit allows only one of them to try at a time.
-    package func outlived(
+    package func deadLetterIfExpired(
         _ state: DeliveryState,
         _ event: Event,
         trouble: LaneTrouble?,
@@ -101,8 +101,8 @@ package struct DeliveryDecider: Sendable {
             now - max(event.polledAt, trouble.since) > schedule.span
         else { return nil }
         var next = state
-        next.giveUp(event.seq, event.id)
-        return ended(.givenUp, next, event, .hold(.zero), more)
+        next.deadLetter(event.seq, event.id)
+        return ended(.deadLettered, next, event, .hold(.zero), more)
     }
 
     /// Postpones a delivery without a free slot: it is due after `wait`, and the fallback still receives the event in
@@ -110,7 +110,7 @@ package struct DeliveryDecider: Sendable {
     ///
     /// While the circuit is open this delivery is the only one that may try, so the others wait with it. For an old
     /// event that is sent again, the fallback receives it only after a failed attempt.
-    func putOff(
+    func postpone(
         _ state: DeliveryState,
         _ event: Event,
         for wait: Duration,
@@ -123,7 +123,7 @@ package struct DeliveryDecider: Sendable {
             return again(state, event, wait, signal, now)
         }
         return DeliveryDecision(
-            fate: .failed,
+            outcome: .failed,
             state: state,
             verdict: .next(after: wait),
             signal: signal,
@@ -133,18 +133,18 @@ package struct DeliveryDecider: Sendable {
     }
 
     private func ended(
-        _ fate: DeliveryDecision.Fate,
+        _ outcome: DeliveryDecision.Outcome,
         _ state: DeliveryState,
         _ event: Event,
         _ signal: LaneSignal,
         _ more: Bool
     ) -> DeliveryDecision {
         var state = state
-        let escalates = fate != .delivered && notifyBy != nil && state.escalated < event.seq
+        let escalates = outcome != .delivered && notifyBy != nil && state.escalated < event.seq
         if escalates { state.escalated = event.seq }
         let isIdle = !more && state.again.isEmpty
         return DeliveryDecision(
-            fate: fate,
+            outcome: outcome,
             state: state,
             verdict: isIdle ? state.restingVerdict : .next(after: .zero),
             signal: signal,
@@ -168,7 +168,7 @@ package struct DeliveryDecider: Sendable {
             if escalates { state.escalated = event.seq } else { wait = min(wait, left) }
         }
         return DeliveryDecision(
-            fate: .failed,
+            outcome: .failed,
             state: state,
             verdict: .next(after: wait),
             signal: signal,
@@ -186,10 +186,10 @@ package struct DeliveryDecider: Sendable {
         case .local, .unusable, .poison, .suppressed: return .hold(.zero)
         default: break
         }
-        guard let wish = result.retryAfter, wish > .zero else {
+        guard let requestedWait = result.retryAfter, requestedWait > .zero else {
             return result.kind.isSilence ? .failing : .erring
         }
-        return .hold(min(wish, RetryAfter.longest))
+        return .hold(min(requestedWait, RetryAfter.longest))
     }
 }
 
@@ -201,7 +201,7 @@ extension DeliveryState {
 /// The decision after one delivery attempt.
 package struct DeliveryDecision: Hashable, Sendable {
     /// The fate of the event.
-    package enum Fate: String, Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable {
         case delivered
         /// Nothing was sent, because the recipient has unsubscribed.
         ///
@@ -210,12 +210,12 @@ package struct DeliveryDecision: Hashable, Sendable {
         /// To be tried again.
         case failed
         /// No attempt is left: a dead letter.
-        case givenUp = "given_up"
+        case deadLettered = "given_up"
         /// The recipient will never accept it: a dead letter.
         case rejected
     }
 
-    package let fate: Fate
+    package let outcome: Outcome
     package let state: DeliveryState
     package let verdict: Verdict
     package let signal: LaneSignal

@@ -11,15 +11,15 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// The number of events read at a time; unsubscribed ones are skipped together.
     static var readAhead: Int { 32 }
     /// The wait before a leased fallback is tried again: its attempt takes seconds.
-    private static var owedPause: Duration { .seconds(1) }
+    private static var fallbackRetryPause: Duration { .seconds(1) }
 
     private let store: Store
     private let resolver: DeliveryResolver<Store>
     private let health: EndpointHealth?
-    private let fallbacks: FallbackCall?
-    private let book: (any DeliveryBook)?
+    private let fallbacks: FallbackNotifier?
+    private let book: (any DeliveryOperations)?
     private let channels: [String: any DeliveryChannel]
-    private let slow: SlowReceivers?
+    private let slow: SlowRecipientLimiter?
     private let tracer: (any WorkTracer)?
     private let logger: Logger
 
@@ -27,24 +27,24 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// through the channel of the URL's scheme.
     ///
     /// `deliveries` marks fallback endpoints and has past attempts; without it there are no fallbacks. `audit` records
-    /// endpoints that are disabled. `places` is the number of concurrent attempts, of which slow recipients of one
+    /// endpoints that are disabled. `slots` is the number of concurrent attempts, of which slow recipients of one
     /// account get a part; without it, all. Without a `tracer` a recipient gets the trace of the event.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
-        deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
+        deliveries: (any DeliveryQueue & DeliveryOperations)? = nil,
         channels: [any DeliveryChannel],
         audit: AuditRecorder? = nil,
-        places: Int? = nil,
+        slots: Int? = nil,
         tracer: (any WorkTracer)? = nil,
         logger: Logger
     ) {
         self.store = store
         self.tracer = tracer
-        slow = places.map(SlowReceivers.init)
+        slow = slots.map(SlowRecipientLimiter.init)
         resolver = DeliveryResolver(store: store, directory: directory)
         book = deliveries
-        fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
+        fallbacks = deliveries.map { FallbackNotifier(directory: directory, deliveries: $0) }
         health = directory.map { EndpointHealth(directory: $0, audit: audit, logger: logger) }
         self.logger = logger
         var byScheme: [String: any DeliveryChannel] = [:]
@@ -61,12 +61,15 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         case .target(let found): target = found
         case .instead(let answer): return answer
         }
-        if !delivery.state.owed.isEmpty { return await paid(leased, target) }
+        if !delivery.state.pendingFallback.isEmpty {
+            return await notifyPendingFallbacks(leased, target)
+        }
         let channel: any DeliveryChannel =
             channels[target.url.scheme] ?? MissingChannel(scheme: target.url.scheme)
-        let look: Look
+        let selection: Selection
         do {
-            look = try await next(leased, target, isSuperseding: channel.isSuperseding) { event in
+            selection = try await next(leased, target, isSuperseding: channel.isSuperseding) {
+                event in
                 !event.isRestored && channel.wants(event) && target.endpoint?.wants(event) ?? true
             }
         } catch {
@@ -74,7 +77,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             let change = DeliveryChange(state: delivery.state, lastError: why)
             return Decision(verdict: .next(after: .seconds(1)), change: change)
         }
-        switch look {
+        switch selection {
         case .passed(let state, let verdict):
             return Decision(verdict: verdict, change: DeliveryChange(state: state))
         case .event(let pending):
@@ -96,44 +99,48 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
-        var turn = DeliveryTurn(leased, pending, target, decider, logger)
+        var context = DeliveryContext(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
             // Another cause may have crashed the notifiers, so the event is tried later.
             let why = "\(leased.lease.crashes) notifiers in a row ended while delivering it"
-            return await told(turn.conclude(.failed(why, .poison), began: leased.now), target)
+            return await recorded(
+                context.conclude(.failed(why, .poison), began: leased.now),
+                target
+            )
         }
-        if let unsent = turn.outlived() { return await told(unsent, target) }
+        if let unsent = context.deadLetterIfExpired() { return await recorded(unsent, target) }
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall another process may lease it before this attempt could end, so it is released.
         guard leased.remaining > timeout else { return nil }
         let (began, host) = (leased.now, String(target.url.host))
-        let party = SlowReceivers.Party(
+        let group = SlowRecipientLimiter.RecipientGroup(
             account: leased.item.watch.account,
             channel: channel.schemes.min() ?? ""
         )
         // After a crash the attempt is always made, or the cause could never be determined.
         let isNeeded = leased.lease.crashes > 0
-        if let wait = slow?.begin(party, host, isNeeded: isNeeded, now: began) {
+        if let wait = slow?.begin(group, host, isNeeded: isNeeded, now: began) {
             Counter(label: "poller_deliveries_put_off_total").increment()
-            return await told(turn.putOff(for: wait), target)
+            return await recorded(context.postpone(for: wait), target)
         }
-        defer { slow?.end(party, host, began: began, now: leased.now) }
+        defer { slow?.end(group, host, began: began, now: leased.now) }
         let span = tracer?.begin(.delivery, under: pending.event.trace, linked: nil, at: began)
-        turn.trace = span?.context ?? pending.event.trace
-        var result = await deliver(pending.event, to: turn.traced, state.failures + 1, channel)
+        context.trace = span?.context ?? pending.event.trace
+        var result = await deliver(pending.event, to: context.traced, state.failures + 1, channel)
         // Not every channel measures the time.
         if result.phases.totalMs == nil {
             result.phases.totalMs = Int(clamping: (leased.now - began).ms)
         }
         if Task.isCancelled, result.outcome != .delivered { return nil }
-        span?.end(turn.facts(of: result), at: leased.now)
+        span?.end(context.facts(of: result), at: leased.now)
         if channel is MissingChannel {
-            return await told(turn.conclude(result, began: began), target).leftToOthers
+            return await recorded(context.conclude(result, began: began), target)
+                .preferringOtherProcesses
         }
         if let endpoint = target.endpoint {
             await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
-        return await told(turn.conclude(result, began: began), target)
+        return await recorded(context.conclude(result, began: began), target)
     }
 
     /// Makes the attempt, with the watch if the channel needs it.
@@ -158,44 +165,44 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     ///
     /// The mark comes first: a crash between the two repeats it without effect. If it cannot be stored, usually because
     /// the fallback's delivery is leased, the attempt is recorded all the same, and the mark is made later.
-    private func told(
-        _ conclusion: DeliveryTurn.Conclusion,
+    private func recorded(
+        _ conclusion: DeliveryContext.Conclusion,
         _ target: DeliveryTarget
     ) async -> Decision<DeliveryChange> {
         guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
         else { return conclusion.record }
         do throws(StoreError) {
-            try await call(fallback, event)
+            try await notifyFallback(fallback, event)
         } catch {
-            return conclusion.record.owing(event.seq, pause: Self.owedPause)
+            return conclusion.record.withPendingFallback(event.seq, pause: Self.fallbackRetryPause)
         }
         return conclusion.record
     }
 
     /// Marks the fallback for the events that are still due to it, and does nothing else under this lease.
-    private func paid(
+    private func notifyPendingFallbacks(
         _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget
     ) async -> Decision<DeliveryChange> {
         var state = leased.item.state
         do throws(StoreError) {
-            for seq in state.owed {
+            for seq in state.pendingFallback {
                 let event = try await store.event(seq, of: leased.item.watch)
                 // If the event was deleted or the fallback removed, there is no recipient left.
                 if let event, let fallback = target.endpoint?.notifyBy?.fallback {
-                    try await call(fallback, event)
+                    try await notifyFallback(fallback, event)
                 }
-                state.pay(seq)
+                state.removePendingFallback(seq)
             }
         } catch {
             let why = "the fallback is not notified yet: \(error)"
-            return .silent(.next(after: Self.owedPause), state, why: why)
+            return .silent(.next(after: Self.fallbackRetryPause), state, why: why)
         }
         let wait = state.retryAt.map { max($0 - leased.now, .zero) }
         return .silent(.next(after: wait ?? .zero), state)
     }
 
-    private func call(_ fallback: EndpointID, _ event: Event) async throws(StoreError) {
+    private func notifyFallback(_ fallback: EndpointID, _ event: Event) async throws(StoreError) {
         let named = fallbacks?.logged(fallback) ?? ["endpoint": "\(fallback)"]
         do throws(StoreError) {
             try await fallbacks?.make(event, to: fallback)
@@ -216,7 +223,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
 /// The selection of the next event.
 extension DeliveryHandler {
     /// The result of reading the log.
-    private enum Look {
+    private enum Selection {
         case event(PendingEvent)
         /// No event to send now.
         case passed(DeliveryState, Verdict)
@@ -228,7 +235,7 @@ extension DeliveryHandler {
         _ target: DeliveryTarget,
         isSuperseding: Bool,
         wants: (Event) -> Bool
-    ) async throws(StoreError) -> Look {
+    ) async throws(StoreError) -> Selection {
         let delivery = leased.item
         var state = delivery.state
         if let seq = state.again.first {
@@ -241,15 +248,19 @@ extension DeliveryHandler {
         }
         // The last delivered event is read once more. A different one in its place means that a failover has started
         // another history.
-        let known = state.told == nil ? 0 : 1
-        var events = try await store.eventsToTell(
+        let known = state.cursorDigest == nil ? 0 : 1
+        var events = try await store.deliverableEvents(
             of: delivery.watch,
             after: state.cursor - known,
             limit: Self.readAhead + known
         )
-        if let told = state.told, let first = events.first, first.seq == state.cursor {
+        if let cursorDigest = state.cursorDigest, let first = events.first,
+            first.seq == state.cursor
+        {
             events.removeFirst()
-            if first.id.digest != told { return try await rewound(leased, newest: state.cursor) }
+            if first.id.digest != cursorDigest {
+                return try await rewound(leased, newest: state.cursor)
+            }
         } else if events.isEmpty, let newest = await newest(before: delivery) {
             return try await rewound(leased, newest: newest)
         }
@@ -284,16 +295,16 @@ extension DeliveryHandler {
     private func rewound(
         _ leased: LeasedItem<Delivery>,
         newest: Int
-    ) async throws(StoreError) -> Look {
+    ) async throws(StoreError) -> Selection {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
         let attempts = try await book?.attempts(of: id) ?? []
         let delivered = attempts.filter { $0.outcome == .delivered }
-        let told = Set(delivered.compactMap(\.event))
+        let accepted = Set(delivered.compactMap(\.event))
         // Only the numbers of old attempts are kept; a failover cannot have lost their events.
         let old = Set(delivered.filter { $0.event == nil }.map(\.seq))
         let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
-        let last = log.last { told.contains($0.id) || old.contains($0.seq) }
+        let last = log.last { accepted.contains($0.id) || old.contains($0.seq) }
         var state = leased.item.state
         state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
         logger.warning(
@@ -307,15 +318,15 @@ extension DeliveryHandler {
 extension WatchStore {
     /// Reads one event of a watch; `nil` when its log no longer contains it.
     func event(_ seq: Int, of key: WatchKey) async throws(StoreError) -> Event? {
-        try await eventsToTell(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
+        try await deliverableEvents(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
     }
 }
 
 extension Decision<DeliveryChange> {
     /// Returns the decision with an event that the fallback must receive soon.
-    fileprivate func owing(_ seq: Int, pause: Duration) -> Self {
+    fileprivate func withPendingFallback(_ seq: Int, pause: Duration) -> Self {
         var state = change.state
-        state.owe(seq)
+        state.addPendingFallback(seq)
         let wait = if case .next(let wait) = verdict { min(wait, pause) } else { pause }
         return Decision(
             verdict: .next(after: wait),

@@ -66,7 +66,7 @@ package struct DeliveryMark: Hashable, Sendable {
     package let url: NotifyURL?
     package let watch: WatchKey
     /// An event that is sent even if the endpoint does not subscribe to it; `nil` for none.
-    package let telling: Int?
+    package let forcedSeq: Int?
     /// Whether it is served before events for many recipients and before retries.
     package let isUrgent: Bool
 
@@ -75,7 +75,7 @@ package struct DeliveryMark: Hashable, Sendable {
         endpoint = EndpointID(account: watch.account, url: url.description)
         self.url = url
         self.watch = watch
-        telling = nil
+        forcedSeq = nil
         isUrgent = true
     }
 
@@ -83,13 +83,13 @@ package struct DeliveryMark: Hashable, Sendable {
     package init(
         endpoint: EndpointID,
         watch: WatchKey,
-        telling: Int? = nil,
+        forcedSeq: Int? = nil,
         isUrgent: Bool = true
     ) {
         self.endpoint = endpoint
         url = nil
         self.watch = watch
-        self.telling = telling
+        self.forcedSeq = forcedSeq
         self.isUrgent = isUrgent
     }
 }

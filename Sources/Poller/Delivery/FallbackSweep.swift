@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// A class, because the heartbeat changes its partitions while it runs.
 package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
-where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Duration {
+where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration == Duration {
     /// The interval of sweeps, by which a `notify_by` of minutes may be late.
     private static var interval: Duration { .seconds(1) }
     /// The number of deliveries of one endpoint per round; each costs a read or two.
@@ -32,7 +32,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     private let deliveries: Deliveries
     private let directory: EndpointDirectory
     private let resolver: DeliveryResolver<Watches>
-    private let call: FallbackCall
+    private let notifier: FallbackNotifier
     private let suspects: PoisonGuard
     private let clock: C
     private let logger: Logger
@@ -52,14 +52,14 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         self.deliveries = deliveries
         self.directory = directory
         resolver = DeliveryResolver(store: watches, directory: directory)
-        call = FallbackCall(directory: directory, deliveries: deliveries)
+        notifier = FallbackNotifier(directory: directory, deliveries: deliveries)
         self.suspects = suspects
         self.clock = clock
         self.logger = logger
     }
 
     /// Sets the partitions of this process.
-    package func own(_ partitions: Set<Int>) {
+    package func assign(_ partitions: Set<Int>) {
         state.withLock { $0.partitions = partitions }
     }
 
@@ -67,17 +67,17 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await self.look()
+                await self.check()
                 // If the sleep is cancelled, the loop's condition ends the loop.
                 try? await self.clock.sleep(for: Self.interval)
             }
         }
     }
 
-    private func look() async {
+    private func check() async {
         let endpoints = ours(directory.withFallback())
-        _ = await asking(Array(endpoints.keys)) { partition in
-            await self.look(at: endpoints[partition] ?? [])
+        _ = await requestAll(Array(endpoints.keys)) { partition in
+            await self.check(at: endpoints[partition] ?? [])
         }
     }
 
@@ -93,22 +93,22 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     }
 
     /// Sweeps the endpoints of one partition.
-    private func look(at endpoints: [Endpoint]) async {
+    private func check(at endpoints: [Endpoint]) async {
         for endpoint in endpoints where !Task.isCancelled {
             let began = clock.now
             do throws(StoreError) {
-                try await look(at: endpoint)
+                try await check(at: endpoint)
             } catch {
                 // The cursor of another release, from before a downgrade: start at the beginning.
                 if error == .unknownCursor { state.withLock { $0.cursors[endpoint.id] = nil } }
-                tell(error, of: endpoint)
+                logFailure(error, of: endpoint)
                 // Each of the others would wait as long.
                 if clock.hasWaited(since: began) { return }
             }
         }
     }
 
-    private func look(at endpoint: Endpoint) async throws(StoreError) {
+    private func check(at endpoint: Endpoint) async throws(StoreError) {
         guard let notifyBy = endpoint.notifyBy,
             let lane = try await deliveries.lane(endpoint.lane),
             lane.circuit != .closed || lane.heldUntil.map({ $0 > lane.now }) ?? false
@@ -118,7 +118,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         }
         let suspect = Suspect(
             .fallback,
-            partition: suspects.home(of: endpoint.id.description),
+            partition: suspects.partition(of: endpoint.id.description),
             name: endpoint.id.description,
             account: endpoint.account,
             about: endpoint.id.description
@@ -146,20 +146,22 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         )
         state.withLock { $0.cursors[endpoint.id] = page.next }
         // The watches are in other partitions, those of one lane together.
-        var away: Set<LaneID> = []
+        var unavailableLanes: Set<LaneID> = []
         for snapshot in page.items {
             let watches = snapshot.delivery.watch.lane
-            guard case .waiting = snapshot.place, !away.contains(watches) else { continue }
+            guard case .waiting = snapshot.place, !unavailableLanes.contains(watches) else {
+                continue
+            }
             do throws(StoreError) {
                 try await escalate(snapshot, endpoint, notifyBy, now: now)
             } catch {
-                if away.isEmpty { tell(error, of: endpoint) }
-                away.insert(watches)
+                if unavailableLanes.isEmpty { logFailure(error, of: endpoint) }
+                unavailableLanes.insert(watches)
             }
         }
     }
 
-    private func tell(_ error: StoreError, of endpoint: Endpoint) {
+    private func logFailure(_ error: StoreError, of endpoint: Endpoint) {
         logger.warning(
             "fallbacks not notified yet",
             metadata: endpoint.logged.merging(["error": "\(error)"]) { $1 }
@@ -174,28 +176,30 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
         now: Timestamp
     ) async throws(StoreError) {
         var state = snapshot.delivery.state
-        let events = try await watches.eventsToTell(
+        let events = try await watches.deliverableEvents(
             of: snapshot.delivery.watch,
             after: max(state.cursor, state.escalated),
             limit: Self.eventsMax
         )
         let late = events.prefix { $0.polledAt + notifyBy.within <= now }
-        guard !late.isEmpty || !state.owed.isEmpty,
+        guard !late.isEmpty || !state.pendingFallback.isEmpty,
             case .target = await resolver.resolve(snapshot.delivery)
         else { return }
-        var calls: [Event] = []
-        for seq in state.owed {
+        var pendingEvents: [Event] = []
+        for seq in state.pendingFallback {
             if let event = try await watches.event(seq, of: snapshot.delivery.watch) {
-                calls.append(event)
+                pendingEvents.append(event)
             }
-            state.pay(seq)
+            state.removePendingFallback(seq)
         }
-        calls += late.filter(endpoint.wants)
-        for event in calls {
-            try await call.make(event, to: notifyBy.fallback)
+        pendingEvents += late.filter(endpoint.wants)
+        for event in pendingEvents {
+            try await notifier.make(event, to: notifyBy.fallback)
             logger.warning(
                 "not accepted in time; notifying the fallback",
-                metadata: call.logged(notifyBy.fallback).merging(["event.id": "\(event.id)"]) { $1 }
+                metadata: notifier.logged(notifyBy.fallback).merging(["event.id": "\(event.id)"]) {
+                    $1
+                }
             )
         }
         state.escalated = late.last?.seq ?? state.escalated
@@ -213,7 +217,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
 ///
 /// The caller records the mark afterwards. A crash between the two marks again, and the fallback may receive the event
 /// again with the same ID.
-struct FallbackCall: Sendable {
+struct FallbackNotifier: Sendable {
     let directory: EndpointDirectory?
     let deliveries: any DeliveryQueue
 
@@ -229,7 +233,7 @@ struct FallbackCall: Sendable {
         let mark = DeliveryMark(
             endpoint: fallback,
             watch: event.key,
-            telling: isWanted ? nil : event.seq
+            forcedSeq: isWanted ? nil : event.seq
         )
         try await deliveries.mark([mark])
     }

@@ -29,7 +29,7 @@ import Synchronization
 ///
 /// A class, because the heartbeat changes its partitions while it runs.
 package final class MarkRepair<Events: Outbox, Deliveries, C: Clock>: Service
-where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant: Sendable {
+where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.Instant: Sendable {
     /// The interval of checks, and the lag of a healthy partition's watermark: the span that is marked again after a
     /// failover.
     private static var interval: Duration { .seconds(5) }
@@ -83,7 +83,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     }
 
     /// Sets the partitions of this process.
-    package func own(_ partitions: Set<Int>) {
+    package func assign(_ partitions: Set<Int>) {
         state.withLock { $0.partitions = partitions }
     }
 
@@ -92,7 +92,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do throws(StoreError) {
-                    try await self.look()
+                    try await self.check()
                 } catch {
                     // The next check repeats the work.
                     self.logger.debug("marks not checked", metadata: ["error": "\(error)"])
@@ -103,28 +103,29 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         }
     }
 
-    private func look() async throws(StoreError) {
+    private func check() async throws(StoreError) {
         var failure: StoreError?
         let deliveries = deliveries
         let outbox = outbox
-        let ours = Array(state.withLock(\.partitions))
-        let standings = await answers(ours, &failure) { partition async throws(StoreError) in
-            try await deliveries.standing(partition: partition)
+        let ownPartitions = Array(state.withLock(\.partitions))
+        let watermarks = await answers(ownPartitions, &failure) {
+            partition async throws(StoreError) in
+            try await deliveries.watermark(partition: partition)
         }
         // After the watermarks: everything acknowledged by now was marked in these histories, or in earlier ones, whose
         // loss is handled first.
-        let outboxes = Set(standings.isEmpty ? 0..<0 : 0..<outbox.partitions)
+        let outboxes = Set(watermarks.isEmpty ? 0..<0 : 0..<outbox.partitions)
         let settled = await answers(Array(outboxes), &failure) { number async throws(StoreError) in
             try await outbox.settled(partition: number)
         }
         let now = clock.now
-        var repairs = due(standings, now)
+        var repairs = due(watermarks, now)
         do throws(StoreError) {
-            try await markAgain(standings, from: settled.keys.sorted(), &repairs, &failure)
+            try await markAgain(watermarks, from: settled.keys.sorted(), &repairs, &failure)
         } catch {
             failure = failure ?? error
         }
-        var whole = Set(standings.keys.filter { standings[$0]?.isWhole ?? false })
+        var whole = Set(watermarks.keys.filter { watermarks[$0]?.isWhole ?? false })
         for (partition, repair) in repairs where repair.read.isSuperset(of: outboxes) {
             if repair.first == nil {
                 repairs[partition] = Repair(history: repair.history, first: now)
@@ -134,7 +135,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
         }
         state.withLock { [repairs] in $0.repairs.merge(repairs) { _, new in new } }
         if let before = settled.values.min(), settled.count == outboxes.count {
-            await note(standings.filter { whole.contains($0.key) }, before, &failure)
+            await note(watermarks.filter { whole.contains($0.key) }, before, &failure)
         }
         if let failure { throw failure }
     }
@@ -143,10 +144,10 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     private func answers<Answer: Sendable>(
         _ partitions: [Int],
         _ failure: inout StoreError?,
-        _ ask: @escaping @Sendable (Int) async throws(StoreError) -> Answer
+        _ request: @escaping @Sendable (Int) async throws(StoreError) -> Answer
     ) async -> [Int: Answer] {
         var answers: [Int: Answer] = [:]
-        for (partition, result) in await asking(partitions, ask) {
+        for (partition, result) in await requestAll(partitions, request) {
             switch result {
             case .success(let answer): answers[partition] = answer
             case .failure(let error): failure = failure ?? error
@@ -157,14 +158,14 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
 
     /// Stores the watermark of partitions: all events recorded before an instant are marked.
     private func note(
-        _ standings: [Int: MarkStanding],
+        _ watermarks: [Int: MarkWatermark],
         _ before: Timestamp,
         _ failure: inout StoreError?
     ) async {
         let deliveries = deliveries
-        let noted = await answers(Array(standings.keys), &failure) {
+        let noted = await answers(Array(watermarks.keys), &failure) {
             (partition) async throws(StoreError) -> Bool in
-            guard let history = standings[partition]?.history else { return false }
+            guard let history = watermarks[partition]?.history else { return false }
             try await deliveries.note(partition: partition, whole: before, in: history)
             return true
         }
@@ -174,12 +175,12 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     }
 
     /// Returns the due repairs of partitions that may have lost marks, with their progress.
-    private func due(_ standings: [Int: MarkStanding], _ now: C.Instant) -> [Int: Repair] {
+    private func due(_ watermarks: [Int: MarkWatermark], _ now: C.Instant) -> [Int: Repair] {
         let known = state.withLock(\.repairs)
         var due: [Int: Repair] = [:]
-        for (partition, standing) in standings where !standing.isWhole {
-            guard let repair = known[partition], repair.history == standing.history else {
-                due[partition] = Repair(history: standing.history)
+        for (partition, watermark) in watermarks where !watermark.isWhole {
+            guard let repair = known[partition], repair.history == watermark.history else {
+                due[partition] = Repair(history: watermark.history)
                 continue
             }
             if let first = repair.first, first.advanced(by: Self.settling) > now { continue }
@@ -190,30 +191,30 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
 
     /// Marks the outbox entries since these partitions were last complete, and records which outboxes were read.
     private func markAgain(
-        _ standings: [Int: MarkStanding],
+        _ watermarks: [Int: MarkWatermark],
         from outboxes: [Int],
         _ repairs: inout [Int: Repair],
         _ failure: inout StoreError?
     ) async throws(StoreError) {
-        var told: Set<Int> = []
+        var repaired: Set<Int> = []
         var since = Timestamp(ms: .max)
         var count = 0
         for number in outboxes {
             let wanting = Set(repairs.keys.filter { repairs[$0]?.read.contains(number) == false })
-            let lost = standings.filter { wanting.contains($0.key) }
+            let lost = watermarks.filter { wanting.contains($0.key) }
             guard let start = lost.values.map(\.whole).min() else { continue }
             let unstored = try await markAgain(lost, from: number, since: start, &count)
             failure = failure ?? unstored.failure
             let missed = Set(unstored.marks.map { partition(of: $0) })
             for partition in wanting.subtracting(missed) { repairs[partition]?.read.insert(number) }
-            told.formUnion(wanting)
+            repaired.formUnion(wanting)
             since = min(since, start)
         }
-        guard !told.isEmpty else { return }
+        guard !repaired.isEmpty else { return }
         logger.warning(
             "another server serves the deliveries; marking events again",
             metadata: [
-                "partitions": "\(told.sorted())", "since": "\(since)", "marks": "\(count)",
+                "partitions": "\(repaired.sorted())", "since": "\(since)", "marks": "\(count)",
             ]
         )
     }
@@ -222,7 +223,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     ///
     /// - Returns: the marks that could not be stored.
     private func markAgain(
-        _ lost: [Int: MarkStanding],
+        _ lost: [Int: MarkWatermark],
         from number: Int,
         since: Timestamp,
         _ count: inout Int
@@ -239,7 +240,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
             try await directory?.refresh()
             var marks: Set<DeliveryMark> = []
             for entry in entries {
-                let audience = directory?.interested(in: entry.event) ?? .nobody
+                let audience = directory?.interested(in: entry.event) ?? .empty
                 let isUrgent = !audience.isMore(than: OutboxEntry.urgentMax)
                 var segment = entry.inlineMarks(directory?.operators ?? [])
                 var position: FanOutPosition?
@@ -278,12 +279,12 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
 ///
 /// A new history begins when the server restarts and when a replica takes over. It may lack the last acknowledged
 /// writes. The watermark is in the same partition as the marks, so a loss of marks also shows in the watermark.
-package protocol MarkLedger: Sendable {
+package protocol MarkWatermarkStore: Sendable {
     /// Returns the partition of a lane of deliveries.
     func partition(of lane: LaneID) -> Int
 
     /// Returns the watermark of a partition.
-    func standing(partition: Int) async throws(StoreError) -> MarkStanding
+    func watermark(partition: Int) async throws(StoreError) -> MarkWatermark
 
     /// Stores that in `history` every event recorded before `whole` is marked; does nothing once another history has
     /// begun.
@@ -291,7 +292,7 @@ package protocol MarkLedger: Sendable {
 }
 
 /// The watermark of a partition's marks.
-package struct MarkStanding: Hashable, Sendable {
+package struct MarkWatermark: Hashable, Sendable {
     /// The name of the server's current history; empty without one.
     package let history: String
     /// The history of the stored watermark; `nil` before the first one, when no loss is known.

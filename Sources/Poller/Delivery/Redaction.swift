@@ -40,20 +40,20 @@ package struct Redaction: Sendable {
     /// removed, too.
     package func text(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
-        var told: [UInt8] = []
+        var redacted: [UInt8] = []
         var at = 0
         while at < bytes.count {
             if let end = end(at: at, of: bytes, isJSON: false)
                 ?? end(at: at, of: bytes, isJSON: true)
             {
-                told += Self.mark
+                redacted += Self.mark
                 at = end
             } else {
-                told.append(bytes[at])
+                redacted.append(bytes[at])
                 at += 1
             }
         }
-        return told
+        return redacted
     }
 
     /// Returns a JSON text without the values.
@@ -62,33 +62,33 @@ package struct Redaction: Sendable {
     /// data.
     package func json(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
-        var told: [UInt8] = []
-        told.reserveCapacity(bytes.count)
+        var redacted: [UInt8] = []
+        redacted.reserveCapacity(bytes.count)
         var (at, isInside) = (0, false)
         while at < bytes.count {
             if !isInside, bytes[at] == UInt8(ascii: "\""),
                 let end = Self.endOfName(at: at, in: bytes)
             {
-                told += bytes[at..<end]
+                redacted += bytes[at..<end]
                 at = end
                 continue
             }
             if isInside, let end = end(at: at, of: bytes, isJSON: true) {
-                told += Self.mark
+                redacted += Self.mark
                 at = end
                 continue
             }
             let byte = bytes[at]
-            told.append(byte)
+            redacted.append(byte)
             at += 1
             if byte == UInt8(ascii: "\"") {
                 isInside.toggle()
             } else if isInside, byte == UInt8(ascii: "\\"), at < bytes.count {
-                told.append(bytes[at])
+                redacted.append(bytes[at])
                 at += 1
             }
         }
-        return told
+        return redacted
     }
 
     /// Returns the end of a member's name that begins at this quotation mark; `nil` when the string is not a name.

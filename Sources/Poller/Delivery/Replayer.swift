@@ -10,12 +10,12 @@ package struct Replayer: Sendable {
     /// The number of deliveries that are read and changed in one operation.
     private static let batch = 50
     /// The number of checks of a leased delivery; an attempt takes at most 30 s.
-    private static let looksMax = 40
+    private static let roundsMax = 40
     private static let pause = Duration.seconds(1)
 
     private let watches: any WatchStore
     private let outbox: any Outbox
-    private let deliveries: any DeliveryQueue & DeliveryBook
+    private let deliveries: any DeliveryQueue & DeliveryOperations
     private let suspects: PoisonGuard
     private let clock: any Clock<Duration>
 
@@ -23,7 +23,7 @@ package struct Replayer: Sendable {
     package init(
         watches: any WatchStore,
         outbox: any Outbox,
-        deliveries: any DeliveryQueue & DeliveryBook,
+        deliveries: any DeliveryQueue & DeliveryOperations,
         suspects: PoisonGuard = .none,
         clock: any Clock<Duration>
     ) {
@@ -41,7 +41,7 @@ package struct Replayer: Sendable {
         var job = job
         let suspect = Suspect(
             .replay,
-            partition: suspects.home(of: job.endpoint),
+            partition: suspects.partition(of: job.endpoint),
             name: job.endpoint,
             about: job.endpoint
         )
@@ -93,11 +93,11 @@ package struct Replayer: Sendable {
                 )
             )
             let new = page.items.filter { seen.insert($0.id.item).inserted }
-            guard seen.count <= ReplayJob.lookedAtMax else {
+            guard seen.count <= ReplayJob.deliveriesMax else {
                 throw InvalidInput(
                     field: "since",
                     message:
-                        "leads to more than \(ReplayJob.lookedAtMax) deliveries; use a later one"
+                        "leads to more than \(ReplayJob.deliveriesMax) deliveries; use a later one"
                 )
             }
             job.lookedAt += new.count
@@ -114,8 +114,8 @@ package struct Replayer: Sendable {
         _ endpoint: Endpoint?
     ) async throws {
         var open = snapshots
-        for look in 0..<Self.looksMax where !open.isEmpty {
-            if look > 0 {
+        for round in 0..<Self.roundsMax where !open.isEmpty {
+            if round > 0 {
                 try await clock.sleep(for: Self.pause)
                 open = try await read(open)
             }
@@ -261,7 +261,7 @@ package struct ReplayJob: Hashable, Sendable, Codable {
     /// The default number of deliveries per second: the webhooks of 100 endpoints in addition to the live ones.
     package static let rateStandard = 100
     /// The maximum number of deliveries that one job reads: their IDs are kept, so that none is sent twice.
-    package static let lookedAtMax = 1_000_000
+    package static let deliveriesMax = 1_000_000
 
     package let endpoint: String
     package let choice: Choice

@@ -39,10 +39,11 @@ package struct RetrySchedule: Hashable, Sendable {
     /// The wait varies by ±20 %, so that a recovering recipient does not get all retries at once.
     package func wait(
         failures: Int,
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> Duration? {
         guard failures >= 1, failures <= waits.count else { return nil }
-        let jittered = waits[failures - 1].inSeconds * Double.random(in: 0.8...1.2, using: &chance)
+        let jittered =
+            waits[failures - 1].inSeconds * Double.random(in: 0.8...1.2, using: &generator)
         return .milliseconds(Int64(saturating: jittered * 1000))
     }
 }

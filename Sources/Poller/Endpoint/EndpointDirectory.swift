@@ -50,8 +50,8 @@ package final class EndpointDirectory: Sendable {
     package func refresh() async throws(StoreError) {
         let version = try await store.version()
         guard version != state.withLock(\.version) else { return }
-        await takeTurn()
-        defer { endTurn() }
+        await beginLoading()
+        defer { endLoading() }
         // The previous task may have read it: hundreds of attempts call this at once when a process starts.
         let known = state.withLock(\.version)
         if version != known { try await load(since: known) }
@@ -59,13 +59,13 @@ package final class EndpointDirectory: Sendable {
 
     /// Reads the whole registry, regardless of its version.
     package func reload() async throws(StoreError) {
-        await takeTurn()
-        defer { endTurn() }
+        await beginLoading()
+        defer { endLoading() }
         try await load(since: 0)
     }
 
     /// Waits until no other task loads, which takes no longer than the store's calls may.
-    private func takeTurn() async {
+    private func beginLoading() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 defer { state.isLoading = true }
@@ -76,7 +76,7 @@ package final class EndpointDirectory: Sendable {
         }
     }
 
-    private func endTurn() {
+    private func endLoading() {
         let next = state.withLock { state in
             state.isLoading = !state.waiting.isEmpty
             return state.isLoading ? state.waiting.removeFirst() : nil
@@ -162,9 +162,9 @@ package final class EndpointDirectory: Sendable {
                 state.endpoints = [:]
             }
             // For many changes, sorting again is faster than inserting each.
-            let isIndexedAnew = isFresh || pages.count > 1
-            for page in pages { Self.apply(page, to: &state, indexing: !isIndexedAnew) }
-            if isIndexedAnew {
+            let rebuildsIndex = isFresh || pages.count > 1
+            for page in pages { Self.apply(page, to: &state, indexing: !rebuildsIndex) }
+            if rebuildsIndex {
                 state.index = EndpointIndex(state.endpoints.values, partition: partition)
             }
             state.version = since

@@ -14,7 +14,7 @@ final class EndpointHealth: Sendable {
     private let audit: AuditRecorder?
     private let logger: Logger
     /// The logged warnings, at most one entry for each of the ``Endpoint/countMax`` endpoints.
-    private let told = Mutex<[EndpointID: Set<EndpointVerdict.Warning>]>([:])
+    private let warned = Mutex<[EndpointID: Set<EndpointVerdict.Warning>]>([:])
 
     /// Creates a monitor of the endpoints of `directory`; `audit` records disabled ones.
     init(directory: EndpointDirectory, audit: AuditRecorder? = nil, logger: Logger) {
@@ -31,7 +31,7 @@ final class EndpointHealth: Sendable {
         now: Timestamp
     ) async {
         if result.outcome == .delivered {
-            if trouble != nil { told.withLock { $0[endpoint.id] = nil } }
+            if trouble != nil { warned.withLock { $0[endpoint.id] = nil } }
             return
         }
         guard let verdict = EndpointVerdict(result, trouble, now: now) else { return }
@@ -40,7 +40,7 @@ final class EndpointHealth: Sendable {
         metadata["class"] = "\(result.kind.rawValue)"
         switch verdict {
         case .warn(let warning, let why):
-            let isNew = told.withLock { $0[endpoint.id, default: []].insert(warning).inserted }
+            let isNew = warned.withLock { $0[endpoint.id, default: []].insert(warning).inserted }
             guard isNew else { return }
             logger.warning(
                 "endpoint needs attention from its owner",
@@ -68,7 +68,7 @@ final class EndpointHealth: Sendable {
             )
             return
         }
-        told.withLock { $0[endpoint.id] = nil }
+        warned.withLock { $0[endpoint.id] = nil }
         // Another notifier was first.
         guard isDone else { return }
         let (before, after) = AuditFacts.difference(
@@ -136,7 +136,7 @@ package enum EndpointVerdict: Hashable, Sendable {
             )
         } else if span >= Self.day {
             self = .warn(.day, "nothing was accepted \(since); it is disabled after five days")
-        } else if result.kind.needsItsOwner, trouble.failures + 1 >= Self.refusalsMax {
+        } else if result.kind.needsOwnerAction, trouble.failures + 1 >= Self.refusalsMax {
             self = .warn(.refusing, "\(trouble.failures + 1) attempts in a row: \(result.reason)")
         } else {
             return nil

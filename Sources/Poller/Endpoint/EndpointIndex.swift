@@ -48,8 +48,8 @@ struct EndpointIndex: Sendable {
     mutating func insert(_ endpoint: Endpoint) {
         let member = member(endpoint)
         for topic in Self.topics(of: endpoint) {
-            let place = lists[topic]?.firstPlace(behind: member.position) ?? 0
-            lists[topic, default: []].insert(member, at: place)
+            let index = lists[topic]?.insertionIndex(behind: member.position) ?? 0
+            lists[topic, default: []].insert(member, at: index)
         }
     }
 
@@ -57,10 +57,10 @@ struct EndpointIndex: Sendable {
     mutating func remove(_ endpoint: Endpoint) {
         let position = position(of: endpoint.id)
         for topic in Self.topics(of: endpoint) {
-            guard let place = lists[topic]?.firstPlace(behind: position), place > 0,
-                lists[topic]?[place - 1].position == position
+            guard let index = lists[topic]?.insertionIndex(behind: position), index > 0,
+                lists[topic]?[index - 1].position == position
             else { continue }
-            lists[topic]?.remove(at: place - 1)
+            lists[topic]?.remove(at: index - 1)
             if lists[topic]?.isEmpty == true { lists[topic] = nil }
         }
     }
@@ -143,7 +143,7 @@ package struct Audience: Sendable {
     }
 
     /// The empty audience.
-    static let nobody = Audience(lists: [], at: Timestamp(ms: 0))
+    static let empty = Audience(lists: [], at: Timestamp(ms: 0))
 
     fileprivate let lists: [[Member]]
     /// The time of the event.
@@ -164,7 +164,7 @@ package struct Audience: Sendable {
     func next(_ limit: Int, after position: FanOutPosition?) -> [FanOutPosition] {
         let heads = lists.map { list in
             var found: [FanOutPosition] = []
-            let start = position.map { list.firstPlace(behind: $0) } ?? 0
+            let start = position.map { list.insertionIndex(behind: $0) } ?? 0
             for member in list[start...] where member.wants(instant) {
                 guard found.count < limit else { break }
                 found.append(member.position)
@@ -213,7 +213,7 @@ package struct FanOutPosition: Hashable, Comparable, Sendable, CustomStringConve
 
 extension [Audience.Member] {
     /// Returns the first index after a position, in a sorted list.
-    fileprivate func firstPlace(behind position: FanOutPosition) -> Int {
+    fileprivate func insertionIndex(behind position: FanOutPosition) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2

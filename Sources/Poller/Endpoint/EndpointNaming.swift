@@ -29,7 +29,7 @@ extension Endpoint {
             throw wrong("has \(scalars.count) characters; at most \(nameLengthMax) are allowed")
         }
         // `LineText` in PollerWire is the same rule as a pattern, as far as a pattern can express it.
-        guard scalars.allSatisfy(IdentifierSyntax.isSeen) else {
+        guard scalars.allSatisfy(IdentifierSyntax.isVisible) else {
             throw wrong("has a character that cannot be printed; remove it")
         }
         guard !first.properties.isWhitespace, !last.properties.isWhitespace else {

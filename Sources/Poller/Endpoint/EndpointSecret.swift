@@ -53,10 +53,10 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
 
     /// Creates a new secret.
     package init(
-        using chance: inout some RandomNumberGenerator,
+        using generator: inout some RandomNumberGenerator,
         signing: WebhookSigning = .hmac
     ) {
-        key = SigningKey(using: &chance, signing: signing)
+        key = SigningKey(using: &generator, signing: signing)
     }
 
     /// Creates the secret of a key of 24–64 bytes.

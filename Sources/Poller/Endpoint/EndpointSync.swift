@@ -26,11 +26,11 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
 
     private let directory: EndpointDirectory
     private let lanes: any LaneControl
-    private let deliveries: (any DeliveryQueue & DeliveryBook)?
+    private let deliveries: (any DeliveryQueue & DeliveryOperations)?
     private let file: @Sendable () -> FileEndpoints?
     private let clock: C
     private let logger: Logger
-    private let told = ToldFailure()
+    private let failureFilter = FailureReportFilter()
 
     /// Creates a sync of `lanes`, the lanes of `deliveries`, with `directory`, which also keeps the endpoints of `file`
     /// registered.
@@ -39,7 +39,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     package init(
         directory: EndpointDirectory,
         lanes: any LaneControl,
-        deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
+        deliveries: (any DeliveryQueue & DeliveryOperations)? = nil,
         file: @escaping @Sendable () -> FileEndpoints? = { nil },
         clock: C,
         logger: Logger
@@ -84,7 +84,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             lanes.partition(of: LaneID(endpoint: $0.id))
         }
         // Concurrent, so that an unavailable partition delays only its own endpoints.
-        _ = await asking(Array(changes.keys)) { partition in
+        _ = await requestAll(Array(changes.keys)) { partition in
             await self.follow(changes[partition] ?? [], isClearing: isFirst || !isReloading)
         }
     }
@@ -125,10 +125,10 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             )
         }
         // The next round tries again after a second.
-        let isNews = told.isNews(failure)
+        let shouldReport = failureFilter.shouldReport(failure)
         guard let failure else { return }
         logger.log(
-            level: isNews ? .error : .debug,
+            level: shouldReport ? .error : .debug,
             "endpoints of the configuration file not restored",
             metadata: ["error": "\(failure)"]
         )
@@ -194,7 +194,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
 /// Decides which failure of a repeated operation is reported: each one once.
 ///
 /// A class, because its users are values.
-package final class ToldFailure: Sendable {
+package final class FailureReportFilter: Sendable {
     private let last = Mutex<StoreError?>(nil)
 
     /// Creates a value without failures.
@@ -203,7 +203,7 @@ package final class ToldFailure: Sendable {
     /// Whether a failure is to be reported; `nil` is a success, after which the same failure is reported again.
     ///
     /// An unavailable store is not reported here, because every other part reports it, and it passes.
-    package func isNews(_ failure: StoreError?) -> Bool {
+    package func shouldReport(_ failure: StoreError?) -> Bool {
         if case .unavailable? = failure { return false }
         return last.withLock { last in
             defer { last = failure }

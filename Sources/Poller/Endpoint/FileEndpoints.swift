@@ -28,7 +28,7 @@ package struct FileEndpoints: Sendable {
     /// A full registry must not keep a notifier from delivering to all others.
     static let leftOut = "not registered: the limit of endpoints is reached"
 
-    private let wanted: [Endpoint]
+    private let configuredEndpoints: [Endpoint]
     private let store: any EndpointStore
     private let audit: Audit?
 
@@ -40,29 +40,29 @@ package struct FileEndpoints: Sendable {
 
     /// Creates a value for the endpoints of the file, each with a name; `audit` records the changes.
     package init(
-        _ wanted: [Endpoint],
+        _ configuredEndpoints: [Endpoint],
         store: any EndpointStore,
         audit: Audit? = nil
     ) {
-        self.wanted = wanted
+        self.configuredEndpoints = configuredEndpoints
         self.store = store
         self.audit = audit
     }
 
     /// Whether an endpoint of the file is not in the registry, because the store has lost it.
     func isMissing(in directory: EndpointDirectory) -> Bool {
-        wanted.contains { directory.known($0.id) == nil }
+        configuredEndpoints.contains { directory.known($0.id) == nil }
     }
 
     /// Registers again the endpoints that the store has lost, or had no room for.
     ///
     /// - Parameter tell: called for each registered endpoint.
     /// - Throws: like ``apply(_:)``.
-    func restore(_ tell: (Change) -> Void) async throws(StoreError) {
+    func restore(_ report: (Change) -> Void) async throws(StoreError) {
         try await each { endpoint throws(StoreError) in
             let isThere = try await store.read(endpoint.id) != nil
             if isThere { return }
-            if let change = try await apply(endpoint), !change.isLeftOut { tell(change) }
+            if let change = try await apply(endpoint), !change.isLeftOut { report(change) }
         }
     }
 
@@ -73,7 +73,7 @@ package struct FileEndpoints: Sendable {
         _ body: (Endpoint) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         var failure: StoreError?
-        for endpoint in wanted {
+        for endpoint in configuredEndpoints {
             do throws(StoreError) {
                 try await body(endpoint)
             } catch .unavailable(let reason) {
@@ -89,18 +89,18 @@ package struct FileEndpoints: Sendable {
     ///
     /// - Parameter tell: called for each change, and for each endpoint that was left out.
     /// - Throws: the first failure, after everything else was applied; at once if the store is unavailable.
-    package func apply(_ tell: (Change) -> Void = { _ in }) async throws(StoreError) {
+    package func apply(_ report: (Change) -> Void = { _ in }) async throws(StoreError) {
         var failure: StoreError?
         do throws(StoreError) {
             try await each { endpoint throws(StoreError) in
-                if let change = try await apply(endpoint) { tell(change) }
+                if let change = try await apply(endpoint) { report(change) }
             }
         } catch .unavailable(let reason) {
             throw .unavailable(reason)
         } catch {
             failure = error
         }
-        let ids = Set(wanted.map(\.id))
+        let ids = Set(configuredEndpoints.map(\.id))
         var cursor: String?
         repeat {
             let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
@@ -108,7 +108,7 @@ package struct FileEndpoints: Sendable {
             where endpoint.isOfFile && endpoint.isEnabled && !ids.contains(endpoint.id) {
                 let now = try await store.disable(endpoint.id, reason: Self.goneReason)
                 await note("disableEndpoint", from: endpoint, to: now)
-                tell(Change(what: "disabled", id: endpoint.id, name: endpoint.name))
+                report(Change(what: "disabled", id: endpoint.id, name: endpoint.name))
             }
             cursor = page.next
         } while cursor != nil
@@ -121,15 +121,15 @@ package struct FileEndpoints: Sendable {
         return false
     }
 
-    private func apply(_ wish: Endpoint) async throws(StoreError) -> Change? {
-        guard let old = try await store.read(wish.id)?.endpoint else {
-            return try await create(wish)
+    private func apply(_ configured: Endpoint) async throws(StoreError) -> Change? {
+        guard let old = try await store.read(configured.id)?.endpoint else {
+            return try await create(configured)
         }
-        let new = try await store.update(wish.id) { endpoint, _ in
-            endpoint.url = wish.url
-            endpoint.secrets = wish.secrets
+        let new = try await store.update(configured.id) { endpoint, _ in
+            endpoint.url = configured.url
+            endpoint.secrets = configured.secrets
             let state = endpoint.state
-            endpoint.choose(from: wish)
+            endpoint.choose(from: configured)
             endpoint.state = state
             if case .disabled(Self.goneReason, _, _) = state { endpoint.state = .enabled }
         }
@@ -138,8 +138,8 @@ package struct FileEndpoints: Sendable {
         await note(isBack ? "enableEndpoint" : "changeEndpoint", from: old, to: new)
         return Change(
             what: isBack ? "enabled again" : "changed",
-            id: wish.id,
-            name: wish.name
+            id: configured.id,
+            name: configured.name
         )
     }
 
@@ -148,26 +148,28 @@ package struct FileEndpoints: Sendable {
     /// The file has precedence where an endpoint of the API has the same name. That endpoint loses its name and keeps
     /// everything else, because an endpoint of the file must not depend on names that the account's keys give to their
     /// endpoints.
-    private func create(_ wish: Endpoint) async throws(StoreError) -> Change? {
+    private func create(_ configured: Endpoint) async throws(StoreError) -> Change? {
         // Two rounds when a name had to be freed; more only if another request takes it again each time.
         for _ in 0..<4 {
-            switch try await store.create(wish, request: nil) {
+            switch try await store.create(configured, request: nil) {
             case .created(let made):
                 await note("createEndpoint", from: nil, to: made)
-                return Change(what: "created", id: wish.id, name: wish.name)
+                return Change(what: "created", id: configured.id, name: configured.name)
             case .tooMany:
-                return Change(what: Self.leftOut, id: wish.id, name: wish.name)
+                return Change(what: Self.leftOut, id: configured.id, name: configured.name)
             case .nameTaken(let holder):
                 let old = try await store.read(holder)?.endpoint
                 let now = try await store.update(holder) { endpoint, _ in
-                    if endpoint.name == wish.name { endpoint.name = nil }
+                    if endpoint.name == configured.name { endpoint.name = nil }
                 }
                 if let now, now != old { await note("changeEndpoint", from: old, to: now) }
             // Another notifier was first with the same file. The limit of an account does not apply to it.
             case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
             }
         }
-        throw .unavailable("the name of the endpoint \(wish.id) is being taken by other requests")
+        throw .unavailable(
+            "the name of the endpoint \(configured.id) is being taken by other requests"
+        )
     }
 
     /// Records a change by the file, under the action names of the routes.

@@ -223,7 +223,7 @@ package enum EventSubject: Hashable, Sendable {
     /// The status, a relevant fact next to it, or the end of the watch.
     case status
     /// The result of a charge.
-    case charge(ChargeSeen.Status)
+    case charge(ObservedCharge.Status)
     /// The payment state.
     case payment(PaymentState)
     /// A refund that is pending, waits for the customer, or has failed.
@@ -270,20 +270,20 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
     /// began. It does not depend on the exact instant: if a failover lost an accepted request, the repeated request
     /// usually creates the IDs that were already delivered.
     package init(key: WatchKey, run: Int, began: Timestamp, seq: Int, type: String) {
-        let said = [
+        let parts = [
             key.account.description, key.kind.rawValue, key.source.description, String(run),
             String(seq), type, String(began.ms / RetentionSpans.deliveryMax.ms),
         ]
-        description = "evt_" + Digest.base64url(of: said, bytes: 18)
+        description = "evt_" + Digest.base64url(of: parts, bytes: 18)
     }
 
     /// Creates the ID of a notice's event, which is the same at any time and in any process.
     init(announcing notice: MandateNotice, of key: WatchKey) {
-        let said = [
+        let parts = [
             key.account.description, key.kind.rawValue, key.source.description, "mandate",
             notice.id,
         ]
-        description = "evt_" + Digest.base64url(of: said, bytes: 18)
+        description = "evt_" + Digest.base64url(of: parts, bytes: 18)
     }
 
     /// Enough of the ID to distinguish two events with one number: 36 bits.

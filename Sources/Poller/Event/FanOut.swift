@@ -20,7 +20,7 @@ import Synchronization
 /// *An unavailable shard* delays only the endpoints with deliveries on it. All remaining endpoints are marked at once
 /// where possible, no position is stored after an unmarked one, and the entry stays unacknowledged. A reader that
 /// continues marks from there again, and the reader that deferred the entry does so only after a while
-/// (``LeftFanOuts``).
+/// (``DeferredFanOuts``).
 ///
 /// *Rejected*: marks and position in one operation, because they are in different slots of a Redis Cluster; a task in
 /// the store for each endpoint or segment, because it doubles the writes.
@@ -53,7 +53,7 @@ struct FanOut {
         /// All endpoints are marked.
         case marked
         /// All reachable endpoints are marked; the others follow when their shard answers.
-        case left(StoreError)
+        case pending(StoreError)
         /// Cancelled, or another reader holds the entry.
         case stopped
     }
@@ -77,7 +77,7 @@ struct FanOut {
                 // No segments: no position is stored, and each segment might wait for the same shard.
                 let rest = segment.last.map { audience.next(.max, after: $0) } ?? []
                 _ = await deliveries.markAndCountReachable(entry.marks(rest, isUrgent: false))
-                return .left(failure)
+                return .pending(failure)
             }
             guard let last = segment.last, segment.count == Self.segmentMax else { return .marked }
             guard try await held.reach(last, of: entry) else { return .stopped }
@@ -92,12 +92,12 @@ struct FanOut {
 /// such an entry again from that position every five seconds, even if the rest is marked.
 ///
 /// *Approach*: a reader remembers a deferred entry for as long as an unavailable shard is not requested
-/// (`PlacesAway`).
+/// (`UnreachablePartitions`).
 ///
 /// A class, because partitions are read concurrently.
-final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
+final class DeferredFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
     /// The end of the deferral, and its reason.
-    private struct Left: Sendable {
+    private struct Deferral: Sendable {
         let end: C.Instant
         let failure: StoreError
     }
@@ -107,26 +107,28 @@ final class LeftFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Inst
     /// The maximum number of remembered entries; the oldest are dropped and marked again.
     private static var countMax: Int { 1000 }
 
-    private let left = Mutex<[OutboxPlace: Left]>([:])
+    private let pending = Mutex<[OutboxReadPosition: Deferral]>([:])
 
     /// Defers an entry.
-    func leave(_ entry: OutboxEntry, because failure: StoreError, at now: C.Instant) {
-        let place = OutboxPlace(partition: entry.partition, position: entry.id)
+    func postpone(_ entry: OutboxEntry, because failure: StoreError, at now: C.Instant) {
+        let cursor = OutboxReadPosition(partition: entry.partition, position: entry.id)
         let end = now.advanced(by: Self.span)
-        left.withLock { left in
-            left[place] = Left(end: end, failure: failure)
-            guard left.count > Self.countMax else { return }
-            if let oldest = left.min(by: { $0.value.end < $1.value.end }) { left[oldest.key] = nil }
+        pending.withLock { pending in
+            pending[cursor] = Deferral(end: end, failure: failure)
+            guard pending.count > Self.countMax else { return }
+            if let oldest = pending.min(by: { $0.value.end < $1.value.end }) {
+                pending[oldest.key] = nil
+            }
         }
     }
 
     /// Returns why an entry is still deferred; `nil` for one that must be marked.
     func failure(of entry: OutboxEntry, at now: C.Instant) -> StoreError? {
-        let place = OutboxPlace(partition: entry.partition, position: entry.id)
-        return left.withLock { left in
-            guard let known = left[place] else { return nil }
+        let cursor = OutboxReadPosition(partition: entry.partition, position: entry.id)
+        return pending.withLock { pending in
+            guard let known = pending[cursor] else { return nil }
             if known.end > now { return known.failure }
-            left[place] = nil
+            pending[cursor] = nil
             return nil
         }
     }
@@ -141,7 +143,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     private let partition: Int
     private let consumer: OwnerID
     private let clock: C
-    private var left: [String]
+    private var pending: [String]
     private var next: C.Instant
 
     /// Creates a value for entries that were just read.
@@ -156,7 +158,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         self.partition = partition
         self.consumer = consumer
         self.clock = clock
-        left = ids
+        pending = ids
         next = clock.now.advanced(by: Self.pace)
     }
 
@@ -164,12 +166,12 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     func has(_ entry: OutboxEntry) -> Bool { has(entry.id) }
 
     /// Whether this reader still holds the entry with this ID, as far as known.
-    func has(_ id: String) -> Bool { left.contains(id) }
+    func has(_ id: String) -> Bool { pending.contains(id) }
 
     /// Renews the claim on the entries when it is due.
     mutating func renew() async throws(StoreError) {
         guard clock.now >= next else { return }
-        try await hold(left.map { PendingEntry($0) })
+        try await hold(pending.map { PendingEntry($0) })
     }
 
     /// Stores the position in an entry; false when another reader holds it.
@@ -177,7 +179,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         _ position: FanOutPosition,
         of entry: OutboxEntry
     ) async throws(StoreError) -> Bool {
-        let others = clock.now >= next ? left.filter { $0 != entry.id } : []
+        let others = clock.now >= next ? pending.filter { $0 != entry.id } : []
         try await hold([PendingEntry(entry.id, at: position)] + others.map { PendingEntry($0) })
         return has(entry)
     }
@@ -187,13 +189,13 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         guard !entries.isEmpty else { return }
         let done = entries.map(\.id)
         try await outbox.acknowledge(partition: partition, done)
-        left.removeAll(where: done.contains)
+        pending.removeAll(where: done.contains)
     }
 
     private mutating func hold(_ entries: [PendingEntry]) async throws(StoreError) {
         let lost = try await outbox.hold(partition: partition, consumer: consumer, entries)
-        if entries.count >= left.count { next = clock.now.advanced(by: Self.pace) }
-        left.removeAll(where: lost.contains)
+        if entries.count >= pending.count { next = clock.now.advanced(by: Self.pace) }
+        pending.removeAll(where: lost.contains)
     }
 }
 

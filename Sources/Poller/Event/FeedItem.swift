@@ -42,7 +42,7 @@ package protocol FeedFollower: Sendable {
     func began(at positions: [String])
 
     /// Returns for each entry whether the follower may need its event.
-    func mayHear(_ references: [OutboxReference]) -> [Bool]
+    func mayMatch(_ references: [OutboxReference]) -> [Bool]
 
     /// Receives the new batches, including events for other subscribers.
     func read(_ batches: [FeedBatch])

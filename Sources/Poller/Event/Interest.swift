@@ -31,7 +31,7 @@ package struct Interest: Hashable, Sendable {
     }
 
     /// Whether an event is selected.
-    package func hears(_ event: Event) -> Bool {
+    package func matches(_ event: Event) -> Bool {
         let isInScope =
             switch scope {
             case .watch(let key): key == event.key
@@ -40,7 +40,7 @@ package struct Interest: Hashable, Sendable {
                     && Self.kinds.contains(event.key.kind)
             case .accounts(let accounts): accounts.contains(event.key.account)
             }
-        return isInScope && event.seq > afterSeq && event.isAsked(for: types)
+        return isInScope && event.seq > afterSeq && event.isIncluded(for: types)
             && EventSubject.matches(event.type, types)
     }
 }

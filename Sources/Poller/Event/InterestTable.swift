@@ -23,8 +23,8 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
     package init() {}
 
     /// Creates a table with one subscription.
-    package init(_ listener: Listener, hearing interest: Interest) {
-        insert(listener, hearing: interest)
+    package init(_ listener: Listener, matching interest: Interest) {
+        insert(listener, matching: interest)
     }
 
     /// Whether there are no listeners.
@@ -34,14 +34,14 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
     package var routeCount: Int { listeners.count }
 
     /// Sets the subscription of a listener, which replaces its previous one.
-    package mutating func insert(_ listener: Listener, hearing interest: Interest) {
-        insert(listener, hearing: interest, on: interest.routes)
+    package mutating func insert(_ listener: Listener, matching interest: Interest) {
+        insert(listener, matching: interest, on: interest.routes)
     }
 
     /// Sets the subscription of a listener, with ``Interest/routes`` that were computed before a lock was taken.
     package mutating func insert(
         _ listener: Listener,
-        hearing interest: Interest,
+        matching interest: Interest,
         on routes: [Interest.Route]
     ) {
         remove(listener)
@@ -64,7 +64,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
     }
 
     /// Whether the event of an entry may have subscribers; only then it has to be read.
-    package func mayHear(_ reference: OutboxReference) -> Bool {
+    package func mayMatch(_ reference: OutboxReference) -> Bool {
         if listeners[.item(reference.item)] != nil || sources > 0 || listeners[.all] != nil {
             return true
         }
@@ -81,7 +81,7 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
             as [Interest.Route]
         {
             for listener in listeners[route] ?? []
-            where interests[listener]?.interest.hears(event.event) ?? false {
+            where interests[listener]?.interest.matches(event.event) ?? false {
                 found.append(listener)
             }
         }

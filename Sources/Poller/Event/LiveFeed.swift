@@ -40,27 +40,27 @@ where C.Duration == Duration, C.Instant: Sendable {
         /// Whether the last read failed.
         var isDelayed = false
         /// The partitions whose last read failed.
-        var away: Set<Int> = []
+        var unavailable: Set<Int> = []
         /// The time of the next probe.
         var probeAt: C.Instant?
     }
 
     /// Creates a feed of everything that is recorded while it runs.
     ///
-    /// - `home`: the executor of the feed and its followers; `nil` for Swift's default pool.
+    /// - `loopExecutor`: the executor of the feed and its followers; `nil` for Swift's default pool.
     /// - `rest`: the time for which arrivals gather after a read. It is the maximum delay that this adds, and only
     ///   after other recent arrivals.
     package init(
         outbox: Events,
         clock: C,
-        home: (any LoopHome<C.Instant>)? = nil,
+        loopExecutor: (any WorkerLoopExecutor<C.Instant>)? = nil,
         rest: Duration = .zero,
         logger: Logger
     ) {
         self.outbox = outbox
         self.clock = clock
         self.logger = logger
-        arrivals = OutboxArrivals(outbox, clock: clock, home: home, rest: rest)
+        arrivals = OutboxArrivals(outbox, clock: clock, loopExecutor: loopExecutor, rest: rest)
     }
 
     /// Returns a stream of the events recorded from now on that match a subscription.
@@ -77,7 +77,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             if state.ended { return nil }
             state.nextListener += 1
             state.buffers[state.nextListener] = buffer
-            state.interests.insert(state.nextListener, hearing: interest, on: routes)
+            state.interests.insert(state.nextListener, matching: interest, on: routes)
             return state.nextListener
         }
         guard let number else {
@@ -131,16 +131,16 @@ where C.Duration == Duration, C.Instant: Sendable {
                 for follower in followers { follower.began(at: positions) }
             }
             try await read(partitions)
-            guard state.withLock(\.away).isEmpty else { return }
+            guard state.withLock(\.unavailable).isEmpty else { return }
             state.withLock { $0.isDelayed = false }
         } catch {
             guard !Task.isCancelled else { return }
-            let isNews = state.withLock { state in
+            let isFirstFailure = state.withLock { state in
                 defer { state.isDelayed = true }
                 return !state.isDelayed
             }
             logger.log(
-                level: isNews ? .warning : .debug,
+                level: isFirstFailure ? .warning : .debug,
                 "live feed delayed",
                 metadata: ["error": "\(error)"]
             )
@@ -154,33 +154,33 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func read(_ partitions: Set<Int>) async throws(StoreError) {
         var failure: StoreError?
         for group in groups(of: partitions) where !Task.isCancelled {
-            let there = group.filter { !isAway($0) }
+            let available = group.filter { !isUnavailable($0) }
             do throws(StoreError) {
-                try await readOut(there)
+                try await readToEnd(available)
             } catch {
                 failure = error
                 // If no partition answers, the whole store is unavailable, and the next round tries again.
-                guard await findAway() else { break }
-                await readEach(there)
+                guard await detectUnavailable() else { break }
+                await readEach(available)
             }
         }
-        let away = partitions.filter(isAway)
-        if !away.isEmpty, !Task.isCancelled, isTimeToProbe() {
-            let back = await answering(away)
-            state.withLock { $0.away.subtract(back) }
+        let unavailable = partitions.filter(isUnavailable)
+        if !unavailable.isEmpty, !Task.isCancelled, isTimeToProbe() {
+            let back = await reachable(unavailable)
+            state.withLock { $0.unavailable.subtract(back) }
             await readEach(back.sorted())
         }
         if let failure { throw failure }
     }
 
     /// Detects the partitions that do not answer; false when none answers, so that no partition can be singled out.
-    private func findAway() async -> Bool {
+    private func detectUnavailable() async -> Bool {
         let all = Set(0..<outbox.partitions)
-        let there = await answering(all)
-        guard !Task.isCancelled, !there.isEmpty else { return false }
-        let away = all.subtracting(there)
+        let available = await reachable(all)
+        guard !Task.isCancelled, !available.isEmpty else { return false }
+        let unavailable = all.subtracting(available)
         state.withLock { state in
-            state.away.formUnion(away)
+            state.unavailable.formUnion(unavailable)
             state.probeAt = clock.now.advanced(by: probePause)
         }
         return true
@@ -191,11 +191,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// A partition that fails here counts as unavailable. The event may be in an unavailable partition, or have too few
     /// replicas.
     private func readEach(_ partitions: [Int]) async {
-        for partition in partitions where !isAway(partition) && !Task.isCancelled {
+        for partition in partitions where !isUnavailable(partition) && !Task.isCancelled {
             do throws(StoreError) {
-                try await readOut([partition])
+                try await readToEnd([partition])
             } catch {
-                state.withLock { _ = $0.away.insert(partition) }
+                state.withLock { _ = $0.unavailable.insert(partition) }
             }
         }
     }
@@ -203,9 +203,9 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Whether a partition is skipped: it does not answer, or must be read after one that does not.
     ///
     /// A payment's earlier events are in the partition that this one was split from.
-    private func isAway(_ partition: Int) -> Bool {
+    private func isUnavailable(_ partition: Int) -> Bool {
         let base = outbox.basePartitions
-        return state.withLock(\.away)
+        return state.withLock(\.unavailable)
             .contains { $0 <= partition && (partition - $0) % base == 0 }
     }
 
@@ -219,17 +219,17 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Returns the partitions that answer in time.
-    private func answering(_ partitions: Set<Int>) async -> Set<Int> {
+    private func reachable(_ partitions: Set<Int>) async -> Set<Int> {
         let positions = state.withLock(\.positions)
         return await withTaskGroup(of: (partition: Int, isThere: Bool)?.self) { group in
             for partition in partitions {
-                let place = OutboxPlace(
+                let cursor = OutboxReadPosition(
                     partition: partition,
                     position: positions?[partition] ?? "0-0"
                 )
                 // Concurrent, so that all together take no longer than one.
                 group.addTask { [outbox] in
-                    let found = try? await outbox.references(behind: [place], limit: 1)
+                    let found = try? await outbox.references(behind: [cursor], limit: 1)
                     return (partition, found != nil)
                 }
             }
@@ -238,13 +238,13 @@ where C.Duration == Duration, C.Instant: Sendable {
                 try? await Task.sleep(for: probePatience)
                 return nil
             }
-            var (there, asked) = (Set<Int>(), partitions.count)
+            var (available, asked) = (Set<Int>(), partitions.count)
             while asked > 0, let answer = await group.next(), let answer {
-                if answer.isThere { there.insert(answer.partition) }
+                if answer.isThere { available.insert(answer.partition) }
                 asked -= 1
             }
             group.cancelAll()
-            return there
+            return available
         }
     }
 
@@ -267,32 +267,32 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Reads some partitions to their ends.
-    private func readOut(_ partitions: [Int]) async throws(StoreError) {
+    private func readToEnd(_ partitions: [Int]) async throws(StoreError) {
         var now = partitions
-        while !now.isEmpty, !Task.isCancelled { now = try await readOn(now) }
+        while !now.isEmpty, !Task.isCancelled { now = try await readNext(now) }
     }
 
     /// Reads the next entries of some partitions at once; returns those with more.
-    private func readOn(_ partitions: [Int]) async throws(StoreError) -> [Int] {
-        let places = state.withLock { state in
+    private func readNext(_ partitions: [Int]) async throws(StoreError) -> [Int] {
+        let cursors = state.withLock { state in
             partitions.map {
-                OutboxPlace(partition: $0, position: state.positions?[$0] ?? "0-0")
+                OutboxReadPosition(partition: $0, position: state.positions?[$0] ?? "0-0")
             }
         }
         let limit = batch / partitions.count
-        let pages = try await outbox.references(behind: places, limit: limit)
+        let pages = try await outbox.references(behind: cursors, limit: limit)
         let references = pages.flatMap(\.self)
         guard !references.isEmpty else { return [] }
-        var (isHeard, followers) = state.withLock { state in
-            (references.map { state.interests.mayHear($0) }, state.followers)
+        var (isMatched, followers) = state.withLock { state in
+            (references.map { state.interests.mayMatch($0) }, state.followers)
         }
         for follower in followers {
-            isHeard = zip(isHeard, follower.mayHear(references)).map { $0 || $1 }
+            isMatched = zip(isMatched, follower.mayMatch(references)).map { $0 || $1 }
         }
-        let heard = zip(references, isHeard).filter(\.1).map(\.0)
+        let matched = zip(references, isMatched).filter(\.1).map(\.0)
         // A listener that starts after this point finds earlier events in the store.
-        let events = heard.isEmpty ? [] : try await events(of: heard)
-        let told = state.withLock { state in
+        let events = matched.isEmpty ? [] : try await events(of: matched)
+        let recipients = state.withLock { state in
             for last in pages.compactMap(\.last) { state.positions?[last.partition] = last.id }
             return events.map { event in
                 (event, state.interests.listeners(of: event).compactMap { state.buffers[$0] })
@@ -307,7 +307,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             )
         }
         for follower in followers { follower.read(batches) }
-        for (event, buffers) in told {
+        for (event, buffers) in recipients {
             for buffer in buffers { buffer.offer(event) }
         }
         return zip(partitions, pages).filter { $0.1.count == limit }.map(\.0)

@@ -17,8 +17,8 @@ extension RawJSON {
     /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
     /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
     private func withoutRefundAccount() -> RawJSON {
-        let said = description
-        guard said.contains("refund_iban") || said.contains("refund_account_") else { return self }
+        let text = description
+        guard text.contains("refund_iban") || text.contains("refund_account_") else { return self }
         guard let type = member("type")?.string, let details = member(type),
             details.kind == .object
         else { return self }

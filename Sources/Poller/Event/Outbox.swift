@@ -68,7 +68,7 @@ package protocol Outbox: Sendable {
     ///
     /// The position of a place is as in ``entries(partition:after:limit:)``; `limit` applies to each.
     func references(
-        behind places: [OutboxPlace],
+        behind cursors: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]]
 
@@ -137,8 +137,8 @@ extension Outbox {
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxReference] {
-        let place = OutboxPlace(partition: partition, position: position)
-        return try await references(behind: [place], limit: limit).flatMap(\.self)
+        let cursor = OutboxReadPosition(partition: partition, position: position)
+        return try await references(behind: [cursor], limit: limit).flatMap(\.self)
     }
 }
 
@@ -160,7 +160,7 @@ package struct OutboxRead: Hashable, Sendable {
 }
 
 /// The position of a reader in one partition of the outbox.
-package struct OutboxPlace: Hashable, Sendable {
+package struct OutboxReadPosition: Hashable, Sendable {
     package let partition: Int
     /// The ID of the last entry that was read, or `0` before the oldest.
     package let position: String
@@ -278,8 +278,8 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
     /// Returns positions in all partitions of a store, from those before a split.
     ///
     /// A new partition contains only later entries than its origin, and continues its numbers.
-    package static func extended(_ places: [Self], to partitions: Int) -> [Self] {
-        (0..<max(places.count, partitions)).map { places[$0 % places.count] }
+    package static func extended(_ cursors: [Self], to partitions: Int) -> [Self] {
+        (0..<max(cursors.count, partitions)).map { cursors[$0 % cursors.count] }
     }
 }
 

@@ -17,7 +17,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private let outbox: Events
     private let clock: C
-    private let home: (any LoopHome<C.Instant>)?
+    private let loopExecutor: (any WorkerLoopExecutor<C.Instant>)?
     private let rest: Duration
     private let waker: Waker<C>
     /// A waker without callers, whose sleep always takes the whole rest.
@@ -26,26 +26,26 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Creates a loop over the partitions of an outbox.
     ///
-    /// - `home`: the executor of the loop; `nil` for Swift's default pool.
+    /// - `loopExecutor`: the executor of the loop; `nil` for Swift's default pool.
     /// - `rest`: the time for which arrivals gather after a read with results.
     init(
         _ outbox: Events,
         clock: C,
-        home: (any LoopHome<C.Instant>)? = nil,
+        loopExecutor: (any WorkerLoopExecutor<C.Instant>)? = nil,
         rest: Duration = .zero
     ) {
         self.outbox = outbox
         self.clock = clock
-        self.home = home
+        self.loopExecutor = loopExecutor
         self.rest = rest
-        waker = Waker(clock: clock, home: home)
-        pause = Waker(clock: clock, home: home)
+        waker = Waker(clock: clock, loopExecutor: loopExecutor)
+        pause = Waker(clock: clock, loopExecutor: loopExecutor)
     }
 
     /// Calls `read` with the partitions to read, until shutdown or cancellation.
     func run(_ read: @escaping @Sendable (Set<Int>) async -> Void) async {
         await cancelWhenGracefulShutdown {
-            await withTaskExecutorPreference(self.home?.executor) {
+            await withTaskExecutorPreference(self.loopExecutor?.executor) {
                 await withTaskGroup(of: Void.self) { group in
                     // Listens while the loop below reads or sleeps, and is cancelled when that ends.
                     group.addTask { await self.listen() }

@@ -31,18 +31,18 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let outbox: Events
     private let deliveries: Deliveries
     private let directory: EndpointDirectory?
-    private let notes: OrderNotes<C>
+    private let orderUpdater: OrderUpdater<C>
     private let suspects: PoisonGuard
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
     /// The recently deferred events for many endpoints.
-    private let leftFanOuts = LeftFanOuts<C>()
+    private let deferredFanOuts = DeferredFanOuts<C>()
     /// The partitions being read, and whether they have had arrivals since.
     private let reads = Mutex<[Int: Bool]>([:])
     /// The partitions whose last read failed.
-    private let isAway = Mutex<Set<Int>>([])
+    private let unavailablePartitions = Mutex<Set<Int>>([])
 
     /// Creates a reader; several readers in one group share the work.
     ///
@@ -52,7 +52,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         outbox: Events,
         deliveries: Deliveries,
         directory: EndpointDirectory? = nil,
-        orders: OrderBook? = nil,
+        orders: OrderService? = nil,
         refunds: DuplicateRefunds? = nil,
         suspects: PoisonGuard = .none,
         owner: OwnerID,
@@ -62,7 +62,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.outbox = outbox
         self.deliveries = deliveries
         self.directory = directory
-        notes = OrderNotes(orders: orders, refunds: refunds, clock: clock, logger: logger)
+        orderUpdater = OrderUpdater(orders: orders, refunds: refunds, clock: clock, logger: logger)
         self.suspects = suspects
         self.owner = owner
         self.clock = clock
@@ -77,21 +77,21 @@ where C.Duration == Duration, C.Instant: Sendable {
         // Once here, because otherwise each partition would read all endpoints. After a failure the first entry
         // refreshes again.
         try? await directory?.refresh()
-        let (turns, turn) = AsyncStream.makeStream(of: Int.self)
+        let (partitionStream, continuation) = AsyncStream.makeStream(of: Int.self)
         await withDiscardingTaskGroup { group in
             // Receives arrivals while partitions are read, and ends at the shutdown, which ends everything else.
             group.addTask {
                 await self.arrivals.run { partitions in
                     for partition in partitions where self.begins(partition) {
-                        turn.yield(partition)
+                        continuation.yield(partition)
                     }
                 }
-                turn.finish()
+                continuation.finish()
             }
-            for await partition in turns {
+            for await partition in partitionStream {
                 // At most one task for each partition, which continues until everything is read.
                 group.addTask {
-                    repeat { await self.readAll(partition) } while self.goesOn(partition)
+                    repeat { await self.readAll(partition) } while self.continuesReading(partition)
                 }
             }
             group.cancelAll()
@@ -107,11 +107,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Returns whether arrivals came while the partition was read.
-    private func goesOn(_ partition: Int) -> Bool {
+    private func continuesReading(_ partition: Int) -> Bool {
         reads.withLock { reads in
-            let isAgain = reads[partition] == true && !Task.isCancelled
-            reads[partition] = isAgain ? false : nil
-            return isAgain
+            let hasNewArrivals = reads[partition] == true && !Task.isCancelled
+            reads[partition] = hasNewArrivals ? false : nil
+            return hasNewArrivals
         }
     }
 
@@ -128,14 +128,16 @@ where C.Duration == Duration, C.Instant: Sendable {
             failure = failure ?? error
         }
         guard let failure else {
-            isAway.withLock { _ = $0.remove(partition) }
+            unavailablePartitions.withLock { _ = $0.remove(partition) }
             return
         }
         guard !Task.isCancelled else { return }
         // Once per outage, for the first affected partition.
-        let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
+        let isFirstFailure = unavailablePartitions.withLock {
+            $0.insert(partition).inserted && $0.count == 1
+        }
         logger.log(
-            level: isNews ? .warning : .debug,
+            level: isFirstFailure ? .warning : .debug,
             "outbox not read completely",
             metadata: ["partition": "\(partition)", "error": "\(failure)"]
         )
@@ -171,8 +173,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         ) { (group) async throws(StoreError) in
             let ids = group.map(\.name).filter { held.has($0) }
             let entries = try await outbox.handedOver(partition: partition, ids)
-            let left = try await handle(entries, partition, &held)
-            failure = failure ?? left
+            let pending = try await handle(entries, partition, &held)
+            failure = failure ?? pending
         }
         let count = max(read.fresh.count, read.abandoned.count)
         return (Task.isCancelled ? 0 : count, failure)
@@ -190,22 +192,22 @@ where C.Duration == Duration, C.Instant: Sendable {
         #if DEBUG
         for entry in read { PlantedTrap.check(.outbox, entry.event.key.source.description) }
         #endif
-        var left = LeftEntries()
-        if notes.isSomethingAway {
+        var pending = DeferredEntries()
+        if orderUpdater.hasUnreachablePartition {
             // Entries without an order do not wait for the requests. While everything is available, one round of marks
             // is cheaper.
-            let others = notes.unconcerned(of: read).map { ($0, self.audience(of: $0)) }
-            try await mark(others.filter { !isForMany($0.1) }, &held, &left)
+            let others = orderUpdater.unconcerned(of: read).map { ($0, self.audience(of: $0)) }
+            try await mark(others.filter { !isForMany($0.1) }, &held, &pending)
         }
-        for unnoted in try await note(read, &held) {
-            left.leave(unnoted.entry, because: unnoted.failure)
+        for deferredEntry in try await note(read, &held) {
+            pending.postpone(deferredEntry.entry, because: deferredEntry.failure)
         }
         // Events for many recipients come after those for few, because they take long. A delivery reads its watch's
         // events itself, so the order of marks does not matter.
         var few: [(OutboxEntry, Audience)] = []
         var many: [(OutboxEntry, Audience)] = []
         // Entries that another reader has taken over are left to it.
-        for entry in read where held.has(entry) && !left.holdsBack(entry) {
+        for entry in read where held.has(entry) && !pending.holdsBack(entry) {
             let audience = self.audience(of: entry)
             if isForMany(audience) {
                 many.append((entry, audience))
@@ -213,11 +215,11 @@ where C.Duration == Duration, C.Instant: Sendable {
                 few.append((entry, audience))
             }
         }
-        try await mark(few, &held, &left)
+        try await mark(few, &held, &pending)
         let positions = try await outbox.positions(partition: partition, of: many.map(\.0.id))
         for (entry, audience) in many where held.has(entry) && !Task.isCancelled {
-            if let failure = leftFanOuts.failure(of: entry, at: clock.now) {
-                left.leave(entry, because: failure)
+            if let failure = deferredFanOuts.failure(of: entry, at: clock.now) {
+                pending.postpone(entry, because: failure)
                 continue
             }
             let operators = directory?.operators ?? []
@@ -229,17 +231,17 @@ where C.Duration == Duration, C.Instant: Sendable {
             )
             switch try await fanOut.run(in: deliveries, holding: &held) {
             case .marked: try await acknowledge([entry], &held)
-            case .left(let failure):
-                leftFanOuts.leave(entry, because: failure, at: clock.now)
-                left.leave(entry, because: failure)
+            case .pending(let failure):
+                deferredFanOuts.postpone(entry, because: failure, at: clock.now)
+                pending.postpone(entry, because: failure)
             case .stopped: break
             }
         }
-        return left.failure
+        return pending.failure
     }
 
     private func audience(of entry: OutboxEntry) -> Audience {
-        directory?.interested(in: entry.event) ?? .nobody
+        directory?.interested(in: entry.event) ?? .empty
     }
 
     private func isForMany(_ audience: Audience) -> Bool {
@@ -250,31 +252,31 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func note(
         _ read: [OutboxEntry],
         _ held: inout PendingEntries<Events, C>
-    ) async throws(StoreError) -> [LeftEntry] {
-        let notes = notes
+    ) async throws(StoreError) -> [DeferredEntry] {
+        let orderUpdater = orderUpdater
         let clock = clock
         let pace = PendingEntries<Events, C>.pace
-        let accounts = Dictionary(grouping: read.filter { notes.mayConcern($0.event) }) {
+        let accounts = Dictionary(grouping: read.filter { orderUpdater.mayConcern($0.event) }) {
             $0.event.key.account
         }
         guard !accounts.isEmpty else { return [] }
         var failure: StoreError?
-        let left = await withTaskGroup(of: [LeftEntry]?.self) { group in
+        let pending = await withTaskGroup(of: [DeferredEntry]?.self) { group in
             // One task per account in the batch; most batches have one.
             for (account, entries) in accounts {
-                group.addTask { await notes.note(entries, of: account) }
+                group.addTask { await orderUpdater.note(entries, of: account) }
             }
-            let pause: @Sendable () async -> [LeftEntry]? = {
+            let pause: @Sendable () async -> [DeferredEntry]? = {
                 // A cancelled sleep means that the result is no longer needed.
                 try? await clock.sleep(for: pace)
                 return nil
             }
             group.addTask { await pause() }
-            var left: [LeftEntry] = []
+            var pending: [DeferredEntry] = []
             var running = accounts.count
             while running > 0, let done = await group.next() {
                 if let done {
-                    left += done
+                    pending += done
                     running -= 1
                 } else if failure == nil, !Task.isCancelled {
                     do throws(StoreError) {
@@ -286,17 +288,17 @@ where C.Duration == Duration, C.Instant: Sendable {
                 }
             }
             group.cancelAll()
-            return left
+            return pending
         }
         if let failure { throw failure }
-        return left
+        return pending
     }
 
     /// Marks the events for few recipients, several at a time.
     private func mark(
         _ few: [(OutboxEntry, Audience)],
         _ held: inout PendingEntries<Events, C>,
-        _ left: inout LeftEntries
+        _ pending: inout DeferredEntries
     ) async throws(StoreError) {
         var marks: Set<DeliveryMark> = []
         var marked: [(OutboxEntry, Audience)] = []
@@ -319,7 +321,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 if let failure = unstored.failure,
                     !unstored.marks.isDisjoint(with: self.marks(of: entry, audience))
                 {
-                    left.leave(entry, because: failure)
+                    pending.postpone(entry, because: failure)
                 } else {
                     done.append(entry)
                 }

@@ -98,7 +98,7 @@ package struct AccountEvent: Hashable, Sendable {
     /// The subjects: the object itself, and its owner (a charge's source or intent).
     package let subjects: [SourceID]
     /// The topic of the hint.
-    package let news: HintNews
+    package let topic: HintTopic
     /// The announced debit; `nil` for other events.
     package let mandate: MandateAnnouncement?
     /// Whether it only names its object, so that the object's owner must be looked up.
@@ -109,14 +109,14 @@ package struct AccountEvent: Hashable, Sendable {
         id: String,
         type: String,
         subjects: [SourceID],
-        news: HintNews = .anything,
+        topic: HintTopic = .anything,
         mandate: MandateAnnouncement? = nil,
         isThin: Bool = false
     ) {
         self.id = id
         self.type = type
         self.subjects = subjects
-        self.news = news
+        self.topic = topic
         self.mandate = mandate
         self.isThin = isThin
     }
@@ -127,7 +127,7 @@ package struct AccountEvent: Hashable, Sendable {
             id: id,
             type: type,
             subjects: subjects + [subject],
-            news: news,
+            topic: topic,
             mandate: mandate,
             isThin: isThin
         )

@@ -26,7 +26,7 @@ extension EventSweep {
         for start in stride(from: 0, to: events.count, by: Self.groupMax) {
             let group = Array(events[start..<min(start + Self.groupMax, events.count)])
             let handled = try await store.isMarked(
-                group.map { Hinting.mark(swept: $0.id) },
+                group.map { HintIntake.mark(swept: $0.id) },
                 of: account.id
             )
             let new = zip(group, handled).filter { !$1 }.map(\.0)
@@ -35,7 +35,7 @@ extension EventSweep {
             if hinting { found.unseen += try await hint(new, of: account) }
             let span = SweepStep.markSpan(interval: interval)
             // After the hints: a crash between the two repeats the hints, which is harmless.
-            try await store.mark(new.map { (Hinting.mark(swept: $0.id), span) }, of: account.id)
+            try await store.mark(new.map { (HintIntake.mark(swept: $0.id), span) }, of: account.id)
         }
         return found
     }
@@ -46,12 +46,12 @@ extension EventSweep {
         of account: Account
     ) async throws(StoreError) -> [String] {
         let seen = try await store.isMarked(
-            events.map { Hinting.mark(ofEvent: $0.id) },
+            events.map { HintIntake.mark(ofEvent: $0.id) },
             of: account.id
         )
         let unseen = zip(events, seen).filter { !$1 }.map(\.0)
-        let home = suspects.home(of: account.id.description)
-        let named = unseen.map { Hinting.suspect($0, of: account.id, countedIn: home) }
+        let partition = suspects.partition(of: account.id.description)
+        let named = unseen.map { HintIntake.suspect($0, of: account.id, countedIn: partition) }
         try await suspects.handle(named) { (group) async throws(StoreError) in
             let group = Set(group)
             let events = zip(unseen, named).filter { group.contains($1) }.map(\.0)

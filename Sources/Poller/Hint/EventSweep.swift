@@ -75,7 +75,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private let accounts: [Account]
     private let events: any AccountEvents
     let store: any SweepStore
-    let hinting: Hinting
+    let hinting: HintIntake
     private let meter: ReadMeter<C>
     let suspects: PoisonGuard
     private let owner: OwnerID
@@ -99,7 +99,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         self.accounts = accounts
         self.events = events
         self.store = store
-        hinting = Hinting(watches: watches, marks: store, events: events)
+        hinting = HintIntake(watches: watches, marks: store, events: events)
         self.meter = meter
         self.suspects = suspects
         self.owner = owner
@@ -122,14 +122,14 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     private func follow(_ account: Account) async {
         while !Task.isCancelled {
-            await visit(account)
+            await sweepIfDue(account)
             // If the sleep is cancelled, the loop's condition ends the loop.
             try? await clock.sleep(for: Self.tick)
         }
     }
 
     /// Sweeps the account if it is due and no other process has leased it.
-    package func visit(_ account: Account) async {
+    package func sweepIfDue(_ account: Account) async {
         do {
             let turn = try await store.take(
                 account.turn,
@@ -140,10 +140,10 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             if account.list == .usual { noteHealth(account, turn) }
             guard turn.isOurs else { return }
             try await sweep(account, from: turn)
-            if Task.isCancelled { await giveBack(account) }
+            if Task.isCancelled { await releaseLease(account) }
         } catch {
-            guard !Task.isCancelled else { return await giveBack(account) }
-            if account.list == .usual { delays.tell(account.id) }
+            guard !Task.isCancelled else { return await releaseLease(account) }
+            if account.list == .usual { delays.updateMetric(account.id) }
             logger.warning(
                 "sweep delayed",
                 metadata: ["account": "\(account.id)", "error": "\(error)"]
@@ -153,7 +153,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     /// Releases a sweep that a drain has interrupted, so that another process continues at once and not when the lease
     /// ends.
-    private func giveBack(_ account: Account) async {
+    private func releaseLease(_ account: Account) async {
         // Not a child task, because the current task is cancelled. It ends with the store's answer or its timeout.
         let last = Task { [store, owner] in
             let turn = try await store.take(account.turn, owner: owner, for: Self.span)
@@ -183,15 +183,15 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// Records whether polls may wait for the sweep, because it is quick and up to date.
-    private func noteHealth(_ account: Account, _ turn: SweepTurn) {
+    private func noteHealth(_ account: Account, _ turn: SweepLease) {
         let interval = interval(account)
         let isFresh =
             turn.caughtUpAt.map { turn.now - $0 <= interval * 3 + .seconds(10) } ?? false
         meter.setSwept(account.id, isFresh && interval <= ReadBudget.sweepIntervalMax)
-        delays.heard(turn, of: account.id, pace: interval)
+        delays.update(turn, of: account.id, pace: interval)
     }
 
-    private func sweep(_ account: Account, from first: SweepTurn) async throws(StoreError) {
+    private func sweep(_ account: Account, from first: SweepLease) async throws(StoreError) {
         var turn = first
         for _ in 0..<Self.pagesMax where !Task.isCancelled {
             let interval = interval(account)
@@ -243,7 +243,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     ) async throws(StoreError) -> Result<AccountEventsPage, AccountEventsFailure> {
         let suspect = Suspect(
             .sweep,
-            partition: suspects.home(of: account.id.description),
+            partition: suspects.partition(of: account.id.description),
             name: "\(account.turn) \(cursor)",
             account: account.id
         )
@@ -265,7 +265,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     private func failed(
         _ account: Account,
-        _ turn: SweepTurn,
+        _ turn: SweepLease,
         _ error: AccountEventsFailure
     ) async throws(StoreError) {
         let count = failures.withLock { failures in

@@ -16,15 +16,15 @@ final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     }
 
     /// Processes the state of an account's sweep in the store.
-    func heard(_ turn: SweepTurn, of account: AccountID, pace: Duration) {
+    func update(_ turn: SweepLease, of account: AccountID, pace: Duration) {
         known.withLock {
-            $0[account, default: SweepDelay()].hear(turn, pace: pace, at: clock.now)
+            $0[account, default: SweepDelay()].update(turn, pace: pace, at: clock.now)
         }
-        tell(account)
+        updateMetric(account)
     }
 
     /// Updates the metric, even without an answer of the store.
-    func tell(_ account: AccountID) {
+    func updateMetric(_ account: AccountID) {
         let delay = known.withLock { $0[account]?.delay(at: clock.now) }
         guard let delay else { return }
         Gauge(
@@ -49,7 +49,7 @@ where Instant.Duration == Duration {
     ///
     /// For a sweep that has never read everything the delay is counted from the first read; the actual one may be
     /// longer.
-    mutating func hear(_ turn: SweepTurn, pace: Duration, at now: Instant) {
+    mutating func update(_ turn: SweepLease, pace: Duration, at now: Instant) {
         let first = first ?? turn.now
         self.first = first
         let delay = turn.caughtUpAt.map { turn.now - $0 - pace } ?? (turn.now - first)

@@ -34,7 +34,7 @@ package enum SweepStep: Hashable, Sendable {
     /// Chooses the step of a sweep.
     ///
     /// `interval`: the pause between two sweeps of the account.
-    init(_ turn: SweepTurn, interval: Duration) {
+    init(_ turn: SweepLease, interval: Duration) {
         let caughtUpAt = turn.caughtUpAt.map { min($0, turn.now) } ?? turn.now
         let overlap = Self.overlap(since: caughtUpAt + (.zero - Self.span))
         switch turn.cursor {
@@ -49,7 +49,7 @@ package enum SweepStep: Hashable, Sendable {
 
     /// Returns the lifetime of marks, longer than an event may be listed again.
     static func markSpan(interval: Duration) -> Duration {
-        max(Hinting.eventSpan, span * 2 + interval * 3)
+        max(HintIntake.eventSpan, span * 2 + interval * 3)
     }
 
     /// The range in the list.
@@ -68,7 +68,7 @@ struct SweepReading: Hashable, Sendable {
     let rereadPause: Duration?
 
     /// Derives the progress after reading `page` by `step`.
-    init(_ step: SweepStep, _ page: AccountEventsPage, _ turn: SweepTurn, interval: Duration) {
+    init(_ step: SweepStep, _ page: AccountEventsPage, _ turn: SweepLease, interval: Duration) {
         let newest = page.events.last.map { SweepCursor.after($0.id) }
         switch (step, turn.cursor) {
         case (.page, _):

@@ -18,7 +18,7 @@ package protocol SweepStore: Sendable {
         owner: OwnerID,
         for span: Duration,
         pace: Duration?
-    ) async throws(StoreError) -> SweepTurn
+    ) async throws(StoreError) -> SweepLease
 
     /// Stores the progress of a sweep, and releases it until `pause` has passed.
     ///
@@ -46,7 +46,7 @@ package protocol SweepStore: Sendable {
     func addReads(_ usage: ReadUsage, of account: AccountID) async throws(StoreError) -> ReadUsage
 
     /// Returns the state of an account's sweep, for operators; `nil` when no process has ever taken it.
-    func standing(of account: AccountID) async throws(StoreError) -> SweepStanding?
+    func sweepStatus(of account: AccountID) async throws(StoreError) -> SweepStatus?
 }
 
 extension SweepStore {
@@ -55,13 +55,13 @@ extension SweepStore {
         _ account: AccountID,
         owner: OwnerID,
         for span: Duration
-    ) async throws(StoreError) -> SweepTurn {
+    ) async throws(StoreError) -> SweepLease {
         try await take(account, owner: owner, for: span, pace: nil)
     }
 }
 
 /// The state of the sweep of an account's event list, for operators.
-package struct SweepStanding: Hashable, Sendable {
+package struct SweepStatus: Hashable, Sendable {
     /// The time at which it last had read every event; `nil` when it never has.
     package let caughtUpAt: Timestamp?
     /// The interval after its last step; `nil` before the first has ended.
@@ -80,7 +80,7 @@ package struct SweepStanding: Hashable, Sendable {
 }
 
 /// The state of an account's sweep, and whether this process has leased it.
-package struct SweepTurn: Hashable, Sendable {
+package struct SweepLease: Hashable, Sendable {
     /// Whether this process holds the lease, until the span ends.
     package let isOurs: Bool
     /// The position of the sweep.

@@ -33,7 +33,7 @@ package struct RefusedWebhooks: Hashable, Sendable {
     /// The age limit of refusals: Stripe repeats a delivery after twelve hours at most, for three days.
     package static let span = Duration.seconds(86_400)
     /// The number of unmatched signatures that are ignored, because any client can post one.
-    private static let strangersMax = 2
+    private static let unmatchedMax = 2
 
     /// Creates a value.
     package init(
@@ -67,7 +67,7 @@ package struct RefusedWebhooks: Hashable, Sendable {
     }
 
     /// Whether an operator must act.
-    package var isTrouble: Bool { reason != .secret || count > Self.strangersMax }
+    package var isTrouble: Bool { reason != .secret || count > Self.unmatchedMax }
 
     /// Whether it is still relevant at `now`.
     package func isRecent(at now: Timestamp) -> Bool { now - last <= Self.span }

@@ -56,7 +56,7 @@ package struct Incident: Hashable, Sendable {
     /// The action for an operator.
     package internal(set) var action: String?
     /// The time since which it is no longer observed; `nil` while it is.
-    package internal(set) var wellSince: Timestamp?
+    package internal(set) var healthySince: Timestamp?
     /// The time at which its end was reported.
     package internal(set) var resolvedAt: Timestamp?
 
@@ -67,7 +67,7 @@ package struct Incident: Hashable, Sendable {
     /// part of the ID: for a failing endpoint it is a time that the endpoint's lane keeps.
     init(
         _ kind: IncidentKind,
-        of trouble: Sighting.Trouble,
+        of trouble: IncidentObservation.Trouble,
         action: String?,
         since: Timestamp,
         at now: Timestamp
@@ -146,7 +146,7 @@ package struct Incident: Hashable, Sendable {
     }
 
     /// Creates an incident from its wire form.
-    package init(_ wire: PollerWire.Incident, wellSince: Timestamp? = nil) {
+    package init(_ wire: PollerWire.Incident, healthySince: Timestamp? = nil) {
         id = SourceID(unchecked: wire.id)
         kindName = wire.kind.rawValue
         subject = wire.subject
@@ -157,7 +157,7 @@ package struct Incident: Hashable, Sendable {
         count = wire.count
         message = wire.message
         action = wire.action
-        self.wellSince = wellSince
+        self.healthySince = healthySince
     }
 
     /// The stored form, which is its wire form as JSON.
@@ -187,7 +187,7 @@ extension IncidentKind {
     /// Whether it may end on its own, so that it is reported only after it has lasted for a while.
     ///
     /// The others stay until an operator acts, or some time has passed.
-    var mayPass: Bool {
+    var endsAutomatically: Bool {
         switch self {
         case .noWorker, .noNotifier, .backlog, .laneStopped, .storeFilling, .webhooksRefused,
             .mailRelay:
@@ -201,7 +201,7 @@ extension IncidentKind {
     }
 
     /// The phrase for several at once, after their number.
-    var ofMany: String {
+    var pluralPhrase: String {
         switch self {
         case .noWorker, .noNotifier: "clusters stand still"
         case .backlog: "queues do not keep up"
@@ -223,11 +223,11 @@ extension IncidentKind {
 /// The effect of an incident on payments and on their recipients; the most serious first.
 package enum Consequence: Int, Hashable, Sendable, Comparable, CaseIterable {
     /// Payments are not observed, now or soon: they are not polled, or cannot be.
-    case moneyUnseen
+    case paymentsUnobserved
     /// Payments are observed, but no recipient is notified.
-    case nobodyNotified
+    case nothingDelivered
     /// One or some recipients are not notified.
-    case oneReceiver
+    case partlyDelivered
     /// Nothing fails yet.
     case advice
 
@@ -238,7 +238,7 @@ extension Incident {
     /// The consequence of the incident; `advice` for a kind that only another release knows.
     package var consequence: Consequence {
         // Notifiers that cannot keep up are a separate backlog.
-        if kind == .backlog, subject == "outbox" { return .nobodyNotified }
+        if kind == .backlog, subject == "outbox" { return .nothingDelivered }
         return kind?.consequence ?? .advice
     }
 }
@@ -248,9 +248,9 @@ extension IncidentKind {
         switch self {
         case .noWorker, .credentialsRefused, .backlog, .laneStopped, .quarantine, .setAside,
             .storeFilling:
-            .moneyUnseen
-        case .noNotifier, .mailRelay: .nobodyNotified
-        case .deadLetters, .endpointFailing, .endpointDisabled: .oneReceiver
+            .paymentsUnobserved
+        case .noNotifier, .mailRelay: .nothingDelivered
+        case .deadLetters, .endpointFailing, .endpointDisabled: .partlyDelivered
         // Polls and the event sweep find the changes that webhooks do not report.
         case .webhooksRefused, .keyExpiring: .advice
         }
@@ -272,7 +272,7 @@ extension [Incident] {
 }
 
 /// The result of a check for one kind of problem.
-package struct Sighting: Hashable, Sendable {
+package struct IncidentObservation: Hashable, Sendable {
     /// A single problem.
     package struct Trouble: Hashable, Sendable {
         /// The affected endpoint, lane or key; `nil` for the whole cluster.

@@ -30,7 +30,7 @@ package struct IncidentBoard: Hashable, Sendable {
     private static let namedMax = 3
 
     /// An observed problem that is not reported yet.
-    private struct Rising: Hashable, Sendable {
+    private struct PendingProblem: Hashable, Sendable {
         let kindName: String
         let subject: String?
         let since: Timestamp
@@ -38,7 +38,7 @@ package struct IncidentBoard: Hashable, Sendable {
 
     /// The reported incidents that are not resolved, in the order of their reports.
     package private(set) var open: [Incident] = []
-    private var rising: [Rising] = []
+    private var pending: [PendingProblem] = []
 
     /// Creates the board of a healthy cluster.
     package init() {}
@@ -49,54 +49,68 @@ package struct IncidentBoard: Hashable, Sendable {
     ///
     /// - Returns: the incidents that begin or end with this check; their ``Incident/event`` reports it.
     package mutating func note(
-        _ seen: [IncidentKind: Sighting],
+        _ seen: [IncidentKind: IncidentObservation],
         at now: Timestamp,
         hold: Duration
     ) -> [Incident] {
-        var news: [Incident] = []
+        var changes: [Incident] = []
         // A fixed order, so that identical checks cause identical reports.
         for kind in IncidentKind.allCases {
-            guard let sighting = seen[kind] else { continue }
-            let standing = standing(kind, sighting)
-            news += settle(kind, standing, sighting, now, hold)
-            news += rise(kind, standing, sighting.action, now, kind.mayPass ? hold : .zero)
+            guard let observation = seen[kind] else { continue }
+            let reportable = reportable(kind, observation)
+            changes += settle(kind, reportable, observation, now, hold)
+            changes += openLasting(
+                kind,
+                reportable,
+                observation.action,
+                now,
+                kind.endsAutomatically ? hold : .zero
+            )
         }
-        return news
+        return changes
     }
 
     /// Returns the problems of a kind as they are reported: separately open ones, and the rest separately or together.
-    private func standing(_ kind: IncidentKind, _ sighting: Sighting) -> [Sighting.Trouble] {
-        let told = open.filter { $0.kindName == kind.rawValue }
-        let named = Set(told.compactMap(\.subject))
-        let isTogether = told.contains { $0.subject == nil }
-        func isNamed(_ trouble: Sighting.Trouble) -> Bool {
+    private func reportable(
+        _ kind: IncidentKind,
+        _ observation: IncidentObservation
+    ) -> [IncidentObservation.Trouble] {
+        let reported = open.filter { $0.kindName == kind.rawValue }
+        let named = Set(reported.compactMap(\.subject))
+        let isTogether = reported.contains { $0.subject == nil }
+        func isNamed(_ trouble: IncidentObservation.Trouble) -> Bool {
             trouble.subject.map(named.contains) ?? false
         }
-        let rest = sighting.troubles.filter { !isNamed($0) }
+        let rest = observation.troubles.filter { !isNamed($0) }
         let isMany = isTogether || rest.count > Self.perKindMax - named.count
         guard isMany, !rest.isEmpty, rest.allSatisfy({ $0.subject != nil }) else {
-            return sighting.troubles
+            return observation.troubles
         }
-        return sighting.troubles.filter(isNamed) + [Self.together(rest, kind)]
+        return observation.troubles.filter(isNamed) + [Self.together(rest, kind)]
     }
 
     private static func together(
-        _ troubles: [Sighting.Trouble],
+        _ troubles: [IncidentObservation.Trouble],
         _ kind: IncidentKind
-    ) -> Sighting.Trouble {
+    ) -> IncidentObservation.Trouble {
         let count = troubles.reduce(0) { $0.addingSaturating($1.count) }
         let since = troubles.compactMap(\.since).min()
         guard troubles.count > 1 else {
-            return Sighting.Trouble(nil, count: count, troubles.first?.message ?? "", since: since)
+            return IncidentObservation.Trouble(
+                nil,
+                count: count,
+                troubles.first?.message ?? "",
+                since: since
+            )
         }
         let names = troubles.compactMap(\.subject).sorted()
         let more = names.count - namedMax
         let shown =
             names.prefix(namedMax).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        return Sighting.Trouble(
+        return IncidentObservation.Trouble(
             nil,
             count: count,
-            "\(names.count) \(kind.ofMany): \(shown)",
+            "\(names.count) \(kind.pluralPhrase): \(shown)",
             since: since
         )
     }
@@ -104,24 +118,24 @@ package struct IncidentBoard: Hashable, Sendable {
     /// Updates the open incidents of a kind; returns those that are resolved.
     private mutating func settle(
         _ kind: IncidentKind,
-        _ standing: [Sighting.Trouble],
-        _ sighting: Sighting,
+        _ reportable: [IncidentObservation.Trouble],
+        _ observation: IncidentObservation,
         _ now: Timestamp,
         _ hold: Duration
     ) -> [Incident] {
         var over: [Incident] = []
         for index in open.indices where open[index].kind == kind {
-            if let trouble = standing.first(where: { $0.subject == open[index].subject }) {
-                open[index].wellSince = nil
+            if let trouble = reportable.first(where: { $0.subject == open[index].subject }) {
+                open[index].healthySince = nil
                 open[index].count = trouble.count
                 open[index].message = trouble.message
                 continue
             }
-            guard sighting.isWhole else { continue }
-            let wellSince = open[index].wellSince ?? now
-            open[index].wellSince = wellSince
-            guard now - wellSince >= hold else { continue }
-            open[index].wellSince = nil
+            guard observation.isWhole else { continue }
+            let healthySince = open[index].healthySince ?? now
+            open[index].healthySince = healthySince
+            guard now - healthySince >= hold else { continue }
+            open[index].healthySince = nil
             open[index].resolvedAt = now
             over.append(open[index])
         }
@@ -130,24 +144,25 @@ package struct IncidentBoard: Hashable, Sendable {
     }
 
     /// Updates the rising problems of a kind; returns the incidents that begin now.
-    private mutating func rise(
+    private mutating func openLasting(
         _ kind: IncidentKind,
-        _ standing: [Sighting.Trouble],
+        _ reportable: [IncidentObservation.Trouble],
         _ action: String?,
         _ now: Timestamp,
         _ hold: Duration
     ) -> [Incident] {
-        let told = open.filter { $0.kindName == kind.rawValue }
-        let known = rising.filter { $0.kindName == kind.rawValue }
-        rising.removeAll { $0.kindName == kind.rawValue }
+        let reported = open.filter { $0.kindName == kind.rawValue }
+        let known = pending.filter { $0.kindName == kind.rawValue }
+        pending.removeAll { $0.kindName == kind.rawValue }
         var begun: [Incident] = []
-        for trouble in standing where !told.contains(where: { $0.subject == trouble.subject }) {
+        for trouble in reportable where !reported.contains(where: { $0.subject == trouble.subject })
+        {
             // A combined problem is as old as its oldest part.
             let mine = known.filter { trouble.subject == nil || $0.subject == trouble.subject }
             let since = trouble.since ?? mine.map(\.since).min() ?? now
             guard now - since >= hold else {
-                rising.append(
-                    Rising(kindName: kind.rawValue, subject: trouble.subject, since: since)
+                pending.append(
+                    PendingProblem(kindName: kind.rawValue, subject: trouble.subject, since: since)
                 )
                 continue
             }
@@ -162,33 +177,33 @@ package struct IncidentBoard: Hashable, Sendable {
 extension IncidentBoard {
     /// The stored form of a board.
     private struct Record: WireObject, Hashable {
-        var open: [Opened] = []
-        var rising: [Risen] = []
+        var open: [StoredIncident] = []
+        var pending: [StoredProblem] = []
 
         static let shape = Shape<Record> {
             Field("open", \.open)
-            Field("rising", \.rising)
+            Field("rising", \.pending)
         }
     }
 
     /// The stored form of an open incident, with the time since which it is not observed.
-    private struct Opened: WireObject, Hashable {
+    private struct StoredIncident: WireObject, Hashable {
         var incident = PollerWire.Incident()
-        var wellSince: Time?
+        var healthySince: Time?
 
-        static let shape = Shape<Opened> {
+        static let shape = Shape<StoredIncident> {
             Field("incident", \.incident)
-            Field("well_since", \.wellSince)
+            Field("well_since", \.healthySince)
         }
     }
 
     /// The stored form of a rising problem.
-    private struct Risen: WireObject, Hashable {
+    private struct StoredProblem: WireObject, Hashable {
         var kind = ""
         var subject: String?
         var since = Time(ms: 0)
 
-        static let shape = Shape<Risen> {
+        static let shape = Shape<StoredProblem> {
             Field("kind", \.kind)
             Field("subject", \.subject)
             Field("since", \.since)
@@ -199,13 +214,13 @@ extension IncidentBoard {
     package var stored: String {
         Record {
             $0.open = open.map { incident in
-                Opened {
+                StoredIncident {
                     $0.incident = incident.wire
-                    $0.wellSince = incident.wellSince.map { Time(ms: $0.ms) }
+                    $0.healthySince = incident.healthySince.map { Time(ms: $0.ms) }
                 }
             }
-            $0.rising = rising.map { one in
-                Risen {
+            $0.pending = pending.map { one in
+                StoredProblem {
                     $0.kind = one.kindName
                     $0.subject = one.subject
                     $0.since = Time(ms: one.since.ms)
@@ -219,10 +234,14 @@ extension IncidentBoard {
         // Only this system writes the board.
         guard let json = RawJSON(text), let record = try? Record(reading: json) else { return }
         open = record.open.map { one in
-            Incident(one.incident, wellSince: one.wellSince.map { Timestamp(ms: $0.ms) })
+            Incident(one.incident, healthySince: one.healthySince.map { Timestamp(ms: $0.ms) })
         }
-        rising = record.rising.map { one in
-            Rising(kindName: one.kind, subject: one.subject, since: Timestamp(ms: one.since.ms))
+        pending = record.pending.map { one in
+            PendingProblem(
+                kindName: one.kind,
+                subject: one.subject,
+                since: Timestamp(ms: one.since.ms)
+            )
         }
     }
 }

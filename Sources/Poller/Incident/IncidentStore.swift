@@ -9,19 +9,19 @@ package protocol IncidentStore: Sendable {
     /// Takes the next turn to check the cluster, if it is due and free; `nil` otherwise.
     ///
     /// It is held for `span`, by the store's clock; then another process may take it.
-    func takeLook(
+    func beginCheck(
         _ owner: OwnerID,
         for span: Duration
-    ) async throws(StoreError) -> IncidentLook?
+    ) async throws(StoreError) -> IncidentCheck?
 
     /// Ends a turn: stores the board and its reports, completely or not at all, and makes the next turn due after
     /// `pause`.
     ///
     /// Returns false when the turn has passed to another process, which has newer observations.
-    func endLook(
-        _ look: IncidentLook,
+    func endCheck(
+        _ check: IncidentCheck,
         board: IncidentBoard,
-        telling news: [Incident],
+        reporting changes: [Incident],
         pause: Duration
     ) async throws(StoreError) -> Bool
 
@@ -30,7 +30,7 @@ package protocol IncidentStore: Sendable {
 }
 
 /// A turn to check the cluster.
-package struct IncidentLook: Hashable, Sendable {
+package struct IncidentCheck: Hashable, Sendable {
     /// The number of the turn, which proves its ownership.
     package let turn: Int
     /// The time at which it was taken, by the store's clock.

@@ -38,7 +38,7 @@ extension Event {
     /// Whether a subscription with these types may receive the event; `nil` for all types.
     ///
     /// Only events for operators must be named; the caller checks whether the types match otherwise.
-    package func isAsked(for types: [String]?) -> Bool {
+    package func isIncluded(for types: [String]?) -> Bool {
         guard isForOperators else { return true }
         return (types ?? []).contains { pattern in
             EventSubject.isOfOperators(pattern)

@@ -22,14 +22,14 @@ package import PollerQueue
 /// reported it.
 package struct DuplicateRefunds: Sendable {
     private let accounts: @Sendable () -> Set<AccountID>
-    private let orders: OrderBook
+    private let orders: OrderService
     private let watches: any WatchStore
 
     /// Creates a value that hints the duplicates of `orders` in `watches`, for the accounts that are configured to
     /// refund.
     package init(
         accounts: @escaping @Sendable () -> Set<AccountID>,
-        orders: OrderBook,
+        orders: OrderService,
         watches: any WatchStore
     ) {
         self.accounts = accounts
@@ -85,10 +85,10 @@ extension OrderID {
     }
 }
 
-extension OrderBook {
+extension OrderService {
     /// Returns the attempts that paid an order that was already paid.
     package func duplicates(of key: OrderKey) async throws(StoreError) -> [WatchKey] {
-        try await order(key)?.truth.alsoPaidBy ?? []
+        try await order(key)?.summary.alsoPaidBy ?? []
     }
 }
 
@@ -98,11 +98,11 @@ extension PollDecider {
         _ context: PollContext,
         _ reason: String,
         _ retryAfter: Duration?,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.failures += 1
-        let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
+        let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &generator)
         let error = "its order was paid twice, and the duplicate is not refunded yet: \(reason)"
         return failed(context, state, wait, error: error)
     }

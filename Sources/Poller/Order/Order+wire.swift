@@ -7,14 +7,14 @@ import SafeNumbers
 extension Order {
     /// The wire form, for responses, events and the store.
     package var wire: PollerWire.Order {
-        let truth = truth
+        let summary = summary
         var wire = PollerWire.Order()
         wire.order = key.order.description
         wire.account = key.account.description
-        wire.payment = truth.payment.wire
-        wire.paidBy = truth.paidBy?.source.description
+        wire.payment = summary.payment.wire
+        wire.paidBy = summary.paidBy?.source.description
         wire.alsoPaidBy =
-            truth.alsoPaidBy.isEmpty ? nil : truth.alsoPaidBy.map(\.source.description)
+            summary.alsoPaidBy.isEmpty ? nil : summary.alsoPaidBy.map(\.source.description)
         wire.seq = seq
         wire.createdAt = Time(ms: createdAt?.ms ?? 0)
         wire.members = members.map { member in
@@ -100,12 +100,12 @@ extension Order {
             guard member.payment.state.wasPaid, let paidAt = member.payment.paidAt else {
                 return nil
             }
-            return (member.payment.method?.traits ?? .unknown).comesBack.map { paidAt + $0 }
+            return (member.payment.method?.traits ?? .unknown).reversibleFor.map { paidAt + $0 }
         }.max()
-        return last.map { PaymentMemory(newsUntil: $0) }
+        return last.map { PaymentMemory(changesUntil: $0) }
     }
 
-    private var status: SourceStatus { SourceStatus(unchecked: truth.payment.state.rawValue) }
+    private var status: SourceStatus { SourceStatus(unchecked: summary.payment.state.rawValue) }
 
     /// Returns the events for a change that a member's event caused, and counts them.
     ///
@@ -131,7 +131,7 @@ extension Order {
                 at: place,
                 status: status,
                 final: false,
-                payment: truth.payment,
+                payment: summary.payment,
                 isLive: cause.isLive,
                 object: place == subjects.count - 1 ? RawJSON(unchecked: wire.json) : nil,
                 polledAt: cause.polledAt,

@@ -117,7 +117,7 @@ package struct Order: Hashable, Sendable {
     }
 
     /// The payment state of the order.
-    package var truth: OrderPayment {
+    package var summary: OrderPayment {
         OrderPayment(members.map { OrderPayment.Member(key: $0.key, payment: $0.payment) })
     }
 
@@ -130,7 +130,7 @@ package struct Order: Hashable, Sendable {
         seq: Int,
         _ payment: Payment
     ) -> [EventSubject]? {
-        let before = truth
+        let before = summary
         let noted = Member(key: member, seq: seq, payment: payment)
         if let place = members.firstIndex(where: { $0.key == member }) {
             guard members[place].seq < seq else { return nil }
@@ -139,7 +139,7 @@ package struct Order: Hashable, Sendable {
             guard add(noted) else { return nil }
         }
         version += 1
-        return news(since: before)
+        return changes(since: before)
     }
 
     /// Adds a new member; false when it was known already.
@@ -202,8 +202,8 @@ package struct Order: Hashable, Sendable {
     /// Returns the changes since an earlier state.
     ///
     /// `awaiting_customer` is not reported as the first state, because the shop has just started the payment.
-    private func news(since before: OrderPayment) -> [EventSubject] {
-        let after = truth
+    private func changes(since before: OrderPayment) -> [EventSubject] {
+        let after = summary
         let (was, now) = (before.payment, after.payment)
         let isSame =
             was.state == now.state && was.reason == now.reason

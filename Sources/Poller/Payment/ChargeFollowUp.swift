@@ -13,8 +13,8 @@ package struct ChargeFollowUp: FollowUp {
     private static let searchesMax = 3
 
     private let charger: any Charger
-    private let orders: OrderBook?
-    private let secureTries: SecureTries?
+    private let orders: OrderService?
+    private let threeDSecureWatcher: ThreeDSecureWatcher?
     private let charges = Dictionary(
         uniqueKeysWithValues: ChargeResult.names.map { name in
             (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
@@ -23,16 +23,16 @@ package struct ChargeFollowUp: FollowUp {
 
     /// Creates a follow-up that charges through `charger`.
     ///
-    /// Without a book each source is charged, even if its order is paid. Without `secureTries` a 3-D Secure source is
+    /// Without a book each source is charged, even if its order is paid. Without `threeDSecureWatcher` a 3-D Secure source is
     /// created but not watched.
     package init(
         _ charger: any Charger,
-        orders: OrderBook? = nil,
-        secureTries: SecureTries? = nil
+        orders: OrderService? = nil,
+        threeDSecureWatcher: ThreeDSecureWatcher? = nil
     ) {
         self.charger = charger
         self.orders = orders
-        self.secureTries = secureTries
+        self.threeDSecureWatcher = threeDSecureWatcher
     }
 
     /// Sets the charge that the watch or its account requests.
@@ -41,7 +41,7 @@ package struct ChargeFollowUp: FollowUp {
             watch.charge = nil
             return
         }
-        let order = watch.charge ?? charger.standingOrder(for: watch.key.account)
+        let order = watch.charge ?? charger.defaultCharge(for: watch.key.account)
         watch.charge = order.flatMap { $0.isNothing ? nil : $0 }
     }
 
@@ -150,9 +150,11 @@ package struct ChargeFollowUp: FollowUp {
             object: object,
             timeout: limit
         )
-        guard case .unauthenticated(let secure?) = result, let secureTries else { return result }
+        guard case .unauthenticated(let secure?) = result, let threeDSecureWatcher else {
+            return result
+        }
         do throws(StoreError) {
-            try await secureTries.watch(secure, of: watch, charging: order)
+            try await threeDSecureWatcher.watch(secure, of: watch, charging: order)
             return result
         } catch {
             return .postponed("\(secure.key.source) is not watched yet: \(error)", retryAfter: nil)

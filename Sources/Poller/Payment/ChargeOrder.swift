@@ -97,10 +97,10 @@ package struct ChargeOrder: Hashable, Sendable {
             let named = ["\(key.account)", "order", "\(right.order)", "\(right.number)"]
             return "poller-order:\(Digest.base64url(of: named, bytes: 18))"
         }
-        let said = metadata.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
+        let keyParts = metadata.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
         let named = ["\(key.account)", "\(key.source)", "\(amount)", currency]
-        let shared = sharing?.said ?? []
-        return "poller-charge:\(Digest.base64url(of: named + said + shared, bytes: 18))"
+        let shared = sharing?.keyParts ?? []
+        return "poller-charge:\(Digest.base64url(of: named + keyParts + shared, bytes: 18))"
     }
 }
 

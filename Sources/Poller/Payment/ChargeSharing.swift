@@ -72,7 +72,7 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
     }
 
     /// The parts of the idempotency key: a charge with another distribution is a different charge.
-    var said: [String] {
+    var keyParts: [String] {
         [
             "shared", feeAmount.map { "\($0)" } ?? "", onBehalfOf ?? "",
             transfer?.destination ?? "", transfer?.amount.map { "\($0)" } ?? "",

@@ -4,7 +4,7 @@ package import PollerIdentity
 /// Charges a source that has become chargeable.
 package protocol Charger: Sendable {
     /// Returns the default charge for watches of this account; `nil` for none.
-    func standingOrder(for account: AccountID) -> ChargeOrder?
+    func defaultCharge(for account: AccountID) -> ChargeOrder?
 
     /// Charges a source, whose object was just read, exactly once per order.
     ///
@@ -63,7 +63,7 @@ extension Charger {
     }
 }
 
-/// The right to charge an order, granted by ``OrderBook/take(_:)``.
+/// The right to charge an order, granted by ``OrderService/take(_:)``.
 package struct ChargeRight: Hashable, Sendable {
     package let order: OrderID
     /// The number of times that the right was granted to a source.
@@ -79,7 +79,7 @@ package struct ChargeRight: Hashable, Sendable {
 /// The result of one attempt to charge a source.
 package enum ChargeResult: Hashable, Sendable {
     /// A charge exists, made now or by an earlier attempt.
-    case made(ChargeSeen)
+    case made(ObservedCharge)
     /// Refused permanently by the bank or the upstream; never for a missing or unreadable answer.
     ///
     /// `code` is a stable code such as `card_declined`. `reason` is the issuer's, such as `insufficient_funds`, if
@@ -88,7 +88,7 @@ package enum ChargeResult: Hashable, Sendable {
     /// Not charged, because the cardholder must authenticate first.
     ///
     /// The value is the source for that; `nil` if none could be created.
-    case unauthenticated(SecureTry?)
+    case unauthenticated(ThreeDSecureSource?)
     /// A receiver has not received enough; it is charged when the rest has arrived.
     case incomplete(received: Amount, wanted: Amount)
     /// Whether it was charged is unknown; the same key must be tried again.
@@ -98,7 +98,7 @@ package enum ChargeResult: Hashable, Sendable {
 }
 
 /// A charge that was observed.
-package struct ChargeSeen: Hashable, Sendable {
+package struct ObservedCharge: Hashable, Sendable {
     /// The bank's answer.
     package enum Status: String, Hashable, Sendable {
         case pending, succeeded, failed
@@ -169,11 +169,11 @@ enum ChargeStep: Hashable, Sendable {
         if case .succeeded = watch.state.charge, watch.payment?.money == nil { return true }
         guard let last = watch.state.lastPolledAt, watch.state.step == 0, watch.state.failures == 0
         else { return true }
-        return !(Duration.zero...wordSpan).contains(now - last)
+        return !(Duration.zero...factsLifetime).contains(now - last)
     }
 
     /// The age up to which stored facts of a charge may be reported again.
-    private static let wordSpan = Duration.seconds(2)
+    private static let factsLifetime = Duration.seconds(2)
 
     /// The action on the charge after the source was read.
     enum Action: Hashable, Sendable {
@@ -192,7 +192,8 @@ enum ChargeStep: Hashable, Sendable {
         if watch.charge == nil, !isKnown, seen.isSteadySource, mayBeCharged(watch, seen) {
             return .find
         }
-        if watch.isReview || watch.news == .money, watch.charge == nil, watch.state.charge == .none
+        if watch.isReview || watch.pendingHint == .money, watch.charge == nil,
+            watch.state.charge == .none
         {
             return seen.status == .consumed ? .find : nil
         }
@@ -202,8 +203,8 @@ enum ChargeStep: Hashable, Sendable {
         switch seen.status {
         // The change is reported first, so the charge has a poll of its own.
         case .chargeable:
-            let isTold = watch.state.status == .chargeable && watch.state.detail == seen.detail
-            return isTold ? .charge(order) : nil
+            let wasReported = watch.state.status == .chargeable && watch.state.detail == seen.detail
+            return wasReported ? .charge(order) : nil
         case .consumed: return .find
         default: return nil
         }
@@ -214,7 +215,9 @@ enum ChargeStep: Hashable, Sendable {
     /// It is when a bank has answered, when money has moved, or in the first poll of a source with an order, which may
     /// be charged already.
     private static func mayBeCharged(_ watch: Watch, _ seen: Observation) -> Bool {
-        if watch.isReview || watch.news == .outcome || watch.news == .money { return true }
+        if watch.isReview || watch.pendingHint == .outcome || watch.pendingHint == .money {
+            return true
+        }
         return watch.state.status == nil && watch.order != nil
     }
 }

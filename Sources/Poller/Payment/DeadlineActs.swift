@@ -27,7 +27,7 @@ package struct DeadlineActs: Hashable, Sendable {
     package var abandoned: Abandoned?
 
     /// The value without any action set.
-    package static let unsaid = DeadlineActs()
+    package static let unset = DeadlineActs()
 
     /// Creates a value from the actions.
     package init(authorisation: Authorisation? = nil, abandoned: Abandoned? = nil) {
@@ -138,7 +138,7 @@ package enum DeadlineAct: String, Hashable, Sendable, CaseIterable {
 /// Captures and cancels payments before their deadlines, if configured.
 package protocol Settler: Sendable {
     /// Returns the default actions for watches of this account.
-    func standing(for account: AccountID) -> DeadlineActs
+    func defaults(for account: AccountID) -> DeadlineActs
 
     /// Performs the action on an object that was just read, with ``DeadlineAct/idempotencyKey(of:)``.
     ///
@@ -151,7 +151,7 @@ package enum SettleResult: Hashable, Sendable {
     /// Done by this request or an earlier one.
     case done
     /// The payment has changed, so that the action no longer applies.
-    case outrun(String)
+    case superseded(String)
     /// Refused permanently; an operator must act.
     case refused(String)
     /// Not done; the attempt is repeated later, after `retryAfter` at least.
@@ -165,7 +165,7 @@ extension SettleResult {
     package var name: String {
         switch self {
         case .done: "done"
-        case .outrun: "outrun"
+        case .superseded: "outrun"
         case .refused: "refused"
         case .postponed: "postponed"
         case .unknown: "unknown"

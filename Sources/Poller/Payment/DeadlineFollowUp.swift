@@ -8,11 +8,11 @@ package import PollerQueue
 /// `PollContext.act(on:)` decides when.
 package struct DeadlineFollowUp: FollowUp {
     private let settler: any Settler
-    private let orders: OrderBook?
+    private let orders: OrderService?
     private let logger: Logger
 
     /// Creates a follow-up that acts through `settler`; without a book a hold is captured even if its order is paid.
-    package init(_ settler: any Settler, orders: OrderBook? = nil, logger: Logger) {
+    package init(_ settler: any Settler, orders: OrderService? = nil, logger: Logger) {
         self.settler = settler
         self.orders = orders
         self.logger = logger
@@ -22,7 +22,7 @@ package struct DeadlineFollowUp: FollowUp {
     package func prepare(_ watch: inout Watch) {
         watch.acts =
             watch.key.kind.isIntent
-            ? watch.acts.filled(by: settler.standing(for: watch.key.account)) : .unsaid
+            ? watch.acts.filled(by: settler.defaults(for: watch.key.account)) : .unset
     }
 
     package func act(
@@ -49,7 +49,7 @@ package struct DeadlineFollowUp: FollowUp {
         case .refused(let why):
             let more = metadata.merging(["error": "\(why)"]) { $1 }
             logger.error("a deadline could not be acted on", metadata: more)
-        case .outrun, .postponed, .unknown: break
+        case .superseded, .postponed, .unknown: break
         }
         return .acted(seen, act, settled)
     }

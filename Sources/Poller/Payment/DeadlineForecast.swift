@@ -16,7 +16,7 @@ package struct DeadlineForecast: Sendable {
     package func sentences(of snapshot: WatchSnapshot) -> [String] {
         var watch = snapshot.watch
         guard snapshot.closed == nil, watch.key.kind.isIntent else { return [] }
-        let acts = watch.acts.filled(by: settler.standing(for: watch.key.account))
+        let acts = watch.acts.filled(by: settler.defaults(for: watch.key.account))
         watch.acts = acts
         var sentences: [String] = []
         if let act = acts.ofHold, watch.key.kind == .paymentIntent {
@@ -44,8 +44,8 @@ package struct DeadlineForecast: Sendable {
 
     private func actsAt(_ snapshot: WatchSnapshot) -> Timestamp? {
         let watch = snapshot.watch
-        let told = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
-        guard let object = told, let seenAt = watch.state.lastPolledAt,
+        let lastObject = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
+        guard let object = lastObject, let seenAt = watch.state.lastPolledAt,
             let facts = payments.facts(
                 of: watch.key,
                 in: object,

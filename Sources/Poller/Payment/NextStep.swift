@@ -163,8 +163,9 @@ extension NextStep {
         case .failed, .expired:
             let isOpen = ["requires_payment_method", "requires_source"]
                 .contains(facts.status?.description)
-            let isAsked = facts.kind == .source && payment.reason == .authenticationRequired
-            self = isOpen ? .chooseMethod : isAsked ? facts.step : .none
+            let requiresAuthentication =
+                facts.kind == .source && payment.reason == .authenticationRequired
+            self = isOpen ? .chooseMethod : requiresAuthentication ? facts.step : .none
         case .processing:
             if case .awaitDebit = facts.step { self = facts.step } else { self = .none }
         case .authorised, .paid, .cancelled, .refunded, .partiallyRefunded, .disputed, .reversed,
@@ -259,7 +260,7 @@ extension NextStep {
     /// pages only the host counts, because their path contains a token. Images are ignored, because they only repeat
     /// other fields.
     package var fingerprint: String {
-        self == .none ? "" : PaymentMemory.fingerprint(of: said)
+        self == .none ? "" : PaymentMemory.fingerprint(of: fingerprintParts)
     }
 
     /// Returns the part of a URL that is the same in every answer.
@@ -272,7 +273,7 @@ extension NextStep {
     }
 
     /// The parts of the fingerprint, in order.
-    private var said: [String] {
+    private var fingerprintParts: [String] {
         func path(_ url: String?) -> String { Self.lasting(url ?? "") }
         func time(_ at: Timestamp?) -> String { at.map { "\($0.ms)" } ?? "" }
         switch self {

@@ -69,7 +69,7 @@ package enum VerificationResult: Hashable, Sendable {
     /// It or an earlier one is wrong, and no attempts are left.
     case exhausted
     /// The payment does not require a code.
-    case notAsked
+    case notRequired
     /// Unknown: the upstream did not answer.
     ///
     /// The same values may be submitted again.

@@ -110,7 +110,7 @@ package struct Payment: Hashable, Sendable {
     ///
     /// The method and time of the payment are reported with these, and are not a change of their own: they may become
     /// known later, from another object. A refund that has not succeeded has an event of its own
-    /// (``PaymentLook/isRefundNews``).
+    /// (``PaymentReading/hasRefundChange``).
     package var fingerprint: String {
         PaymentMemory.fingerprint(of: [
             state.rawValue, amount.map { "\($0)" } ?? "", "\(amountReceived)", "\(amountReturned)",

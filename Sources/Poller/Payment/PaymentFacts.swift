@@ -180,7 +180,7 @@ package struct PaymentFacts: Hashable, Sendable {
 package struct ChargeFacts: Hashable, Sendable {
     /// The ID; `nil` if only an intent or a consumed source shows the charge.
     package var id: ChargeID?
-    package var status: ChargeSeen.Status
+    package var status: ObservedCharge.Status
     /// The amount of the charge.
     package var amount: Amount?
     /// The currency of its sums, three lower-case letters.
@@ -225,7 +225,7 @@ package struct ChargeFacts: Hashable, Sendable {
     package var failure: PaymentFacts.Failure?
 
     /// Creates facts with only an ID and a status.
-    package init(id: ChargeID? = nil, status: ChargeSeen.Status) {
+    package init(id: ChargeID? = nil, status: ObservedCharge.Status) {
         self.id = id
         self.status = status
     }

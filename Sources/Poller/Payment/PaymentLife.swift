@@ -31,10 +31,10 @@ package struct PaymentLife: Hashable, Sendable {
     /// The end of regular polls; `nil` if it is not polled any more.
     package let endsAt: Timestamp?
     /// The end of the time in which the payer or the bank may take the money back; `nil` without one.
-    package let comesBackUntil: Timestamp?
+    package let reversibleUntil: Timestamp?
     /// The end of the time in which changes are possible even without polls: while money may arrive, be taken back, or
     /// a dispute continues; `nil` if no change is expected.
-    package let newsUntil: Timestamp?
+    package let changesUntil: Timestamp?
     /// The times of the warnings that the window to take the money is closing: after half of it, and when a tenth is
     /// left.
     package let warnings: [Timestamp]
@@ -70,18 +70,18 @@ package struct PaymentLife: Hashable, Sendable {
             endsAt = mayTryAgain ? begun + Self.most : nil
         case .paid, .cancelled, .refunded, .partiallyRefunded, .disputed, .reversed: endsAt = nil
         }
-        comesBackUntil =
+        reversibleUntil =
             payment.state.wasPaid
-            ? traits.comesBack.map { (payment.paidAt ?? begun) + $0 } : nil
+            ? traits.reversibleFor.map { (payment.paidAt ?? begun) + $0 } : nil
         switch payment.state {
-        case .paid, .refunded, .partiallyRefunded, .reversed: newsUntil = comesBackUntil
+        case .paid, .refunded, .partiallyRefunded, .reversed: changesUntil = reversibleUntil
         case .disputed:
             let decided = (facts.seenAt ?? now) + Self.dispute
-            newsUntil = max(comesBackUntil ?? decided, decided)
-        case .processing, .authorised: newsUntil = endsAt
-        case .partiallyPaid: newsUntil = [endsAt, payableUntil].compactMap(\.self).max()
-        case .awaitingCustomer: newsUntil = payableUntil
-        case .failed, .expired, .cancelled, .unknown: newsUntil = nil
+            changesUntil = max(reversibleUntil ?? decided, decided)
+        case .processing, .authorised: changesUntil = endsAt
+        case .partiallyPaid: changesUntil = [endsAt, payableUntil].compactMap(\.self).max()
+        case .awaitingCustomer: changesUntil = payableUntil
+        case .failed, .expired, .cancelled, .unknown: changesUntil = nil
         }
         // The window of a source begins with the source, that of a hold with its charge.
         let opened = isHeld ? held : begun

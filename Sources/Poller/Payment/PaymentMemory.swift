@@ -42,7 +42,7 @@ package struct PaymentMemory: Hashable, Sendable {
     package var step: String
     /// The charge that received money.
     package var money: ChargeFacts?
-    /// The last day on which the money may change (``PaymentLife/newsUntil``), counted from 1970-01-01 in UTC; `nil` if
+    /// The last day on which the money may change (``PaymentLife/changesUntil``), counted from 1970-01-01 in UTC; `nil` if
     /// no change is expected.
     package var lastDay: Int64?
     /// Whether the source belongs to a customer (``PaymentFacts/isAttached``).
@@ -50,10 +50,10 @@ package struct PaymentMemory: Hashable, Sendable {
     /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLife/payableUntil``).
     package var isPayable = false
     /// The payment as last reported; `nil` if the evidence of its money leaves no room for it.
-    package private(set) var told: RememberedPayment?
+    package private(set) var reported: RememberedPayment?
 
     /// The end of ``lastDay``.
-    package var newsUntil: Timestamp? {
+    package var changesUntil: Timestamp? {
         lastDay.map { day in
             Timestamp(ms: day.addingSaturating(1).multipliedSaturating(by: Self.dayMs))
         }
@@ -69,10 +69,10 @@ package struct PaymentMemory: Hashable, Sendable {
         payment: String = "",
         step: String = "",
         money: ChargeFacts? = nil,
-        newsUntil: Timestamp? = nil,
+        changesUntil: Timestamp? = nil,
         isPayable: Bool = false,
         isAttached: Bool = false,
-        telling told: Payment? = nil
+        reporting reported: Payment? = nil
     ) {
         self.object = object
         self.payment = payment
@@ -80,10 +80,10 @@ package struct PaymentMemory: Hashable, Sendable {
         self.money = money
         self.isPayable = isPayable
         self.isAttached = isAttached
-        lastDay = newsUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
-        guard let told else { return }
+        lastDay = changesUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
+        guard let reported else { return }
         let room = RememberedPayment.room - parts.joined(separator: "|").utf8.count
-        self.told = RememberedPayment(told, besides: money, room: room)
+        self.reported = RememberedPayment(reported, besides: money, room: room)
     }
 
     /// Returns six characters (36 bits) that differ for different parts.
@@ -108,7 +108,7 @@ package struct PaymentMemory: Hashable, Sendable {
         }
         let marks = part(8)
         isAttached = marks.contains("a")
-        defer { told = RememberedPayment(parts: (11...15).map(part), besides: money) }
+        defer { reported = RememberedPayment(parts: (11...15).map(part), besides: money) }
         let captured = sum(3) ?? .zero
         guard captured > 0 || marks.contains("u") else { return }
         let isReturned = marks.contains("r")
@@ -129,7 +129,7 @@ package struct PaymentMemory: Hashable, Sendable {
 
     /// The stored form.
     package var packed: String {
-        var parts = self.parts + (told?.parts(besides: money) ?? [])
+        var parts = self.parts + (reported?.parts(besides: money) ?? [])
         while parts.last?.isEmpty ?? false { parts.removeLast() }
         return parts.joined(separator: "|")
     }
@@ -157,17 +157,17 @@ package struct PaymentMemory: Hashable, Sendable {
 }
 
 /// The result of reading a payment in one poll, and its changes.
-package struct PaymentLook: Hashable, Sendable {
+package struct PaymentReading: Hashable, Sendable {
     /// The current payment.
     package let payment: Payment
     /// The customer's current next step.
     package let step: NextStep
     /// Whether the state, a sum or the reason differs from the last report.
-    package let isPaymentNews: Bool
+    package let hasPaymentChange: Bool
     /// Whether a refund is pending, waits for the customer, or has failed, and was not reported before.
-    package let isRefundNews: Bool
+    package let hasRefundChange: Bool
     /// Whether the customer's next step has changed; false if a new state implies that there is none.
-    package let isStepNews: Bool
+    package let hasStepChange: Bool
     /// The times of the warnings that the shop must take the money (``PaymentLife/warnings``).
     package let warnings: [Timestamp]
     /// The time at which the money is captured or released, if configured (``PaymentLife/actsAt``).
@@ -180,7 +180,7 @@ package struct PaymentLook: Hashable, Sendable {
     package let memory: PaymentMemory
 
     /// Whether anything has changed.
-    package var isNews: Bool { isPaymentNews || isRefundNews || isStepNews }
+    package var hasChanges: Bool { hasPaymentChange || hasRefundChange || hasStepChange }
 
     /// Merges the observed facts with the stored ones.
     ///
@@ -197,10 +197,10 @@ package struct PaymentLook: Hashable, Sendable {
     ) {
         var money = memory?.money
         // A reusable source contains no sum. Its charge did, but may not be part of this answer.
-        if money?.amount == nil { money?.amount = memory?.told?.amount }
+        if money?.amount == nil { money?.amount = memory?.reported?.amount }
         var facts = facts.following(money)
         facts.isAttached = facts.isAttached || memory?.isAttached ?? false
-        facts.currency = facts.currency ?? memory?.told?.currency
+        facts.currency = facts.currency ?? memory?.reported?.currency
         let seen = Payment(facts)
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }
@@ -208,43 +208,43 @@ package struct PaymentLook: Hashable, Sendable {
         actsAt = life?.actsAt
         payableUntil = life?.payableUntil
         let warned = warnings.count(where: { $0 <= now ?? $0 })
-        let isTold = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
-        if isTold, let told = memory?.told, told.state == .failed {
+        let wasReported = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
+        if wasReported, let reported = memory?.reported, reported.state == .failed {
             // The reason of the refusal was reported then, and is not observable any more.
-            payment = told.payment(with: nil)
+            payment = reported.payment(with: nil)
         } else {
             payment = warned > 0 ? seen.closing : seen
         }
         step = NextStep(facts, payment)
         isLive = facts.isLive
-        var word = payment.fingerprint
+        var paymentPrint = payment.fingerprint
         // The second warning has the same content as the first, and is reported as well.
-        if warned > 1 { word = PaymentMemory.fingerprint(of: [word, "\(warned)"]) }
-        var asked = step.fingerprint
-        if let memory, isTold {
+        if warned > 1 { paymentPrint = PaymentMemory.fingerprint(of: [paymentPrint, "\(warned)"]) }
+        var stepPrint = step.fingerprint
+        if let memory, wasReported {
             // The refusal and its reason were reported then. Only the refusal itself is stored.
-            word = memory.payment
-            asked = memory.step
+            paymentPrint = memory.payment
+            stepPrint = memory.step
         }
         if let memory {
-            isPaymentNews = word != memory.payment
+            hasPaymentChange = paymentPrint != memory.payment
             // The end of all steps is implied by the payment state that explains it.
-            let isImplied = step == .none && isPaymentNews
-            isStepNews = asked != memory.step && !isImplied
+            let isImplied = step == .none && hasPaymentChange
+            hasStepChange = stepPrint != memory.step && !isImplied
         } else {
-            isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
-            isStepNews = !step.isBegunByShop
+            hasPaymentChange = payment.state != .awaitingCustomer && payment.state != .unknown
+            hasStepChange = !step.isBegunByShop
         }
-        isRefundNews = payment.refund != nil && payment.refund != memory?.money?.refund
+        hasRefundChange = payment.refund != nil && payment.refund != memory?.money?.refund
         self.memory = PaymentMemory(
             object: object,
-            payment: word,
-            step: asked,
+            payment: paymentPrint,
+            step: stepPrint,
             money: facts.evidence,
-            newsUntil: life?.newsUntil,
+            changesUntil: life?.changesUntil,
             isPayable: life?.payableUntil != nil,
             isAttached: facts.isAttached,
-            telling: payment
+            reporting: payment
         )
     }
 }

@@ -73,7 +73,7 @@ package struct MethodTraits: Hashable, Sendable {
     /// The longest answer time of a bank; zero if it answers at once.
     package let settles: Duration
     /// The time after the payment in which the payer or the bank may take it back without the shop; `nil` for never.
-    package let comesBack: Duration?
+    package let reversibleFor: Duration?
     package let act: Act
     /// The duration of a hold whose charge does not contain it; `nil` if unknown.
     package let hold: Duration?
@@ -84,7 +84,7 @@ package struct MethodTraits: Hashable, Sendable {
 
     private init(
         settles: Int = 0,
-        comesBack: Int? = nil,
+        reversibleFor: Int? = nil,
         act: Act = .confirm,
         holdDays: Int? = nil,
         pendingHours: Int? = nil,
@@ -93,7 +93,7 @@ package struct MethodTraits: Hashable, Sendable {
         endsWithDayInChina: Bool = false
     ) {
         self.settles = .seconds(settles * 86_400)
-        self.comesBack = comesBack.map { .seconds($0 * 86_400) }
+        self.reversibleFor = reversibleFor.map { .seconds($0 * 86_400) }
         self.act = act
         hold = holdDays.map { .seconds($0 * 86_400) }
         sourceLife = SourceLife(
@@ -105,7 +105,7 @@ package struct MethodTraits: Hashable, Sendable {
     }
 
     /// The traits of an unknown method: its bank may answer late, and take the money back.
-    package static let unknown = MethodTraits(settles: 30, comesBack: 150, act: .nothing)
+    package static let unknown = MethodTraits(settles: 30, reversibleFor: 150, act: .nothing)
 
     /// The traits of any voucher: a payment at a cash desk is reported a business day or two later.
     package static let voucher = MethodTraits(settles: 6, act: .voucher)
@@ -126,7 +126,7 @@ package struct MethodTraits: Hashable, Sendable {
         ),
         ("eps", MethodTraits(isPaidOnceConsumed: true)),
         // The source of a card, whose charge may be a hold.
-        ("three_d_secure", MethodTraits(comesBack: 150)),
+        ("three_d_secure", MethodTraits(reversibleFor: 150)),
         ("sofort", MethodTraits(settles: 14, pendingHours: 1, chargeableHours: 6)),
         (
             "alipay wechat wechat_pay",
@@ -146,24 +146,27 @@ package struct MethodTraits: Hashable, Sendable {
                 isPaidOnceConsumed: true
             )
         ),
-        ("card", MethodTraits(comesBack: 150, act: .nothing, holdDays: 7)),
-        ("card_present", MethodTraits(comesBack: 150, act: .nothing, holdDays: 2)),
+        ("card", MethodTraits(reversibleFor: 150, act: .nothing, holdDays: 7)),
+        ("card_present", MethodTraits(reversibleFor: 150, act: .nothing, holdDays: 2)),
         (
             "interac_present kr_card link samsung_pay",
-            MethodTraits(comesBack: 150, act: .nothing)
+            MethodTraits(reversibleFor: 150, act: .nothing)
         ),
-        ("sepa_debit", MethodTraits(settles: 24, comesBack: 400, act: .nothing)),
-        ("us_bank_account ach_debit", MethodTraits(settles: 10, comesBack: 70, act: .nothing)),
-        ("acss_debit", MethodTraits(settles: 11, comesBack: 100, act: .nothing)),
-        ("bacs_debit", MethodTraits(settles: 14, comesBack: 400, act: .nothing)),
-        ("au_becs_debit nz_bank_account", MethodTraits(settles: 9, comesBack: 400, act: .nothing)),
-        ("klarna", MethodTraits(comesBack: 180, holdDays: 28)),
-        ("afterpay_clearpay", MethodTraits(comesBack: 180, holdDays: 13)),
+        ("sepa_debit", MethodTraits(settles: 24, reversibleFor: 400, act: .nothing)),
+        ("us_bank_account ach_debit", MethodTraits(settles: 10, reversibleFor: 70, act: .nothing)),
+        ("acss_debit", MethodTraits(settles: 11, reversibleFor: 100, act: .nothing)),
+        ("bacs_debit", MethodTraits(settles: 14, reversibleFor: 400, act: .nothing)),
+        (
+            "au_becs_debit nz_bank_account",
+            MethodTraits(settles: 9, reversibleFor: 400, act: .nothing)
+        ),
+        ("klarna", MethodTraits(reversibleFor: 180, holdDays: 28)),
+        ("afterpay_clearpay", MethodTraits(reversibleFor: 180, holdDays: 13)),
         (
             "paypal affirm zip alma billie scalapay sequra sunbit",
-            MethodTraits(comesBack: 180)
+            MethodTraits(reversibleFor: 180)
         ),
-        ("blik amazon_pay cashapp revolut_pay", MethodTraits(comesBack: 150)),
+        ("blik amazon_pay cashapp revolut_pay", MethodTraits(reversibleFor: 150)),
         (
             "bizum fpx grabpay kakao_pay mb_way mobilepay naver_pay pay_by_bank payco paynow paypay "
                 + "payto pix promptpay satispay swish twint upi",

@@ -7,7 +7,7 @@ import PollerQueue
 // ```
 // chargeable observed   ─▶ source.chargeable; poll again at once, and then charge
 // made                  ─▶ charge.pending | charge.succeeded | charge.failed, by the bank's answer
-// unauthenticated       ─▶ charge.failed; another source is charged instead (``SecureTry``)
+// unauthenticated       ─▶ charge.failed; another source is charged instead (``ThreeDSecureSource``)
 // declined              ─▶ charge.failed; the watch continues without a charge
 // indeterminate         ─▶ doubtful; the same key again, or the charge is found once the source is consumed
 // incomplete, postponed ─▶ later
@@ -36,15 +36,15 @@ extension PollDecider {
         _ context: PollContext,
         _ observation: Observation,
         _ result: ChargeResult,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()
         switch result {
         case .made(let charge):
-            let look = context.look(observation, charge: charge)
+            let reading = context.reading(observation, charge: charge)
             let isOrdered = context.watch.charge != nil
-            if charge.status == .succeeded, look?.memory.money?.dispute == .claimed {
+            if charge.status == .succeeded, reading?.memory.money?.dispute == .claimed {
                 // The details of the dispute are read next, with the charge in place of the source. An ordered charge
                 // is reported then, as the bank's answer.
                 state.charge = isOrdered ? .pending(charge.id) : .succeeded(charge.id)
@@ -52,16 +52,16 @@ extension PollDecider {
                 let change = WatchChange(state: state)
                 return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
             }
-            if isOrdered { return bankAnswered(context, charge, look, state) }
+            if isOrdered { return bankAnswered(context, charge, reading, state) }
             // The shop's own charge, which was searched for its money.
             state.charge = ChargeProgress(charge)
             guard context.watch.isReview else {
-                return recorded(context, observation, look, state, &chance)
+                return recorded(context, observation, reading, state, &generator)
             }
-            return reviewed(context, look, state, as: .settled, object: charge.object)
+            return reviewed(context, reading, state, as: .settled, object: charge.object)
         case .declined(let code, let reason):
             let failure = PaymentFacts.Failure(code: code, decline: reason)
-            return declined(context, failure, context.look(observation, refused: failure), state)
+            return declined(context, failure, context.reading(observation, refused: failure), state)
         case .unauthenticated(let secure):
             return unauthenticated(context, observation, secure)
         case .incomplete(let received, let wanted):
@@ -72,17 +72,17 @@ extension PollDecider {
             }
             state.step += 1
             let error = "not charged yet: \(received) of \(wanted) have arrived"
-            return again(context, outlook, state, error: error, &chance)
+            return again(context, outlook, state, error: error, &generator)
         case .indeterminate(let reason):
             state.charge = .doubtful
             state.failures += 1
-            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            let wait = backoff(failures: state.failures, atLeast: nil, &generator)
             let error = "it is not known yet whether the charge was made: \(reason)"
             return failed(context, state, wait, error: error)
         case .postponed(let reason, let retryAfter):
             state.failures += 1
             let least = bounded(retryAfter)
-            let wait = backoff(failures: state.failures, atLeast: least, &chance)
+            let wait = backoff(failures: state.failures, atLeast: least, &generator)
             let error = "not charged yet: \(reason)"
             return failed(context, state, wait, error: error)
         }
@@ -93,29 +93,29 @@ extension PollDecider {
         _ context: PollContext,
         _ charge: ChargeID,
         _ result: PollResult,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         guard case .observed(let seen) = result else {
-            return answered(context, result, &chance)
+            return answered(context, result, &generator)
         }
         let status = seen.bankAnswer
-        let look = context.look(following: charge, seen)
+        let reading = context.reading(following: charge, seen)
         if context.watch.state.charge == .succeeded(charge) {
             // The charge itself was reported before; only its money may have moved.
-            guard context.watch.isReview else { return moved(context, look, seen) }
+            guard context.watch.isReview else { return moved(context, reading, seen) }
             let reason = context.watch.endedAs ?? .settled
-            return reviewed(context, look, context.polledState, as: reason, object: seen.object)
+            return reviewed(context, reading, context.polledState, as: reason, object: seen.object)
         }
         guard status == .pending else {
-            let found = ChargeSeen(id: charge, status: status, object: seen.object)
-            return bankAnswered(context, found, look, context.polledState)
+            let found = ObservedCharge(id: charge, status: status, object: seen.object)
+            return bankAnswered(context, found, reading, context.polledState)
         }
         guard let last = context.watch.state.status else {
             // The source itself was never read.
             var state = context.polledState
             state.understood()
             (state.failures, state.step) = (0, 0)
-            let change = WatchChange(state: state, payment: look?.memory)
+            let change = WatchChange(state: state, payment: reading?.memory)
             return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
         }
         // Unchanged: the watch continues as if its own status had been observed again.
@@ -127,20 +127,20 @@ extension PollDecider {
             digest: context.watch.payment?.object ?? "",
             stretch: seen.stretch
         )
-        return answered(context, .observed(unchanged), &chance)
+        return answered(context, .observed(unchanged), &generator)
     }
 
     /// Reports moved money of a charge while its watch is open; the watch continues.
     private func moved(
         _ context: PollContext,
-        _ look: PaymentLook?,
+        _ reading: PaymentReading?,
         _ seen: Observation
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()
         state.failures = 0
         let events = context.events(
-            look,
+            reading,
             nil,
             status: state.status,
             final: false,
@@ -149,9 +149,9 @@ extension PollDecider {
         )
         return Decision(
             verdict: .next(after: .zero),
-            change: WatchChange(state: state, payment: look?.memory, events: events),
+            change: WatchChange(state: state, payment: reading?.memory, events: events),
             isUrgent: true,
-            isNews: !events.isEmpty
+            hasChanges: !events.isEmpty
         )
     }
 
@@ -159,7 +159,7 @@ extension PollDecider {
     private func declined(
         _ context: PollContext,
         _ failure: PaymentFacts.Failure,
-        _ look: PaymentLook?,
+        _ reading: PaymentReading?,
         _ before: WatchState
     ) -> Decision<WatchChange> {
         var state = before
@@ -172,7 +172,7 @@ extension PollDecider {
             "decline_code":\(failure.decline.map(JSONWriter.literal) ?? "null")}
             """
         let events = context.events(
-            look,
+            reading,
             .charge(.failed),
             status: state.status,
             final: false,
@@ -181,7 +181,7 @@ extension PollDecider {
         )
         let change = WatchChange(
             state: state,
-            payment: look?.memory,
+            payment: reading?.memory,
             events: events,
             lastError:
                 "the charge was refused: \(failure.code ?? "declined"); it is not retried"
@@ -192,8 +192,8 @@ extension PollDecider {
     /// Records the bank's answer; closes the watch if the source is consumed already.
     private func bankAnswered(
         _ context: PollContext,
-        _ charge: ChargeSeen,
-        _ look: PaymentLook?,
+        _ charge: ObservedCharge,
+        _ reading: PaymentReading?,
         _ before: WatchState
     ) -> Decision<WatchChange> {
         var state = before
@@ -204,7 +204,7 @@ extension PollDecider {
         let isReviewed = context.watch.isReview && context.watch.charge == nil
         let isEnd = state.charge.isSettled && (state.status == .consumed || isReviewed)
         let events = context.events(
-            look,
+            reading,
             .charge(charge.status),
             status: state.status,
             final: isEnd,
@@ -214,7 +214,7 @@ extension PollDecider {
         // The remaining question is whether the charge has consumed the source.
         return Decision(
             verdict: isEnd ? .close(.settled) : .next(after: .zero),
-            change: WatchChange(state: state, payment: look?.memory, events: events),
+            change: WatchChange(state: state, payment: reading?.memory, events: events),
             isUrgent: !isEnd
         )
     }
@@ -224,7 +224,7 @@ extension PollContext {
     /// Whether an answer about the charge of a source leads to an event: money has moved, or the bank has answered.
     func isReported(_ seen: Observation, of charge: ChargeID) -> Bool {
         guard watch.state.charge == .succeeded(charge) else { return seen.bankAnswer != .pending }
-        return look(following: charge, seen)?.isNews ?? false
+        return reading(following: charge, seen)?.hasChanges ?? false
     }
 }
 
@@ -232,15 +232,15 @@ extension Observation {
     /// The bank's answer in an observed charge.
     ///
     /// A charge that contradicts itself counts as not answered, whatever its status.
-    fileprivate var bankAnswer: ChargeSeen.Status {
+    fileprivate var bankAnswer: ObservedCharge.Status {
         guard rank == .final else { return .pending }
-        return ChargeSeen.Status(rawValue: status.description) ?? .pending
+        return ObservedCharge.Status(rawValue: status.description) ?? .pending
     }
 }
 
 extension ChargeProgress {
     /// Creates the progress from an observed charge.
-    fileprivate init(_ charge: ChargeSeen) {
+    fileprivate init(_ charge: ObservedCharge) {
         switch charge.status {
         case .pending: self = .pending(charge.id)
         case .succeeded: self = .succeeded(charge.id)
@@ -260,7 +260,7 @@ extension SourceStatus {
 
 extension WatchState {
     /// Counts an unanswered poll that is not a failure, because the stored charge may now be outdated.
-    mutating func growOld() {
+    mutating func markOutdated() {
         if charge.charge != nil { step = max(step, 1) }
     }
 }

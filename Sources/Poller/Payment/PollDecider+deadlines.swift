@@ -28,20 +28,21 @@ import PollerQueue
 extension PollContext {
     /// Returns the configured action for this observation, if it is due; `nil` for none.
     func act(on seen: Observation) -> DeadlineAct? {
-        guard watch.key.kind.isIntent, !watch.isOnlyLooking, !watch.state.differs(from: seen),
+        guard watch.key.kind.isIntent, !watch.isUnchangedSinceReopen,
+            !watch.state.differs(from: seen),
             watch.acts.ofHold != nil || watch.acts.ofAbandoned != nil,
-            let look = look(seen), !look.isNews
+            let reading = reading(seen), !reading.hasChanges
         else { return nil }
-        switch look.payment.state {
+        switch reading.payment.state {
         // A partly captured hold still holds the rest.
         case .authorised, .partiallyPaid:
-            guard seen.status == .requiresCapture, let instant = look.actsAt, polledAt >= instant
+            guard seen.status == .requiresCapture, let instant = reading.actsAt, polledAt >= instant
             else { return nil }
             return watch.acts.ofHold
         // A partly paid payment is not abandoned.
         case .awaitingCustomer, .failed, .expired:
-            guard seen.status.awaitsPayer, outlook(seen, look).isOver(at: polledAt),
-                look.payableUntil.map({ polledAt >= $0 }) ?? true
+            guard seen.status.awaitsPayer, outlook(seen, reading).isOver(at: polledAt),
+                reading.payableUntil.map({ polledAt >= $0 }) ?? true
             else { return nil }
             return watch.acts.ofAbandoned
         default: return nil
@@ -49,15 +50,17 @@ extension PollContext {
     }
 
     /// Returns the limits of the waits after an answer; an action is due at its instant.
-    func outlook(_ seen: Observation, _ look: PaymentLook?) -> PollOutlook {
-        var instants = look?.warnings ?? []
-        if let look, let instant = look.actsAt, awaitsAct(seen.status) { instants.append(instant) }
+    func outlook(_ seen: Observation, _ reading: PaymentReading?) -> PollOutlook {
+        var instants = reading?.warnings ?? []
+        if let reading, let instant = reading.actsAt, awaitsAct(seen.status) {
+            instants.append(instant)
+        }
         return PollOutlook(watch, seen, warnings: instants)
     }
 
     /// Whether the next poll must follow at once, because an action is due.
-    func isActedOnNext(_ seen: Observation, _ look: PaymentLook?) -> Bool {
-        guard awaitsAct(seen.status), let instant = look?.actsAt else { return false }
+    func isActedOnNext(_ seen: Observation, _ reading: PaymentReading?) -> Bool {
+        guard awaitsAct(seen.status), let instant = reading?.actsAt else { return false }
         return polledAt >= instant
     }
 
@@ -70,7 +73,7 @@ extension PollContext {
 extension Watch {
     /// Whether the watch is configured to act on a hold.
     var awaitsActOnHold: Bool {
-        key.kind == .paymentIntent && acts.ofHold != nil && !isOnlyLooking
+        key.kind == .paymentIntent && acts.ofHold != nil && !isUnchangedSinceReopen
     }
 }
 
@@ -109,7 +112,7 @@ extension PollDecider {
         _ seen: Observation,
         _ act: DeadlineAct,
         _ result: SettleResult,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.understood()
@@ -127,7 +130,7 @@ extension PollDecider {
             )
         case .refused(let reason) where act == .abandon:
             let error = "it was not completed, and it may not be cancelled: \(reason)"
-            return closed(context, .expired, state, context.look(seen), error: error)
+            return closed(context, .expired, state, context.reading(seen), error: error)
         case .refused(let reason):
             state.failures = 0
             let error = "it may not be \(act.participle): \(reason)"
@@ -135,11 +138,11 @@ extension PollDecider {
         case .postponed(let reason, let retryAfter):
             state.failures += 1
             let least = bounded(retryAfter)
-            let wait = backoff(failures: state.failures, atLeast: least, &chance)
+            let wait = backoff(failures: state.failures, atLeast: least, &generator)
             return failed(context, state, wait, error: "not \(act.participle) yet: \(reason)")
-        case .outrun(let reason), .unknown(let reason):
+        case .superseded(let reason), .unknown(let reason):
             state.failures += 1
-            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            let wait = backoff(failures: state.failures, atLeast: nil, &generator)
             let error = "it is not known yet whether it was \(act.participle): \(reason)"
             return failed(context, state, wait, error: error)
         }

@@ -19,34 +19,34 @@ extension PollContext {
     /// Returns the payment in an answer; `nil` if it is unknown.
     ///
     /// `charge` is a charge that was made or found after the answer.
-    func look(_ seen: Observation, charge: ChargeSeen? = nil) -> PaymentLook? {
-        let shown = charge?.object ?? chargeSeen?.object
+    func reading(_ seen: Observation, charge: ObservedCharge? = nil) -> PaymentReading? {
+        let shown = charge?.object ?? observedCharge?.object
         guard var facts = facts(watch.key, seen, charge: shown) else { return nil }
         // If an upstream's charge object is unreadable, its ID and status are used.
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
         }
-        return look(facts, digest: seen.digest)
+        return reading(facts, digest: seen.digest)
     }
 
     /// Returns the payment after a refused charge; `step` is the customer's next step.
-    func look(
+    func reading(
         _ seen: Observation,
         refused failure: PaymentFacts.Failure,
         asking step: NextStep = .none
-    ) -> PaymentLook? {
+    ) -> PaymentReading? {
         guard var facts = facts(watch.key, seen) else { return nil }
         facts.step = step
         facts.isRefused = true
         facts.failure = failure
-        return look(facts, digest: seen.digest)
+        return reading(facts, digest: seen.digest)
     }
 
     /// Returns the payment from a charge that was read in place of its source.
-    func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
+    func reading(following charge: ChargeID, _ seen: Observation) -> PaymentReading? {
         let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
         guard let facts = facts(key, seen) else { return nil }
-        return look(facts, digest: watch.payment?.object ?? "")
+        return reading(facts, digest: watch.payment?.object ?? "")
     }
 
     /// Whether an answer is identical to the last one and complete.
@@ -71,7 +71,7 @@ extension PollContext {
         return seen.expiresAt != nil || seen.status.description == "requires_capture"
     }
 
-    private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {
+    private func reading(_ seen: PaymentFacts, digest: String) -> PaymentReading {
         var facts = seen
         if facts.kind == .source, let amount = watch.charge?.amount { facts.amount = amount }
         if facts.charge == nil, !facts.isRefused {
@@ -80,7 +80,7 @@ extension PollContext {
         if let triedRefund {
             facts = facts.refundedAsDuplicate(after: watch.payment?.money, triedRefund)
         }
-        return PaymentLook(facts, object: digest, after: watch.payment)
+        return PaymentReading(facts, object: digest, after: watch.payment)
     }
 
     /// Returns the payment's client secret, if the answer contains it and the watch has none.
@@ -100,7 +100,7 @@ extension PollContext {
     ///
     /// Only the last event contains the new status of the watch; the others repeat the previous one.
     func events(
-        _ look: PaymentLook?,
+        _ reading: PaymentReading?,
         _ subject: EventSubject?,
         status: SourceStatus?,
         final: Bool,
@@ -109,11 +109,13 @@ extension PollContext {
         object: RawJSON? = nil
     ) -> [Event] {
         var subjects: [EventSubject] = []
-        if let look, look.isPaymentNews { subjects.append(.payment(look.payment.state)) }
-        if let look, look.isRefundNews, let refund = look.payment.refund {
+        if let reading, reading.hasPaymentChange {
+            subjects.append(.payment(reading.payment.state))
+        }
+        if let reading, reading.hasRefundChange, let refund = reading.payment.refund {
             subjects.append(.refund(refund.status))
         }
-        if let look, look.isStepNews { subjects.append(.nextStep) }
+        if let reading, reading.hasStepChange { subjects.append(.nextStep) }
         if let subject { subjects.append(subject) }
         return subjects.enumerated().map { place, subject in
             let isLast = place == subjects.count - 1
@@ -125,9 +127,9 @@ extension PollContext {
                 final: isLast && final,
                 closed: isLast ? closed : nil,
                 progress: progress,
-                payment: look?.payment ?? watch.remembered,
-                nextStep: look?.step ?? .none,
-                isLive: look?.isLive,
+                payment: reading?.payment ?? watch.remembered,
+                nextStep: reading?.step ?? .none,
+                isLive: reading?.isLive,
                 object: isLast ? object : nil,
                 polledAt: polledAt,
                 lag: lag
@@ -147,7 +149,7 @@ extension Watch {
     /// The payment from the stored facts, for events without an answer; `nil` if it was never read.
     package var remembered: Payment? {
         guard let payment else { return nil }
-        if let told = payment.told { return told.payment(with: payment.money) }
+        if let reported = payment.reported { return reported.payment(with: payment.money) }
         // There was only room for the evidence of its money.
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status

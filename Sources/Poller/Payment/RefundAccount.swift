@@ -5,11 +5,11 @@ package import PollerIdentity
 /// It is only for the upstream: it is not stored, recorded or logged, and its description is redacted.
 package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The identification of an account.
-    package enum Place: Hashable, Sendable {
+    package enum Identifier: Hashable, Sendable {
         /// An IBAN, in capitals without spaces.
         case iban(String)
-        /// An account in the United States; `isCompany` is the type of its holder.
-        case american(routing: String, number: String, isCompany: Bool)
+        /// An account in the United States; `isBusiness` is the type of its holder.
+        case american(routing: String, number: String, isBusiness: Bool)
     }
 
     /// The kind of identification.
@@ -31,12 +31,12 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
     }
 
     package let holder: String
-    package let place: Place
+    package let identifier: Identifier
 
     /// Checks an account.
     ///
     /// Errors: `InvalidInput` with the field and the expected form.
-    package init(holder: String, place: Place) throws(InvalidInput) {
+    package init(holder: String, identifier: Identifier) throws(InvalidInput) {
         let isName =
             !holder.allSatisfy(\.isWhitespace) && holder.utf8.count <= 255
             && holder.unicodeScalars.allSatisfy {
@@ -46,7 +46,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
             throw InvalidInput(field: "holder", message: "must be the name of the account holder")
         }
         self.holder = holder
-        switch place {
+        switch identifier {
         case .iban(let text):
             let iban = text.filter { !$0.isWhitespace }.uppercased()
             guard Self.isIBAN(iban) else {
@@ -55,7 +55,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
                     message: "must be an IBAN with its check digits, such as DE89370400440532013000"
                 )
             }
-            self.place = .iban(iban)
+            self.identifier = .iban(iban)
         case .american(let routing, let number, _):
             guard Self.isNumber(routing, 9...9) else {
                 throw InvalidInput(field: "routing_number", message: "must be nine digits")
@@ -63,7 +63,7 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
             guard Self.isNumber(number, 4...17) else {
                 throw InvalidInput(field: "account_number", message: "must be 4 to 17 digits")
             }
-            self.place = place
+            self.identifier = identifier
         }
     }
 
@@ -98,7 +98,7 @@ package enum RefundAccountResult: Hashable, Sendable {
     /// The upstream rejects the account, with its message.
     case refused(String)
     /// The payment method does not refund to such an account.
-    case notAsked
+    case notRequired
     /// Unknown: the upstream did not answer.
     ///
     /// The same account may be submitted again.

@@ -7,11 +7,11 @@ package import PollerQueue
 /// Only reported money is refunded, because the order contains no other.
 package struct RefundFollowUp: FollowUp {
     private let charger: any Charger
-    private let orders: OrderBook
+    private let orders: OrderService
     private let logger: Logger
 
     /// Creates a follow-up that refunds the duplicates in `orders` through `charger`.
-    package init(_ charger: any Charger, orders: OrderBook, logger: Logger) {
+    package init(_ charger: any Charger, orders: OrderService, logger: Logger) {
         self.charger = charger
         self.orders = orders
         self.logger = logger

@@ -23,7 +23,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
     struct Read: Sendable {
         let outcome: PollOutcome
         /// The charge that was read with the source; `nil` if it was not read, or the key may not read it.
-        var chargeSeen: Observation?
+        var observedCharge: Observation?
     }
 
     /// Reads the source, its charge, or both in turn; `nil` when the poll was cancelled or its lease is about to end.
@@ -51,7 +51,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         _ polledAt: Timestamp
     ) async -> Read? {
         var seen: Observation?
-        if watch.news == .money {
+        if watch.pendingHint == .money {
             guard let result = await ask(charge, of: watch, leased, share: 2) else { return nil }
             if isReported(result, of: charge, watch, leased, polledAt) {
                 return Read(outcome: .chargeAnswer(charge, result))
@@ -59,7 +59,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
             seen = result.observation
         }
         guard let result = await ask(watch, leased) else { return nil }
-        if watch.news != .money, ChargeStep.isOld(watch, at: polledAt),
+        if watch.pendingHint != .money, ChargeStep.isOld(watch, at: polledAt),
             let source = result.observation,
             decider.isReported(source, context(watch, leased, polledAt))
         {
@@ -69,7 +69,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
             }
             seen = result.observation
         }
-        return Read(outcome: .answer(result), chargeSeen: seen)
+        return Read(outcome: .answer(result), observedCharge: seen)
     }
 
     /// Returns the context of a poll at the current time.
@@ -104,7 +104,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
             seq: watch.seq,
             reopenedSeq: watch.reopenedSeq,
             endedAs: watch.endedAs,
-            news: watch.news
+            pendingHint: watch.pendingHint
         )
         return await ask(target, leased, share: share)
     }
@@ -121,7 +121,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         let result = await upstream.poll(target, timeout: limit / share)
         if Task.isCancelled { return nil }
         guard case .observed(let seen) = result else { return result }
-        return .observed(seen.told(at: leased.now))
+        return .observed(seen.converted(at: leased.now))
     }
 
     /// Whether the poll ends with an answer about the charge, because it contains a change or needs a retry.

@@ -14,7 +14,7 @@ package struct PlannedLoad: Hashable, Sendable {
     /// The number of concurrent live connections.
     package var listeners = 0.0
     /// The average number of live connections that receive an event.
-    package var heard = 1.0
+    package var listenersPerEvent = 1.0
     /// The duration of a live connection.
     package var stay = Duration.seconds(600)
     /// The number of processes of each role; `nil` for as many as necessary, of which one may die.
@@ -147,7 +147,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
             polls: payments * month.getsPerSource,
             events: payments * load.events,
             deliveries: payments * load.events * load.deliveries,
-            frames: payments * load.events * min(load.heard, load.listeners),
+            frames: payments * load.events * min(load.listenersPerEvent, load.listeners),
             arrivals: load.listeners / load.stay.inSeconds
         )
         let each = Bytes(load)

@@ -203,14 +203,14 @@ struct PlannedPace: Hashable, Sendable {
 
     private func work(_ role: Role, _ processes: Double) -> Work {
         // Each process of these roles reads every event.
-        let heard = events * processes
+        let eventReads = events * processes
         return switch role {
         case .api:
             Work(
                 up: .apiUp,
                 wake: .apiWake,
                 wokenFor: payments,
-                units: [(.apiPayment, payments), (.apiEvent, heard)]
+                units: [(.apiPayment, payments), (.apiEvent, eventReads)]
             )
         case .worker:
             Work(
@@ -224,16 +224,17 @@ struct PlannedPace: Hashable, Sendable {
                 up: .notifierUp,
                 wake: .notifierWake,
                 // All recipients of an event are served together.
-                wokenFor: min(deliveries, heard),
-                units: [(.notifierEvent, heard), (.notifierDelivery, deliveries)]
+                wokenFor: min(deliveries, eventReads),
+                units: [(.notifierEvent, eventReads), (.notifierDelivery, deliveries)]
             )
         case .gateway:
             Work(
                 up: .gatewayUp,
                 wake: .gatewayWake,
-                wokenFor: heard,
+                wokenFor: eventReads,
                 units: [
-                    (.gatewayEvent, heard), (.gatewayFrame, frames), (.gatewayArrival, arrivals),
+                    (.gatewayEvent, eventReads), (.gatewayFrame, frames),
+                    (.gatewayArrival, arrivals),
                 ]
             )
         case .redis:

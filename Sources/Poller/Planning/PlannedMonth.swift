@@ -39,7 +39,7 @@ package struct PlannedMonth {
         kind: .source
     )
     private let decider = PollDecider()
-    private var chance: any RandomNumberGenerator
+    private var generator: any RandomNumberGenerator
     private let scale: Double
     private let end: Int64
     private var sources: [Source] = []
@@ -51,14 +51,14 @@ package struct PlannedMonth {
     /// The time at which the lane's next token would be due without a burst.
     private var arrival = 0.0
 
-    /// Prepares a run of at most `sourcesMax` sources; the same `chance` gives the same result.
+    /// Prepares a run of at most `sourcesMax` sources; the same `generator` gives the same result.
     package init(
         _ traffic: PlannedTraffic,
         sourcesMax: Int = PlannedMonth.sourcesMax,
-        using chance: some RandomNumberGenerator
+        using generator: some RandomNumberGenerator
     ) {
         self.traffic = traffic
-        self.chance = chance
+        self.generator = generator
         let inThreeLives = 3 * traffic.life.inSeconds * traffic.beginningsPerSecond
         scale = min(1, Double(sourcesMax) / max(inThreeLives, 1))
         let count = max(min(Self.sourcesMin, sourcesMax), Int(saturating: inThreeLives * scale))
@@ -81,32 +81,32 @@ package struct PlannedMonth {
     }
 
     private mutating func begin(_ item: Int) {
-        let begins = Int64.random(in: 0..<end, using: &chance)
-        let changes = begins + Int64.random(in: 0..<traffic.life.ms, using: &chance)
+        let begins = Int64.random(in: 0..<end, using: &generator)
+        let changes = begins + Int64.random(in: 0..<traffic.life.ms, using: &generator)
         sources.append(Source(begins: begins, changes: changes))
-        urgent.push(PlannedQueue.Turn(due: begins, item: item, number: 0))
-        if let told = told(changes) {
-            hints.push(PlannedQueue.Turn(due: told, item: item, number: 0))
+        urgent.push(PlannedQueue.Entry(due: begins, item: item, number: 0))
+        if let hintTime = hintTime(changes) {
+            hints.push(PlannedQueue.Entry(due: hintTime, item: item, number: 0))
         }
     }
 
     /// Returns the time of the hint for a change.
-    private mutating func told(_ changes: Int64) -> Int64? {
+    private mutating func hintTime(_ changes: Int64) -> Int64? {
         guard let interval = traffic.effectiveSweepInterval?.ms else { return nil }
         let swept = (changes / interval + 1) * interval
         guard traffic.hints == .sweepAndWebhooks,
-            Double.random(in: 0..<1, using: &chance) >= traffic.webhookLoss
+            Double.random(in: 0..<1, using: &generator) >= traffic.webhookLoss
         else { return swept }
         let delay = traffic.webhookDelay.inSeconds * 1000
         let posted =
-            changes + Int64(saturating: delay * Double.random(in: 0.5...1.5, using: &chance))
+            changes + Int64(saturating: delay * Double.random(in: 0.5...1.5, using: &generator))
         return min(swept, posted)
     }
 
     /// Returns the time of the next poll of the lane; `nil` when no source waits.
     private mutating func nextPoll() -> Int64? {
-        Self.dropVoid(&urgent, sources)
-        Self.dropVoid(&rest, sources)
+        Self.dropStale(&urgent, sources)
+        Self.dropStale(&rest, sources)
         let due = [urgent.first?.due, rest.first?.due].compactMap(\.self).min()
         guard let due else { return nil }
         let allowed = arrival - Double(traffic.lane.burst - 1) * interval
@@ -118,7 +118,7 @@ package struct PlannedMonth {
         traffic.lane.ratePerSecond > 0 ? 1000 / (traffic.lane.ratePerSecond * scale) : 0
     }
 
-    private static func dropVoid(_ queue: inout PlannedQueue, _ sources: [Source]) {
+    private static func dropStale(_ queue: inout PlannedQueue, _ sources: [Source]) {
         while let turn = queue.first,
             sources[turn.item].isOver || sources[turn.item].turn != turn.number
         {
@@ -126,7 +126,7 @@ package struct PlannedMonth {
         }
     }
 
-    private mutating func take(_ hint: PlannedQueue.Turn) {
+    private mutating func take(_ hint: PlannedQueue.Entry) {
         _ = hints.pop()
         guard !sources[hint.item].isOver else { return }
         sources[hint.item].hinted = hint.due
@@ -135,7 +135,7 @@ package struct PlannedMonth {
 
     private mutating func place(_ item: Int, due: Int64, isUrgent: Bool) {
         sources[item].turn += 1
-        let turn = PlannedQueue.Turn(due: due, item: item, number: sources[item].turn)
+        let turn = PlannedQueue.Entry(due: due, item: item, number: sources[item].turn)
         if isUrgent { urgent.push(turn) } else { rest.push(turn) }
     }
 
@@ -150,7 +150,7 @@ package struct PlannedMonth {
         poll(turn, at: Timestamp(ms: time))
     }
 
-    private mutating func poll(_ turn: PlannedQueue.Turn, at now: Timestamp) {
+    private mutating func poll(_ turn: PlannedQueue.Entry, at now: Timestamp) {
         let source = sources[turn.item]
         let begins = Timestamp(ms: source.begins)
         let watch = Watch(
@@ -174,7 +174,7 @@ package struct PlannedMonth {
         let decision = decider.decide(
             PollContext(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
             .answer(.observed(seen)),
-            using: &chance
+            using: &generator
         )
         sources[turn.item].state = decision.change.state
         sources[turn.item].seq += decision.change.events.count

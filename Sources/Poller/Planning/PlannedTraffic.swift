@@ -79,39 +79,39 @@ package struct PlannedTraffic: Hashable, Sendable {
 /// A queue of items by due time, earliest first; a binary heap.
 struct PlannedQueue {
     /// An item and the number of its turn: an older turn of the same item is void.
-    struct Turn: Hashable {
+    struct Entry: Hashable {
         let due: Int64
         let item: Int
         let number: Int32
     }
 
-    private var turns: [Turn] = []
+    private var entries: [Entry] = []
 
-    var first: Turn? { turns.first }
+    var first: Entry? { entries.first }
 
-    mutating func push(_ turn: Turn) {
-        turns.append(turn)
-        var index = turns.count - 1
-        while index > 0, turns[index].due < turns[(index - 1) / 2].due {
-            turns.swapAt(index, (index - 1) / 2)
+    mutating func push(_ turn: Entry) {
+        entries.append(turn)
+        var index = entries.count - 1
+        while index > 0, entries[index].due < entries[(index - 1) / 2].due {
+            entries.swapAt(index, (index - 1) / 2)
             index = (index - 1) / 2
         }
     }
 
-    mutating func pop() -> Turn? {
-        guard let first = turns.first, let last = turns.popLast() else { return nil }
-        guard !turns.isEmpty else { return first }
+    mutating func pop() -> Entry? {
+        guard let first = entries.first, let last = entries.popLast() else { return nil }
+        guard !entries.isEmpty else { return first }
         // Safe: the queue is not empty.
-        turns[0] = last
+        entries[0] = last
         var index = 0
         while true {
             var least = index
             for child in [2 * index + 1, 2 * index + 2]
-            where child < turns.count && turns[child].due < turns[least].due {
+            where child < entries.count && entries[child].due < entries[least].due {
                 least = child
             }
             guard least != index else { return first }
-            turns.swapAt(index, least)
+            entries.swapAt(index, least)
             index = least
         }
     }

@@ -42,7 +42,7 @@ package final class PoisonGuard: Sendable {
 
     private let store: (any SuspectStore)?
     private let logger: Logger
-    private let turns = OneAtATime()
+    private let lock = AsyncLock()
     /// Entries whose marks could not be removed, because the store did not answer.
     private let unfinished = Mutex<[Suspect]>([])
     /// The maximum number of remembered entries; the others are handled alone when they are read again.
@@ -59,7 +59,7 @@ package final class PoisonGuard: Sendable {
     }
 
     /// Returns the partition in which deaths of entries without a partition are counted.
-    package func home(of name: String) -> Int { store?.home(ofSuspects: name) ?? 0 }
+    package func partition(of name: String) -> Int { store?.partition(ofSuspects: name) ?? 0 }
 
     /// Handles entries of one partition: those without deaths together, then the others one by one.
     ///
@@ -79,9 +79,9 @@ package final class PoisonGuard: Sendable {
         var together: [Suspect] = []
         var shared: [Suspect] = []
         var alone: [Suspect] = []
-        let standings = try await store.begin(suspects, isAlone: false)
-        for (suspect, standing) in zip(suspects, standings) {
-            switch standing {
+        let states = try await store.begin(suspects, isAlone: false)
+        for (suspect, suspectState) in zip(suspects, states) {
+            switch suspectState {
             case .fresh: together.append(suspect)
             case .held where suspect.reader.sharesWork: shared.append(suspect)
             case .suspected: alone.append(suspect)
@@ -89,17 +89,17 @@ package final class PoisonGuard: Sendable {
             }
         }
         if !together.isEmpty || !shared.isEmpty {
-            try await run(together, beside: shared, in: store, work)
+            try await run(together, alongside: shared, in: store, work)
         }
         for suspect in alone where !Task.isCancelled {
-            await turns.enter()
+            await lock.enter()
             do throws(StoreError) {
                 try await handleAlone(suspect, in: store, work)
             } catch {
-                turns.leave()
+                lock.leave()
                 throw error
             }
-            turns.leave()
+            lock.leave()
         }
     }
 
@@ -123,12 +123,14 @@ package final class PoisonGuard: Sendable {
         _ work: ([Suspect]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         // Again, because another process may have handled it while this one waited for its turn.
-        guard let standing = try await store.begin([suspect], isAlone: true).first else { return }
-        switch standing {
+        guard let suspectState = try await store.begin([suspect], isAlone: true).first else {
+            return
+        }
+        switch suspectState {
         case .setAside: return
         case .held:
             if suspect.reader.sharesWork { try await work([suspect]) }
-        case .fresh: try await run([suspect], beside: [], in: store, work)
+        case .fresh: try await run([suspect], alongside: [], in: store, work)
         case .suspected(let deaths, let firstAt, let now):
             Self.count("poller_reader_deaths_total", suspect.reader)
             guard deaths < Self.deathsMax else {
@@ -139,14 +141,14 @@ package final class PoisonGuard: Sendable {
                 "an entry whose reader ended is now handled alone",
                 metadata: ["entry": "\(suspect.id)", "deaths": "\(deaths)"]
             )
-            try await run([suspect], beside: [], in: store, work)
+            try await run([suspect], alongside: [], in: store, work)
         }
     }
 
     /// Runs `work` with marked entries and with others, and removes the marks in any case.
     private func run(
         _ suspects: [Suspect],
-        beside others: [Suspect],
+        alongside others: [Suspect],
         in store: any SuspectStore,
         _ work: ([Suspect]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -208,7 +210,7 @@ package final class PoisonGuard: Sendable {
 /// A lock that admits tasks one at a time, in order of arrival.
 ///
 /// A class, because the waiting tasks share it.
-private final class OneAtATime: Sendable {
+private final class AsyncLock: Sendable {
     private struct State: Sendable {
         var isTaken = false
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -82,7 +82,7 @@ package struct Suspect: Hashable, Sendable {
 }
 
 /// The state of a suspect when a process begins to handle it.
-package enum SuspectStanding: Hashable, Sendable {
+package enum SuspectState: Hashable, Sendable {
     /// No process has died with it, and it is marked now.
     case fresh
     /// This number of processes have died without finishing it; the first began at `firstAt`.
@@ -182,7 +182,7 @@ package struct SetAsideEntry: Hashable, Sendable {
 /// Everything of one entry is in one partition.
 package protocol SuspectStore: Sendable {
     /// Returns the partition of entries without a partition, by a name such as an account.
-    func home(ofSuspects name: String) -> Int
+    func partition(ofSuspects name: String) -> Int
 
     /// Marks entries as being handled, so that a crash of the process counts as a death of each.
     ///
@@ -195,7 +195,7 @@ package protocol SuspectStore: Sendable {
     func begin(
         _ suspects: [Suspect],
         isAlone: Bool
-    ) async throws(StoreError) -> [SuspectStanding]
+    ) async throws(StoreError) -> [SuspectState]
 
     /// Removes the marks and the counted deaths of entries of one partition: their process has survived.
     func finish(_ suspects: [Suspect]) async throws(StoreError)

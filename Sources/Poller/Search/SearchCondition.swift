@@ -13,7 +13,7 @@ package struct SearchCondition: Hashable, Sendable {
     }
 
     /// The value of a comparison.
-    enum Wanted: Hashable, Sendable {
+    enum Operand: Hashable, Sendable {
         /// One of these texts, in normal form (``SearchText/normal(_:)``).
         case texts([String])
         case money([TypedMoney])
@@ -22,7 +22,7 @@ package struct SearchCondition: Hashable, Sendable {
 
     package let subject: Subject
     let comparison: SearchComparison
-    let wanted: Wanted
+    let operand: Operand
     /// The values as they were typed, because case may matter in an upstream's IDs.
     private let typed: [String]
     /// The amount that a single word may mean, in addition to its text.
@@ -34,7 +34,7 @@ package struct SearchCondition: Hashable, Sendable {
     init(metadata name: String, _ value: String) {
         subject = .metadata(name)
         comparison = .equal
-        wanted = .texts([SearchText.normal(value)])
+        operand = .texts([SearchText.normal(value)])
         typed = [value]
         amount = nil
         // Programs search this way, with texts of their customers.
@@ -45,7 +45,7 @@ package struct SearchCondition: Hashable, Sendable {
     init(created comparison: SearchComparison, _ instant: Timestamp) {
         subject = .field(.created)
         self.comparison = comparison
-        wanted = .time(instant)
+        operand = .time(instant)
         typed = []
         amount = nil
     }
@@ -61,15 +61,15 @@ package struct SearchCondition: Hashable, Sendable {
         amount = word.name == nil ? word.values.first.flatMap { TypedMoney($0) } : nil
         guard let name = word.name else {
             subject = .anything
-            wanted = .texts(word.values.map(SearchText.normal))
+            operand = .texts(word.values.map(SearchText.normal))
             return
         }
         if let field {
             subject = .field(field)
-            wanted = try Self.wanted(word, field, now)
+            operand = try Self.operand(word, field, now)
         } else if let key = Self.metadata(name, keys) {
             subject = .metadata(key)
-            wanted = .texts(word.values.map(SearchText.normal))
+            operand = .texts(word.values.map(SearchText.normal))
         } else {
             throw SearchQuery.mistake(Self.unknown(word, name, keys))
         }
@@ -82,7 +82,7 @@ package struct SearchCondition: Hashable, Sendable {
     }
 
     private func hasOneValue(of word: SearchWord) -> Bool {
-        if case .money(let amounts) = wanted { amounts.count == 1 } else { word.values.count == 1 }
+        if case .money(let amounts) = operand { amounts.count == 1 } else { word.values.count == 1 }
     }
 
     /// The payment states that are not a status of any upstream.
@@ -123,11 +123,11 @@ package struct SearchCondition: Hashable, Sendable {
             + known.joined(separator: ", ") + "; any other metadata is metadata.NAME"
     }
 
-    private static func wanted(
+    private static func operand(
         _ word: SearchWord,
         _ field: SearchField,
         _ now: Timestamp
-    ) throws(InvalidInput) -> Wanted {
+    ) throws(InvalidInput) -> Operand {
         switch field {
         case .amount:
             var amounts: [TypedMoney] = []
@@ -185,17 +185,17 @@ package struct SearchCondition: Hashable, Sendable {
 extension SearchCondition {
     /// Whether a watch fulfils the condition.
     func matches(_ snapshot: WatchSnapshot, _ keys: SearchKeys) -> Bool {
-        switch wanted {
+        switch operand {
         case .texts(let texts):
             let isFound = texts.contains { has($0, snapshot, keys) } || isAmount(of: snapshot)
             return comparison == .notEqual ? !isFound : isFound
         case .money(let amounts):
             guard let amount = snapshot.payment?.amount else { return comparison == .notEqual }
             let currency = snapshot.payment?.currency
-            let wanted = amounts.compactMap { $0.amount(in: currency) }
+            let operand = amounts.compactMap { $0.amount(in: currency) }
             return comparison == .notEqual
-                ? !wanted.contains(amount)
-                : wanted.contains { comparison.holds(amount, $0) }
+                ? !operand.contains(amount)
+                : operand.contains { comparison.holds(amount, $0) }
         case .time(let time):
             return instant(of: snapshot).map { comparison.holds($0, time) } ?? false
         }
@@ -219,11 +219,11 @@ extension SearchCondition {
         switch subject {
         case .anything:
             let ids = [watch.key.source.description, watch.state.charge.charge?.description]
-            let said =
+            let searched =
                 [watch.order?.description].compactMap(\.self)
                 + SearchText.values(keys.names, snapshot) + SearchText.recipients(snapshot.notify)
             return ids.compactMap(\.self).contains { SearchText.has(SearchText.normal($0), text) }
-                || said.contains { SearchText.begins(SearchText.normal($0), text) }
+                || searched.contains { SearchText.begins(SearchText.normal($0), text) }
         case .metadata(let name):
             return SearchText.values([name], snapshot).contains { value in
                 let value = SearchText.normal(value)
@@ -252,7 +252,7 @@ extension SearchCondition {
 
     /// Whether no open watch can fulfil it.
     var isOfClosed: Bool {
-        switch (subject, wanted) {
+        switch (subject, operand) {
         case (.field(.closed), _): true
         case (.field(.ended), _): comparison == .equal
         case (.field(.state), .texts(let texts)):
@@ -264,13 +264,13 @@ extension SearchCondition {
     /// Whether no closed watch can fulfil it.
     var isOfOpen: Bool {
         subject == .field(.state) && comparison == .equal
-            && wanted == .texts([ListQuery.State.open.rawValue])
+            && operand == .texts([ListQuery.State.open.rawValue])
     }
 
     /// Returns an index lookup that finds every matching watch; `nil` when records must be read.
     func lookup(among keys: SearchKeys) -> SearchLookup? {
         guard comparison == .equal else { return nil }
-        switch (subject, wanted) {
+        switch (subject, operand) {
         case (.field(.amount), .money(let amounts)):
             return SearchLookup(amounts)
         case (.anything, .texts(let texts)):

@@ -96,7 +96,7 @@ package struct SearchQuery: Hashable, Sendable {
     package var created: (from: Timestamp?, to: Timestamp?) {
         var (from, to): (Timestamp?, Timestamp?) = (nil, nil)
         for condition in conditions where condition.subject == .field(.created) {
-            guard case .time(let time) = condition.wanted else { continue }
+            guard case .time(let time) = condition.operand else { continue }
             switch condition.comparison {
             case .more, .atLeast: from = max(from ?? time, time)
             case .less, .atMost: to = min(to ?? time, time)
@@ -280,14 +280,14 @@ package enum SearchComparison: String, Hashable, Sendable, CaseIterable {
     var isOrdered: Bool { self != .equal && self != .notEqual }
 
     /// Whether the comparison holds for two values.
-    func holds<Value: Comparable>(_ value: Value, _ wanted: Value) -> Bool {
+    func holds<Value: Comparable>(_ value: Value, _ operand: Value) -> Bool {
         switch self {
-        case .notEqual: value != wanted
-        case .atLeast: value >= wanted
-        case .atMost: value <= wanted
-        case .more: value > wanted
-        case .less: value < wanted
-        case .equal: value == wanted
+        case .notEqual: value != operand
+        case .atLeast: value >= operand
+        case .atMost: value <= operand
+        case .more: value > operand
+        case .less: value < operand
+        case .equal: value == operand
         }
     }
 

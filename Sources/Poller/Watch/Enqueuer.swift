@@ -43,7 +43,7 @@ package struct NewWatch: Hashable, Sendable, HasWatchOptions {
         clientSecret: ClientSecret? = nil,
         metadata: String = "",
         charge: ChargeOrder? = nil,
-        acts: DeadlineActs = .unsaid,
+        acts: DeadlineActs = .unset,
         order: OrderID? = nil
     ) throws(InvalidInput) {
         let timeout = timeout ?? key.kind.life ?? policy.span
@@ -109,7 +109,7 @@ extension SourceKind {
 package struct Enqueuer: Sendable {
     private let watches: any WatchStore
     private let deliveries: any DeliveryQueue
-    private let orders: OrderBook?
+    private let orders: OrderService?
 
     /// Creates an enqueuer that stores in `watches` and marks in `deliveries`.
     ///
@@ -117,7 +117,7 @@ package struct Enqueuer: Sendable {
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue,
-        orders: OrderBook? = nil
+        orders: OrderService? = nil
     ) {
         self.watches = watches
         self.deliveries = deliveries

@@ -19,7 +19,7 @@ package struct PollContext: Sendable {
     /// requested again.
     package var duplicateRefund: RefundResult?
     /// The charge of the source, read in the same poll; `nil` when it was not read.
-    package var chargeSeen: Observation?
+    package var observedCharge: Observation?
     /// Reads payments from answers; `nil` when payments are not reported.
     private let payments: (any PaymentReader)?
 
@@ -66,14 +66,14 @@ package struct PollContext: Sendable {
             of: key,
             in: object,
             charge: seen.charge ?? charge,
-            lists: seen.lists == .unread ? chargeSeen?.lists ?? .unread : seen.lists,
+            lists: seen.lists == .unread ? observedCharge?.lists ?? .unread : seen.lists,
             seenAt: polledAt
         )
-        if seen.hasLapsed || chargeSeen?.hasLapsed ?? false {
+        if seen.hasLapsed || observedCharge?.hasLapsed ?? false {
             let ended = facts?.charge?.endingHold(byLapse: true)
             facts?.charge = ended
         }
-        guard let intent = seen.intent ?? chargeSeen?.intent else { return facts }
+        guard let intent = seen.intent ?? observedCharge?.intent else { return facts }
         let held = payments.facts(
             of: WatchKey(account: key.account, source: key.source, kind: .paymentIntent),
             in: intent,
@@ -128,8 +128,8 @@ struct PollOutlook: Hashable, Sendable {
         // When the upstream expires a source, an existing charge continues. And a hint may arrive after every known
         // expiry.
         let isCharged = if case .pending = watch.state.charge { true } else { false }
-        let told = observation.expiresAt.flatMap { $0 > watch.createdAt ? $0 : nil }
-        expiresAt = isCharged || watch.isOnlyLooking ? nil : told
+        let expiry = observation.expiresAt.flatMap { $0 > watch.createdAt ? $0 : nil }
+        expiresAt = isCharged || watch.isUnchangedSinceReopen ? nil : expiry
         let last = expiresAt.map { $0 + Self.expiryGrace }
         deadline = last.map { watch.followsObject ? $0 : min(watch.end, $0) } ?? watch.end
         stretch = max(1, observation.stretch)
@@ -139,7 +139,7 @@ struct PollOutlook: Hashable, Sendable {
     ///
     /// A watch that a hint has reopened waits only for the change behind the hint.
     func isOver(at now: Timestamp) -> Bool {
-        now >= deadline || (watch.isOnlyLooking && !watch.isEager(at: now))
+        now >= deadline || (watch.isUnchangedSinceReopen && !watch.isEager(at: now))
     }
 
     /// Returns the policy's wait, longer while another source, such as the event sweep, reports changes.

@@ -45,7 +45,7 @@ extension PollDecider {
         _ context: PollContext,
         _ before: WatchState,
         _ reason: String,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = before
         let signal = state.malformed == 0 ? LaneSignal.garbled : .stillGarbled
@@ -60,7 +60,7 @@ extension PollDecider {
         }
         let most =
             state.malformed < Self.malformedMany ? Self.failureWaitMax : Self.malformedWaitMax
-        let wait = backoff(failures: state.failures, atLeast: nil, atMost: most, &chance)
+        let wait = backoff(failures: state.failures, atLeast: nil, atMost: most, &generator)
         return failed(context, state, wait, error: reason, signal)
     }
 
@@ -70,11 +70,11 @@ extension PollDecider {
         _ before: WatchState,
         _ reason: String,
         _ signal: LaneSignal,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = before
         state.failures += 1
-        let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+        let wait = backoff(failures: state.failures, atLeast: nil, &generator)
         // The text does not promise another attempt, because it is also read after the end.
         return failed(context, state, wait, error: "credentials refused: \(reason)", signal)
     }
@@ -84,7 +84,7 @@ extension PollDecider {
         _ context: PollContext,
         _ before: WatchState,
         _ reason: String,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = before
         state.failures += 1
@@ -97,7 +97,7 @@ extension PollDecider {
             state.understood()
             return closed(context, .dead, state, error: error, signal: silence)
         }
-        let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+        let wait = backoff(failures: state.failures, atLeast: nil, &generator)
         return failed(context, state, wait, error: reason, silence)
     }
 
@@ -105,7 +105,7 @@ extension PollDecider {
     func absent(
         _ context: PollContext,
         _ state: WatchState,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let watch = context.watch
         let since = state.streak?.since ?? context.polledAt
@@ -113,7 +113,7 @@ extension PollDecider {
         let graceEnd = watch.createdAt + Self.absenceGrace
         let isYoung = context.polledAt < graceEnd
         // A reopened watch either was unknown before or is known to have ended.
-        let isOver = watch.isOnlyLooking && !watch.isEager(at: context.polledAt)
+        let isOver = watch.isUnchangedSinceReopen && !watch.isEager(at: context.polledAt)
         if (!isYoung && span >= Self.absencePause / 2) || isOver || context.now >= watch.end {
             let error = "the upstream does not know this source (404): check id, account and mode"
             return closed(context, .gone, state, error: error)
@@ -124,7 +124,7 @@ extension PollDecider {
         return failed(
             context,
             state,
-            max(jittered(wait, &chance), .milliseconds(100)),
+            max(jittered(wait, &generator), .milliseconds(100)),
             error: error
         )
     }
@@ -134,12 +134,12 @@ extension PollDecider {
         _ context: PollContext,
         _ before: WatchState,
         _ retryAfter: Duration?,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = before
-        state.growOld()
+        state.markOutdated()
         state.failures += 1
-        let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
+        let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &generator)
         let error = "the upstream limits requests for this object (429)"
         return failed(context, state, wait, error: error)
     }
@@ -162,7 +162,7 @@ extension PollDecider {
             change: WatchChange(state: state, lastError: error),
             signal: signal,
             isUrgent: context.isUrgent(after: bounded, deadline: watch.end),
-            isNews: signal != .fine
+            hasChanges: signal != .fine
         )
     }
 
@@ -174,11 +174,11 @@ extension PollDecider {
         failures: Int,
         atLeast least: Duration?,
         atMost most: Duration = Self.failureWaitMax,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Duration {
         let doubled = Double(1 << min(max(failures, 0), 20))
         let ceiling = min(doubled, most.inSeconds)
-        let seconds = Double.random(in: 0.1...ceiling, using: &chance)
+        let seconds = Double.random(in: 0.1...ceiling, using: &generator)
         let wait = Duration.milliseconds(saturating: seconds * 1000)
         return max(wait, least ?? .zero)
     }

@@ -80,17 +80,18 @@ package struct PollDecider: Sendable {
     package func decide(
         _ context: PollContext,
         _ outcome: PollOutcome,
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var decision =
             switch outcome {
-            case .answer(let result): answered(context, result, &chance)
+            case .answer(let result): answered(context, result, &generator)
             case .chargeAnswer(let charge, let result):
-                chargeAnswered(context, charge, result, &chance)
-            case .charged(let seen, let result): charged(context, seen, result, &chance)
-            case .acted(let seen, let act, let result): acted(context, seen, act, result, &chance)
+                chargeAnswered(context, charge, result, &generator)
+            case .charged(let seen, let result): charged(context, seen, result, &generator)
+            case .acted(let seen, let act, let result):
+                acted(context, seen, act, result, &generator)
             case .refundPostponed(_, let reason, let retryAfter):
-                refundPostponed(context, reason, retryAfter, &chance)
+                refundPostponed(context, reason, retryAfter, &generator)
             }
         decision.change.seesMoney = outcome.coversHint(of: context, decision)
         return decision
@@ -100,7 +101,7 @@ package struct PollDecider: Sendable {
     func answered(
         _ context: PollContext,
         _ result: PollResult,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         var state = context.polledState
         state.streak = context.streak(with: result)
@@ -113,89 +114,93 @@ package struct PollDecider: Sendable {
         switch result {
         case .observed(let observation):
             state.failures = 0
-            let look = context.isSame(observation) ? nil : context.look(observation)
+            let reading = context.isSame(observation) ? nil : context.reading(observation)
             if let end = end(of: context, observation), context.watch.isReview,
                 !state.differs(from: observation)
             {
-                return reviewed(context, look, state, as: end, object: observation.object)
+                return reviewed(context, reading, state, as: end, object: observation.object)
             }
-            if isNews(observation, look, context) {
-                return recorded(context, observation, look, state, &chance)
+            if hasChanges(observation, reading, context) {
+                return recorded(context, observation, reading, state, &generator)
             }
-            let outlook = context.outlook(observation, look)
+            let outlook = context.outlook(observation, reading)
             if outlook.isOver(at: context.polledAt) {
-                return closed(context, .expired, state, look, error: nil)
+                return closed(context, .expired, state, reading, error: nil)
             }
             state.step += 1
-            return again(context, outlook, state, look, error: nil, &chance)
+            return again(context, outlook, state, reading, error: nil, &generator)
 
-        case .gone: return absent(context, state, &chance)
-        case .malformed(let reason): return malformed(context, state, reason, &chance)
-        case .unaskable(let reason): return unaskable(context, state, reason, &chance)
-        case .objectLimited(let wait): return objectLimited(context, state, wait, &chance)
+        case .gone: return absent(context, state, &generator)
+        case .malformed(let reason): return malformed(context, state, reason, &generator)
+        case .unaskable(let reason): return unaskable(context, state, reason, &generator)
+        case .objectLimited(let wait): return objectLimited(context, state, wait, &generator)
 
         case .rateLimited(let retryAfter):
             // A `Retry-After: 0` must not make the lane spin.
-            let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &chance))
+            let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &generator))
             let error = "rate limited by the upstream"
-            state.growOld()
+            state.markOutdated()
             return failed(context, state, .zero, error: error, .slow(hold))
 
         case .lockTimeout:
-            let wait = jittered(Self.eagerWait, &chance)
+            let wait = jittered(Self.eagerWait, &generator)
             let error = "the object is locked upstream"
-            state.growOld()
+            state.markOutdated()
             return failed(context, state, wait, error: error)
 
         case .unauthorized(let reason):
             // An object that our key may not read must not slow the other watches of its lane.
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
-            return refused(context, state, reason, signal, &chance)
-        case .revoked(let reason): return refused(context, state, reason, .revoked, &chance)
+            return refused(context, state, reason, signal, &generator)
+        case .revoked(let reason): return refused(context, state, reason, .revoked, &generator)
 
         case .unserved(let reason):
             // The lane is healthy: another worker may be configured for the account.
             state.failures += 1
-            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            let wait = backoff(failures: state.failures, atLeast: nil, &generator)
             let silence = LaneSignal.hold(.zero)
-            return failed(context, state, wait, error: reason, silence).leftToOthers
+            return failed(context, state, wait, error: reason, silence).preferringOtherProcesses
 
         case .unavailable(let reason, let retryAfter, let isAnswer):
             state.failures += 1
-            let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
+            let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &generator)
             return failed(context, state, wait, error: reason, isAnswer ? .erring : .failing)
         }
     }
 
     /// Whether an observation of the watched object leads to an event.
     func isReported(_ seen: Observation, _ context: PollContext) -> Bool {
-        let look = context.isSame(seen) ? nil : context.look(seen)
-        if isNews(seen, look, context) { return true }
-        return !context.watch.isOnlyLooking
-            && context.outlook(seen, look).isOver(at: context.polledAt)
+        let reading = context.isSame(seen) ? nil : context.reading(seen)
+        if hasChanges(seen, reading, context) { return true }
+        return !context.watch.isUnchangedSinceReopen
+            && context.outlook(seen, reading).isOver(at: context.polledAt)
     }
 
     /// Whether an observation contains a change that was not reported, or ends the watch.
-    private func isNews(_ seen: Observation, _ look: PaymentLook?, _ context: PollContext) -> Bool {
+    private func hasChanges(
+        _ seen: Observation,
+        _ reading: PaymentReading?,
+        _ context: PollContext
+    ) -> Bool {
         context.watch.state.differs(from: seen) || end(of: context, seen) != nil
-            || look?.isNews == true
+            || reading?.hasChanges == true
     }
 
     /// Records an observation with a change, or with a status that ends the watch.
     func recorded(
         _ context: PollContext,
         _ observation: Observation,
-        _ seen: PaymentLook?,
+        _ seen: PaymentReading?,
         _ before: WatchState,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let watch = context.watch
         let end = end(of: context, observation)
-        let isStatusNews = before.differs(from: observation)
-        let look = seen ?? context.look(observation)
+        let hasStatusChange = before.differs(from: observation)
+        let reading = seen ?? context.reading(observation)
         let events = context.events(
-            look,
-            isStatusNews || end != nil ? .status : nil,
+            reading,
+            hasStatusChange || end != nil ? .status : nil,
             status: observation.status,
             final: end == .settled,
             closed: end,
@@ -207,17 +212,17 @@ package struct PollDecider: Sendable {
         state.step = 0
         let change = WatchChange(
             state: state,
-            payment: look?.memory,
+            payment: reading?.memory,
             secret: context.learned(from: observation.object),
             events: events
         )
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more immediate poll, which closes the watch.
-        let outlook = context.outlook(observation, look)
+        let outlook = context.outlook(observation, reading)
         let isAtOnce =
             context.now >= outlook.deadline || isChargedNext(watch, state)
-            || context.isActedOnNext(observation, look)
-        let wait = isAtOnce ? Duration.zero : waitUntilNext(context, outlook, state, &chance)
+            || context.isActedOnNext(observation, reading)
+        let wait = isAtOnce ? Duration.zero : waitUntilNext(context, outlook, state, &generator)
         return Decision(
             verdict: .next(after: wait),
             change: change,
@@ -228,13 +233,13 @@ package struct PollDecider: Sendable {
     /// Closes a reopened watch with its earlier reason, and reports only the change of its payment.
     func reviewed(
         _ context: PollContext,
-        _ look: PaymentLook?,
+        _ reading: PaymentReading?,
         _ state: WatchState,
         as reason: ClosedReason,
         object: RawJSON?
     ) -> Decision<WatchChange> {
         let events = context.events(
-            look,
+            reading,
             nil,
             status: state.status,
             final: reason == .settled,
@@ -243,18 +248,18 @@ package struct PollDecider: Sendable {
             object: object
         )
         if events.isEmpty, let wait = reviewWait(context) {
-            let memory = look?.memory == context.watch.payment ? nil : look?.memory
+            let memory = reading?.memory == context.watch.payment ? nil : reading?.memory
             return Decision(
                 verdict: .next(after: wait),
                 change: WatchChange(state: state, payment: memory),
                 isUrgent: context.isUrgent(after: wait, deadline: context.watch.end),
-                isNews: false
+                hasChanges: false
             )
         }
         return Decision(
             verdict: .close(reason),
-            change: WatchChange(state: state, payment: look?.memory, events: events),
-            isNews: !events.isEmpty
+            change: WatchChange(state: state, payment: reading?.memory, events: events),
+            hasChanges: !events.isEmpty
         )
     }
 
@@ -284,15 +289,15 @@ package struct PollDecider: Sendable {
         _ context: PollContext,
         _ reason: ClosedReason,
         _ state: WatchState,
-        _ look: PaymentLook? = nil,
+        _ reading: PaymentReading? = nil,
         error: String?,
         signal: LaneSignal = .fine
     ) -> Decision<WatchChange> {
-        let isTold = context.watch.isOnlyLooking && reason.opensOnHint
-        let reason = isTold ? context.watch.endedAs ?? reason : reason
+        let wasReported = context.watch.isUnchangedSinceReopen && reason.opensOnHint
+        let reason = wasReported ? context.watch.endedAs ?? reason : reason
         let events = context.events(
-            look,
-            isTold ? nil : .status,
+            reading,
+            wasReported ? nil : .status,
             status: state.status,
             final: true,
             closed: reason,
@@ -300,13 +305,18 @@ package struct PollDecider: Sendable {
         )
         let change = WatchChange(
             state: state,
-            payment: look?.memory,
+            payment: reading?.memory,
             events: events,
             lastError: error
         )
         // A lane that slows down must know before its next claim.
-        let isNews = !isTold || signal != .fine
-        return Decision(verdict: .close(reason), change: change, signal: signal, isNews: isNews)
+        let hasChanges = !wasReported || signal != .fine
+        return Decision(
+            verdict: .close(reason),
+            change: change,
+            signal: signal,
+            hasChanges: hasChanges
+        )
     }
 
     /// Handles an unchanged observation: the watch is polled again by its policy or eagerly, and on time for the
@@ -315,21 +325,21 @@ package struct PollDecider: Sendable {
         _ context: PollContext,
         _ outlook: PollOutlook,
         _ state: WatchState,
-        _ look: PaymentLook? = nil,
+        _ reading: PaymentReading? = nil,
         error: String?,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        let wait = waitUntilNext(context, outlook, state, &chance)
+        let wait = waitUntilNext(context, outlook, state, &generator)
         return Decision(
             verdict: .next(after: wait),
             // Stored values are not written again.
             change: WatchChange(
                 state: state,
-                payment: look?.memory == context.watch.payment ? nil : look?.memory,
+                payment: reading?.memory == context.watch.payment ? nil : reading?.memory,
                 lastError: error
             ),
             isUrgent: context.isUrgent(after: wait, deadline: outlook.deadline),
-            isNews: false
+            hasChanges: false
         )
     }
 
@@ -337,7 +347,7 @@ package struct PollDecider: Sendable {
         _ context: PollContext,
         _ outlook: PollOutlook,
         _ state: WatchState,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Duration {
         let (watch, now) = (context.watch, context.now)
         let age = now - watch.createdAt
@@ -345,18 +355,18 @@ package struct PollDecider: Sendable {
             step: state.step,
             age: age,
             hinted: watch.hintedAt.map { now - $0 },
-            using: &chance
+            using: &generator
         )
         var wait = outlook.stretched(plain, at: now)
-        if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &chance)) }
+        if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &generator)) }
         return outlook.bounded(wait, from: now)
     }
 
     func jittered(
         _ wait: Duration,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> Duration {
-        let share = Double.random(in: 0.75...1.25, using: &chance)
+        let share = Double.random(in: 0.75...1.25, using: &generator)
         return .milliseconds(saturating: wait.inSeconds * share * 1000)
     }
 }

@@ -70,7 +70,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     ) async -> Decision<WatchChange>? {
         var outcome = read.outcome
         var context = reads.context(watch, leased, polledAt)
-        context.chargeSeen = read.chargeSeen
+        context.observedCharge = read.observedCharge
         for followUp in followUps {
             outcome = await followUp.act(on: outcome, &context, leased, timeout: reads.timeout)
             // The next poll repeats the action, with the same result.
@@ -79,8 +79,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         }
         let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }
         if let traced { context.watch.trace = traced.cause }
-        var chance = SystemRandomNumberGenerator()
-        let decision = decider.decide(context, outcome, using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        let decision = decider.decide(context, outcome, using: &generator)
         if decision.change.events.contains(where: \.reportsMoney) { onPaid(watch.key.account) }
         traced?.end(context, outcome.result, decision)
         report(context, outcome.result, decision, watch.trace)

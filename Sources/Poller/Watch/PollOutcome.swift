@@ -31,10 +31,10 @@ package enum PollOutcome: Hashable, Sendable {
     /// A source does not contain its charge, so the hint stays until the charge was read or found.
     func coversHint(of context: PollContext, _ decision: Decision<WatchChange>) -> Bool {
         let watch = context.watch
-        guard watch.news != nil, case .observed = result else { return false }
+        guard watch.pendingHint != nil, case .observed = result else { return false }
         switch self {
         case .answer:
-            return watch.isReview || watch.key.kind != .source || context.chargeSeen != nil
+            return watch.isReview || watch.key.kind != .source || context.observedCharge != nil
         case .chargeAnswer: return true
         case .charged(_, .made):
             // The next poll still has to read the disputes of a charge without an order.

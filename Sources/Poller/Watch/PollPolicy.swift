@@ -108,7 +108,7 @@ package struct PollPolicy: Hashable, Sendable {
         step: Int,
         age: Duration,
         hinted: Duration? = nil,
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> Duration {
         var wait: Double
         if self != .auto {
@@ -119,7 +119,7 @@ package struct PollPolicy: Hashable, Sendable {
             let steps = step.subtractingSaturating(Self.presenceSteps - 1)
             wait = Self.grown(Self.interactive.cap, by: 2, steps, to: cap(at: age))
         }
-        wait *= Double.random(in: 0.9...1.1, using: &chance)
+        wait *= Double.random(in: 0.9...1.1, using: &generator)
         return .milliseconds(Int64(saturating: wait * 1000))
     }
 

@@ -39,13 +39,13 @@ struct TracedPoll: Sendable {
         if let error { facts.fail(result.name, error) }
         poll.end(facts, at: context.now)
         guard let event = decision.change.event else { return }
-        var told = SpanFacts()
-        told.add(context.watch.key)
-        told.add(event)
-        told.add("poller.status", event.status?.description)
-        told.add("poller.payment", event.payment?.state.rawValue)
-        told.add("poller.events", decision.change.events.count)
-        change.end(told, at: context.now)
+        var changeFacts = SpanFacts()
+        changeFacts.add(context.watch.key)
+        changeFacts.add(event)
+        changeFacts.add("poller.status", event.status?.description)
+        changeFacts.add("poller.payment", event.payment?.state.rawValue)
+        changeFacts.add("poller.events", decision.change.events.count)
+        change.end(changeFacts, at: context.now)
     }
 }
 

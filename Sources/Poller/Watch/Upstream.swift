@@ -107,7 +107,7 @@ package struct Observation: Hashable, Sendable {
     /// The time at which the upstream expires an object in this status; `nil` if it does not, or the time is unknown.
     package private(set) var expiresAt: Timestamp?
     /// The clock reading that ``expiresAt`` refers to; `nil` for the store's clock.
-    private var toldAt: Timestamp?
+    private var upstreamTime: Timestamp?
     /// The factor, 1 or more, by which the watch may exceed its policy's wait while nothing changes.
     ///
     /// It is above 1 while another source, such as the account's event sweep, reports changes.
@@ -121,7 +121,7 @@ package struct Observation: Hashable, Sendable {
         detail: String = "",
         digest: String = "",
         expiresAt: Timestamp? = nil,
-        toldAt: Timestamp? = nil,
+        upstreamTime: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.status = status
@@ -130,16 +130,16 @@ package struct Observation: Hashable, Sendable {
         self.detail = detail
         self.digest = digest
         self.expiresAt = expiresAt
-        self.toldAt = toldAt
+        self.upstreamTime = upstreamTime
         self.stretch = stretch
     }
 
     /// Returns the observation with its expiry converted to the store's clock, which may differ from the upstream's.
-    package func told(at now: Timestamp) -> Observation {
-        guard let expiresAt, let toldAt else { return self }
+    package func converted(at now: Timestamp) -> Observation {
+        guard let expiresAt, let upstreamTime else { return self }
         var copy = self
-        copy.expiresAt = now + (expiresAt - toldAt)
-        copy.toldAt = nil
+        copy.expiresAt = now + (expiresAt - upstreamTime)
+        copy.upstreamTime = nil
         return copy
     }
 
@@ -151,7 +151,7 @@ package struct Observation: Hashable, Sendable {
         detail: String = "",
         digest: String = "",
         expiresAt: Timestamp? = nil,
-        toldAt: Timestamp? = nil,
+        upstreamTime: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.init(
@@ -161,7 +161,7 @@ package struct Observation: Hashable, Sendable {
             detail: detail,
             digest: digest,
             expiresAt: expiresAt,
-            toldAt: toldAt,
+            upstreamTime: upstreamTime,
             stretch: stretch
         )
     }

@@ -18,7 +18,7 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
     /// The close reason before the reopen, if it was conclusive.
     package let endedAs: ClosedReason?
     /// The most important hint not yet covered by a poll.
-    package let news: HintNews?
+    package let pendingHint: HintTopic?
     /// The number of recorded events over all runs.
     ///
     /// There are no gaps: the next event is `seq + 1`.
@@ -48,11 +48,11 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
         seq: Int,
         reopenedSeq: Int? = nil,
         endedAs: ClosedReason? = nil,
-        news: HintNews? = nil,
+        pendingHint: HintTopic? = nil,
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
-        acts: DeadlineActs = .unsaid,
+        acts: DeadlineActs = .unset,
         order: OrderID? = nil,
         trace: TraceContext? = nil,
         state: WatchState = WatchState(),
@@ -66,7 +66,7 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
         self.seq = SafeInteger.count(seq)
         self.reopenedSeq = reopenedSeq
         self.endedAs = endedAs
-        self.news = news
+        self.pendingHint = pendingHint
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge
@@ -87,7 +87,7 @@ extension Watch {
     /// | anything else | the deadline |
     ///
     /// The third row applies if the watch ``followsObject``; the bank's time is the time that it may take to report the
-    /// money. The ends are ``PaymentLife/newsUntil``, by the day. A deadline limits the wait for the payer; in the
+    /// money. The ends are ``PaymentLife/changesUntil``, by the day. A deadline limits the wait for the payer; in the
     /// first two cases the payer has no more to do. A watch that a hint reopened is polled for the whole eager span of
     /// a hint, even if its own span is shorter.
     package var end: Timestamp {
@@ -95,11 +95,11 @@ extension Watch {
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
         var end = deadline
         if isCharged || isHeld {
-            end = max(end, payment?.newsUntil ?? deadline + PaymentLife.most)
+            end = max(end, payment?.changesUntil ?? deadline + PaymentLife.most)
         } else if followsObject, payment?.isPayable == true, state.status?.awaitsPayer == true {
-            end = max(end, payment?.newsUntil ?? deadline)
+            end = max(end, payment?.changesUntil ?? deadline)
         }
-        guard isOnlyLooking, let hintedAt else { return end }
+        guard isUnchangedSinceReopen, let hintedAt else { return end }
         return max(end, hintedAt + PollDecider.eagerness)
     }
 
@@ -114,10 +114,10 @@ extension Watch {
     /// Whether a hint reopened the watch and nothing has changed since.
     ///
     /// Such a watch closes with its earlier reason, and no event is recorded twice.
-    package var isOnlyLooking: Bool { reopenedSeq == seq }
+    package var isUnchangedSinceReopen: Bool { reopenedSeq == seq }
 
     /// Whether a conclusively closed watch was reopened to read its payment once.
-    package var isReview: Bool { isOnlyLooking && endedAs != nil }
+    package var isReview: Bool { isUnchangedSinceReopen && endedAs != nil }
 
     /// Whether a customer is waiting at a page.
     package func isWaitedFor(at now: Timestamp) -> Bool {

@@ -85,7 +85,7 @@ package struct WatchNote: Hashable, Sendable {
 }
 
 /// A stored note.
-package struct KeptNote: Hashable, Sendable {
+package struct StoredNote: Hashable, Sendable {
     /// The time of the note, by the store's clock.
     package let at: Timestamp
     package let note: WatchNote

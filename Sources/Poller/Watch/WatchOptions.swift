@@ -6,7 +6,7 @@ package struct WatchOptions: Hashable, Sendable {
     package var policy: PollPolicy
     /// The status up to which the source is followed.
     package var goal: WatchGoal
-    /// The actions before a deadline; `unsaid` selects those of the account, or none.
+    /// The actions before a deadline; `unset` selects those of the account, or none.
     package var acts: DeadlineActs
     /// The trace of the caller, which events continue; `nil` when the caller sent none.
     package var trace: TraceContext?
@@ -15,7 +15,7 @@ package struct WatchOptions: Hashable, Sendable {
     package init(
         policy: PollPolicy = .auto,
         goal: WatchGoal = .settled,
-        acts: DeadlineActs = .unsaid,
+        acts: DeadlineActs = .unset,
         trace: TraceContext? = nil
     ) {
         self.policy = policy
@@ -47,7 +47,7 @@ extension HasWatchOptions {
     package var policy: PollPolicy { options.policy }
     /// The status up to which the source is followed.
     package var goal: WatchGoal { options.goal }
-    /// The actions before a deadline; `unsaid` selects those of the account, or none.
+    /// The actions before a deadline; `unset` selects those of the account, or none.
     package var acts: DeadlineActs {
         get { options.acts }
         set { options.acts = newValue }

@@ -25,15 +25,15 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// Makes an open watch due now, or right after the poll in flight.
     ///
     /// It also reopens a watch that closed without an answer (``WatchSnapshot/opensOnHint``), or with an answer that
-    /// the hint may change (``HintNews``).
+    /// the hint may change (``HintTopic``).
     ///
-    /// A hint to an open watch is kept until a poll has covered it (``Watch/news``). The poll that closes the watch may
+    /// A hint to an open watch is kept until a poll has covered it (``Watch/topic``). The poll that closes the watch may
     /// have begun before the hint, or may not have read the money (``WatchChange/seesMoney``). Then the watch is
     /// reopened at once, as if the hint had come a moment later.
     ///
     /// A reopened watch is a new run with its original span and all stored data: recipients, the charge to make, the
     /// last status and the progress of its charge. Returns false when there is no such watch.
-    func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool
+    func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool
 
     /// Closes an open watch and records an event; a poll in flight becomes stale.
     ///
@@ -65,7 +65,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     ) async throws(StoreError) -> [Event]
 
     /// Returns the events that as many replicas have as the store must wait for before delivery.
-    func eventsToTell(
+    func deliverableEvents(
         of key: WatchKey,
         after seq: Int,
         limit: Int
@@ -92,7 +92,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError)
 
     /// Returns the notes of a watch, oldest first; at most ``WatchNote/countMax``.
-    func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote]
+    func notes(of key: WatchKey) async throws(StoreError) -> [StoredNote]
 
     /// Explains when a watch is polled next, and why; `nil` when there is none.
     ///
@@ -128,7 +128,7 @@ extension WatchStore {
     }
 
     /// Returns the events without a wait, as the default for stores without replicas.
-    package func eventsToTell(
+    package func deliverableEvents(
         of key: WatchKey,
         after seq: Int,
         limit: Int
@@ -152,7 +152,7 @@ extension WatchStore {
 ///
 /// The last two apply only if the watch has payment facts (``Watch/payment``). Such a review is a single poll: it
 /// reports a change of the payment, or nothing, and closes with its earlier reason.
-package enum HintNews: Hashable, Sendable, CaseIterable {
+package enum HintTopic: Hashable, Sendable, CaseIterable {
     case anything
     case outcome
     case money

@@ -44,8 +44,8 @@ package struct ConsoleSessions: Sendable {
 
     /// Sessions with a random root, which end with this process.
     package static var ephemeral: ConsoleSessions {
-        var chance = SystemRandomNumberGenerator()
-        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        var generator = SystemRandomNumberGenerator()
+        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         return ConsoleSessions(roots: RootRing(fixed: root))
     }
 
@@ -56,7 +56,7 @@ package struct ConsoleSessions: Sendable {
         let end = now + Self.span
         let sealed = try? AES.GCM.seal(
             Array("\(end.ms) \(key)".utf8),
-            using: keys.making,
+            using: keys.current,
             authenticating: Array(name.utf8)
         ).combined
         guard let sealed else { return nil }

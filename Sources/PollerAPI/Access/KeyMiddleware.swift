@@ -43,7 +43,7 @@ struct KeyMiddleware: RouterMiddleware {
         if route?.access != .signed { try rates.admit(address: context.waiter.address) }
         switch route?.access {
         case .signed: return try await next(request, context)
-        case .anybody:
+        case .anyClient:
             if keys.isOpen ?? false { try checkLocal(request, takesNoOrigin: true) }
             return try await next(request, context)
         case .key, nil: break
@@ -54,7 +54,7 @@ struct KeyMiddleware: RouterMiddleware {
         context.revocation = { [keys, name = context.caller.name] in keys.revocation(of: name) }
         if let route, let scope = route.access.scope {
             do throws(Problem) {
-                try context.caller.need(scope)
+                try context.caller.require(scope)
             } catch {
                 await audit?.record(failed: error, route, context)
                 throw error
@@ -119,14 +119,17 @@ struct KeyMiddleware: RouterMiddleware {
         _ request: Request,
         takesNoOrigin: Bool = false
     ) throws(Problem) {
-        let asked =
+        let requestedHosts =
             [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
         let origins = request.headers[values: .origin].filter { !takesNoOrigin || $0 != "null" }
         let isLocal =
-            LocalRequest.isLocal(hosts: asked, headers: request.headers.map(\.name.canonicalName))
+            LocalRequest.isLocal(
+                hosts: requestedHosts,
+                headers: request.headers.map(\.name.canonicalName)
+            )
             && origins.allSatisfy { origin in
                 guard let origin = WebOrigin(origin) else { return false }
-                return asked.allSatisfy { origin.isServed(at: $0, isSecure: isSecure) }
+                return requestedHosts.allSatisfy { origin.isServed(at: $0, isSecure: isSecure) }
             }
         guard isLocal else {
             throw Problem(
@@ -169,7 +172,7 @@ private struct CheckedBody: AsyncSequence, Sendable {
 
 extension Caller {
     /// Throws if the caller lacks a permission.
-    func need(_ scope: Scope) throws(Problem) {
+    func require(_ scope: Scope) throws(Problem) {
         guard may(scope) else {
             let why =
                 scope.isOfCluster && !accounts.isAll
@@ -183,7 +186,7 @@ extension Caller {
     }
 
     /// Throws if the caller may not access an account, with the message for an unknown account.
-    func need(_ account: AccountID) throws(Problem) {
+    func require(_ account: AccountID) throws(Problem) {
         guard accounts.contains(account) else {
             throw Problem(
                 .accountNotFound,
@@ -196,7 +199,7 @@ extension Caller {
     /// Throws if a caller bound to accounts requests cluster-wide events.
     ///
     /// `field` names the request field.
-    func needCluster(in field: String) throws(Problem) {
+    func requireClusterAccess(in field: String) throws(Problem) {
         guard accounts.isAll else {
             throw Problem(
                 .notAllowed,
@@ -208,14 +211,14 @@ extension Caller {
     }
 
     /// Returns an idempotency key scoped to the caller, because a response may hold a secret.
-    func own(_ idempotencyKey: String) -> String {
+    func scopedKey(_ idempotencyKey: String) -> String {
         self == .local ? idempotencyKey : "\(name)\n\(idempotencyKey)"
     }
 
     /// Returns the account of a request: the given one, or the caller's default.
     func account(named account: AccountID?) throws(Problem) -> AccountID {
         if let account {
-            try need(account)
+            try require(account)
             return account
         }
         guard let standard = accounts.standard else {

@@ -29,15 +29,15 @@ package struct SealedCursors: Sendable {
 
     /// Cursors that end with this process.
     package static var ephemeral: SealedCursors {
-        var chance = SystemRandomNumberGenerator()
-        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        var generator = SystemRandomNumberGenerator()
+        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         return SealedCursors(roots: RootRing(fixed: root))
     }
 
     /// Returns a cursor in the form for the caller.
     func seal(_ text: String, for caller: Caller) -> String {
         guard let names = caller.accounts.names else { return text }
-        let (key, scope) = (keys.making, names.joined(separator: ","))
+        let (key, scope) = (keys.current, names.joined(separator: ","))
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("nonce\0\(scope)\0\(text)".utf8),
             using: key

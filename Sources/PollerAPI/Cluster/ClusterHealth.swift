@@ -11,9 +11,9 @@ struct ClusterHealth {
     ///
     /// While a worker lives, no watch waits longer than a lease and a second (13 s by default), unless its lane holds
     /// it.
-    private static let overdueCareful = Duration.seconds(15)
+    private static let overdueWarning = Duration.seconds(15)
     /// The failure threshold: a customer at a counter has left by then.
-    private static let overdueBad = Duration.seconds(60)
+    private static let overdueFailure = Duration.seconds(60)
     /// The maximum number of waiting events in a burst.
     ///
     /// A notifier marks thousands per second.
@@ -92,13 +92,17 @@ struct ClusterHealth {
             )
         }
         let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
-        guard oldest > Self.overdueCareful else { return HealthResult(.ok, text) }
+        guard oldest > Self.overdueWarning else { return HealthResult(.ok, text) }
         guard status.workers > 0 else {
             let action = "start a worker with pollerd worker: none is alive"
-            return HealthResult(oldest > Self.overdueBad ? .failed : .warning, text, action: action)
+            return HealthResult(
+                oldest > Self.overdueFailure ? .failed : .warning,
+                text,
+                action: action
+            )
         }
         return HealthResult(
-            oldest > Self.overdueBad ? .failed : .warning,
+            oldest > Self.overdueFailure ? .failed : .warning,
             text,
             action: "check pollerctl lane list for lanes at their limit, then pollerctl worker "
                 + "list: start more workers if all are busy"
@@ -163,18 +167,18 @@ struct ClusterHealth {
         let dead = failures?.dead ?? status.deliveries.quarantined
         let down = status.deliveries.circuitsOpen
         let failing = failures?.failing ?? 0
-        var (seen, actions): ([String], [String]) = ([], [])
+        var (findings, actions): ([String], [String]) = ([], [])
         if down > 0 {
             let names = self.down.prefix(Self.namedMax).joined(separator: ", ")
             let more = down - min(self.down.count, Self.namedMax)
-            seen.append(
+            findings.append(
                 (down == 1 ? "1 endpoint takes no events" : "\(down) endpoints take no events")
                     + (names.isEmpty ? "" : ": \(names)" + (more > 0 ? " and \(more) more" : ""))
                     + "; they are probed automatically"
             )
         }
         if failing > 0 {
-            seen.append("\(failing) are failing and tried again")
+            findings.append("\(failing) are failing and tried again")
         }
         if down > 0 || failing > 0 {
             actions.append(
@@ -183,13 +187,13 @@ struct ClusterHealth {
             )
         }
         if dead > 0 {
-            seen.append("\(dead) have dead letters")
+            findings.append("\(dead) have dead letters")
             actions.append(Remedy.deadLetters)
         }
-        guard seen.isEmpty else {
+        guard findings.isEmpty else {
             return HealthResult(
                 .warning,
-                seen.joined(separator: "; "),
+                findings.joined(separator: "; "),
                 action: actions.joined(separator: "; ")
             )
         }
@@ -201,14 +205,14 @@ struct ClusterHealth {
     static func stopped(_ lanes: [LaneReport]) -> HealthResult? {
         guard !lanes.isEmpty else { return nil }
         // The failures that an operator must fix come first.
-        let seen = [LaneFailure.revoked, .denied, .erring, .silent, nil].compactMap { failure in
+        let findings = [LaneFailure.revoked, .denied, .erring, .silent, nil].compactMap { failure in
             names(of: lanes.filter { $0.lastFailure == failure }).map { names in
-                "the upstream \(failure.shown) for \(names)"
+                "the upstream \(failure.phrase) for \(names)"
             }
         }
         return HealthResult(
             .failed,
-            seen.joined(separator: ", ") + "; it is probed automatically",
+            findings.joined(separator: ", ") + "; it is probed automatically",
             action: "check the upstream and the account's key; pollerctl lane resume LANE "
                 + "retries now"
         )
@@ -239,7 +243,7 @@ struct ClusterHealth {
 
 extension LaneFailure? {
     /// The failure as a phrase for people.
-    var shown: String {
+    var phrase: String {
         switch self {
         case .denied: "refuses our credentials (401 or 403)"
         case .revoked: "refuses the account's key (401)"
@@ -272,7 +276,7 @@ struct DeliveryFailures: Hashable, Sendable {
     }
 
     /// Reads the lists; `nil` if there are too many deliveries to read for a check.
-    init?(_ book: any DeliveryBook, stats: StoreStats) async throws(StoreError) {
+    init?(_ book: any DeliveryOperations, stats: StoreStats) async throws(StoreError) {
         guard stats.pending + stats.leased + stats.quarantined <= Self.readMax,
             let failing = try await Self.count(.failing, book),
             let dead = try await Self.count(.dead, book)
@@ -282,7 +286,7 @@ struct DeliveryFailures: Hashable, Sendable {
 
     private static func count(
         _ state: DeliverySnapshot.State,
-        _ book: any DeliveryBook
+        _ book: any DeliveryOperations
     ) async throws(StoreError) -> Int? {
         var count = 0
         var cursor: String?

@@ -14,7 +14,7 @@ struct ClusterStatus: Sendable {
     let members: [Member]
     /// The limit for lanes without a custom one.
     let laneLimit: LaneLimit
-    /// The number of workers the cluster could use; see ``WorkersWanted``.
+    /// The number of workers the cluster could use; see ``DesiredWorkers``.
     let workersWanted: Int
 
     init(
@@ -29,7 +29,7 @@ struct ClusterStatus: Sendable {
         self.deliveries = deliveries
         self.laneLimit = laneLimit
         workersWanted =
-            WorkersWanted(
+            DesiredWorkers(
                 watches: watches,
                 lanes: lanes,
                 isWhole: more == nil,
@@ -52,21 +52,21 @@ struct ClusterStatus: Sendable {
     private static let lanesAtOnce = 250
 
     /// Reads the status of the cluster.
-    static func read(_ seams: ClusterSeams) async throws(StoreError) -> ClusterStatus {
+    static func read(_ stores: ClusterStores) async throws(StoreError) -> ClusterStatus {
         var lanes: [LaneReport] = []
         var cursor: String?
         repeat {
-            let page = try await seams.lanes.lanes(limit: lanesAtOnce, cursor: cursor)
+            let page = try await stores.lanes.lanes(limit: lanesAtOnce, cursor: cursor)
             lanes += page.items
             cursor = page.next
         } while cursor != nil && lanes.count < lanesMax
         return ClusterStatus(
-            watches: try await seams.watches.stats(),
-            deliveries: try await seams.deliveries.stats(),
+            watches: try await stores.watches.stats(),
+            deliveries: try await stores.deliveries.stats(),
             lanes: lanes,
             more: cursor,
-            members: try await seams.members.members(),
-            laneLimit: seams.laneLimit()
+            members: try await stores.members.members(),
+            laneLimit: stores.laneLimit()
         )
     }
 
@@ -95,9 +95,9 @@ struct ClusterStatus: Sendable {
 }
 
 /// The stores that a cluster status is read from.
-package struct ClusterSeams: Sendable {
+package struct ClusterStores: Sendable {
     let watches: any WatchStore
-    let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
+    let deliveries: any DeliveryQueue & DeliveryOperations & LaneControl
     let lanes: any LaneControl
     let members: any Membership
     /// The limit for lanes without a custom one.
@@ -106,7 +106,7 @@ package struct ClusterSeams: Sendable {
     /// Creates the seams from the queues, the lanes of watches with their default limit, and the processes.
     package init(
         watches: any WatchStore,
-        deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
+        deliveries: any DeliveryQueue & DeliveryOperations & LaneControl,
         lanes: any LaneControl,
         members: any Membership,
         laneLimit: @escaping @Sendable () -> LaneLimit
@@ -121,8 +121,8 @@ package struct ClusterSeams: Sendable {
 
 extension APIBackend {
     /// The stores that a cluster status is read from.
-    var cluster: ClusterSeams {
-        ClusterSeams(
+    var cluster: ClusterStores {
+        ClusterStores(
             watches: watches,
             deliveries: deliveries,
             lanes: lanes,
@@ -147,22 +147,22 @@ extension Member {
 actor ClusterStatusCache {
     /// The number of lanes up to which a read is as cheap as any request, so the status is not cached.
     static let fewLanes = 500
-    private static let keptPerLook = 20
+    private static let cacheTimePerReadTime = 20
     /// The maximum cache time, however long the read took, so that an operator sees current problems.
-    private static let keptAtMost = Duration.seconds(60)
+    private static let cacheTimeMax = Duration.seconds(60)
 
     private let backend: APIBackend
     private let clock: any Clock<Duration>
-    private var latest: Look?
-    private var looking = 0
+    private var latest: CachedStatus?
+    private var readsInFlight = 0
     /// The number of changes that invalidated earlier reads.
     private var changes = 0
 
     /// The last status, its age, and its cache time.
-    private struct Look {
+    private struct CachedStatus {
         let status: ClusterStatus
         let age: @Sendable () -> Duration
-        let keep: Duration
+        let cacheTime: Duration
     }
 
     init(backend: APIBackend, clock: any Clock<Duration>) {
@@ -172,18 +172,19 @@ actor ClusterStatusCache {
 
     /// Returns the current or a recently cached status.
     func current() async throws(StoreError) -> ClusterStatus {
-        if let latest, latest.age() < latest.keep * (looking > 0 ? 2 : 1) {
+        if let latest, latest.age() < latest.cacheTime * (readsInFlight > 0 ? 2 : 1) {
             return latest.status
         }
-        looking += 1
-        defer { looking -= 1 }
-        let (age, seen) = (clock.stopwatch(), changes)
+        readsInFlight += 1
+        defer { readsInFlight -= 1 }
+        let (age, changesAtStart) = (clock.stopwatch(), changes)
         let status = try await ClusterStatus.read(backend.cluster)
         let took = age()
-        if seen == changes {
+        if changesAtStart == changes {
             let isCheap = status.lanes.count <= Self.fewLanes
-            let keep = isCheap ? .zero : min(took * Self.keptPerLook, Self.keptAtMost)
-            latest = Look(status: status, age: age, keep: keep)
+            let cacheTime =
+                isCheap ? .zero : min(took * Self.cacheTimePerReadTime, Self.cacheTimeMax)
+            latest = CachedStatus(status: status, age: age, cacheTime: cacheTime)
         }
         return status
     }

@@ -15,17 +15,17 @@ struct RefusedWatches: Hashable, Sendable {
     /// The maximum number of lanes named in one result.
     private static let namedMax = 3
     /// The prefix of the last error of such a watch, as in ``PollDecider``.
-    static let beginning = "credentials refused"
+    static let errorPrefix = "credentials refused"
 
     /// The watches counted in one lane.
-    private struct Seen: Hashable, Sendable {
+    private struct LaneCounts: Hashable, Sendable {
         var refused = 0
         var all = 0
         /// The last error of one of them.
         var error = ""
     }
 
-    private var lanes: [LaneID: Seen] = [:]
+    private var lanes: [LaneID: LaneCounts] = [:]
 
     /// Creates an empty result.
     init() {}
@@ -43,13 +43,13 @@ struct RefusedWatches: Hashable, Sendable {
 
     /// Counts one watch.
     mutating func add(_ snapshot: WatchSnapshot) {
-        var seen = lanes[snapshot.watch.key.lane] ?? Seen()
-        seen.all += 1
-        if let error = snapshot.lastError, error.hasPrefix(Self.beginning) {
-            seen.refused += 1
-            seen.error = error
+        var counts = lanes[snapshot.watch.key.lane] ?? LaneCounts()
+        counts.all += 1
+        if let error = snapshot.lastError, error.hasPrefix(Self.errorPrefix) {
+            counts.refused += 1
+            counts.error = error
         }
-        lanes[snapshot.watch.key.lane] = seen
+        lanes[snapshot.watch.key.lane] = counts
     }
 
     /// The doctor's result.
@@ -57,12 +57,12 @@ struct RefusedWatches: Hashable, Sendable {
         let refused = lanes.filter { $0.value.refused > 0 }
             .sorted { ($1.value.refused, "\($0.key)") < ($0.value.refused, "\($1.key)") }
         guard let worst = refused.first else { return HealthResult(.ok, "none is refused") }
-        let names = refused.prefix(Self.namedMax).map { lane, seen in
-            "\(seen.refused) of \(seen.all) payments of \(lane)"
+        let names = refused.prefix(Self.namedMax).map { lane, counts in
+            "\(counts.refused) of \(counts.all) payments of \(lane)"
         }
         let more = refused.count > names.count ? " and more" : ""
         // `credentials refused: HTTP 403; it is tried again …`
-        let answer = worst.value.error.dropFirst(Self.beginning.count + 2).prefix { $0 != ";" }
+        let answer = worst.value.error.dropFirst(Self.errorPrefix.count + 2).prefix { $0 != ";" }
         return HealthResult(
             .warning,
             "\(names.joined(separator: ", "))\(more) cannot be polled: the upstream "

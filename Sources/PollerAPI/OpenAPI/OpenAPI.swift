@@ -18,7 +18,7 @@ struct OpenAPI {
         "/openapi.json",
         "openAPI",
         "Read this document",
-        access: .anybody,
+        access: .anyClient,
         input: RouteInput<Bool>.flag(
             "pages",
             "Whether to include the pages for payers and the console."
@@ -147,7 +147,7 @@ struct OpenAPI {
 
     private static func parameter(_ parameter: RouteParameter) -> SchemaNode {
         [
-            "name": .text(parameter.name), "in": .text(parameter.place.rawValue),
+            "name": .text(parameter.name), "in": .text(parameter.location.rawValue),
             "required": .flag(parameter.isRequired), "description": .text(parameter.description),
             "schema": parameter.schema,
         ]

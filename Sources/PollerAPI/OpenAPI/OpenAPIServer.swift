@@ -30,11 +30,11 @@ struct OpenAPIServer: Sendable {
     }
 
     private func scheme(of request: Request, _ context: APIContext) -> String {
-        guard let name = HTTPField.Name("X-Forwarded-Proto"), let said = request.headers[name],
-            !publication.proxies.isEmpty, context.comes(from: publication.proxies)
+        guard let name = HTTPField.Name("X-Forwarded-Proto"), let header = request.headers[name],
+            !publication.proxies.isEmpty, context.isConnected(from: publication.proxies)
         else { return isTLS ? "https" : "http" }
         // Each proxy appends its value after a comma, so the outermost proxy is first.
-        let outermost = said.split(separator: ",").first.map { $0.filter { $0 != " " } }
+        let outermost = header.split(separator: ",").first.map { $0.filter { $0 != " " } }
         return outermost == "https" ? "https" : "http"
     }
 }

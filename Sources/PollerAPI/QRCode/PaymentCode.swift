@@ -45,11 +45,11 @@ extension NextStep.Transfer {
             let (euros, cents) = amount.minorUnits.quotientAndRemainder(dividingBy: 100)
             return "EUR\(euros).\(cents < 10 ? "0" : "")\(cents)"
         }
-        let said = [
+        let codeLines = [
             "BCD", "002", "1", "SCT", account.bic ?? "", String(holder.prefix(70)),
             iban.filter { $0 != " " }, sum ?? "", "", "", String((reference ?? "").prefix(140)),
         ]
-        let last = said.lastIndex { !$0.isEmpty } ?? 0
-        return said[...last].joined(separator: "\n")
+        let last = codeLines.lastIndex { !$0.isEmpty } ?? 0
+        return codeLines[...last].joined(separator: "\n")
     }
 }

@@ -13,7 +13,7 @@ struct AppLinkRoutes {
         "/.well-known/apple-app-site-association",
         "appleAppSiteAssociation",
         "Which iOS apps links to this server open",
-        access: .anybody,
+        access: .anyClient,
         answers: [file("As Apple describes it.")],
         problems: [404]
     )
@@ -22,7 +22,7 @@ struct AppLinkRoutes {
         "/.well-known/assetlinks.json",
         "assetLinks",
         "Which Android apps links to this server open",
-        access: .anybody,
+        access: .anyClient,
         answers: [file("As Google describes it.")],
         problems: [404]
     )

@@ -51,7 +51,7 @@ struct PayerSubmissions {
         _ snapshot: WatchSnapshot,
         with values: VerificationValues
     ) async throws -> VerificationResult {
-        guard Self.hasVerification(snapshot) else { return .notAsked }
+        guard Self.hasVerification(snapshot) else { return .notRequired }
         guard let upstream else { return .unknown("this process has no upstream to tell") }
         let watch = snapshot.watch
         guard limits.enter(watch.key.id) else { throw Self.tooSoon }
@@ -59,21 +59,22 @@ struct PayerSubmissions {
         let result = await upstream.verify(watch, with: values, timeout: Self.timeout)
         _ = try await watches.hint(watch.key)
         switch result {
-        case .accepted, .exhausted, .notAsked, .refused(attemptsLeft: .some): return result
-        case .refused(attemptsLeft: nil), .unknown: return try await seen(after: snapshot) ?? result
+        case .accepted, .exhausted, .notRequired, .refused(attemptsLeft: .some): return result
+        case .refused(attemptsLeft: nil), .unknown:
+            return try await observedResult(after: snapshot) ?? result
         }
     }
 
     /// Submits a refund account.
     ///
     /// The watch is polled for its money, even if it is closed.
-    func give(
+    func submitRefundAccount(
         _ account: RefundAccount,
         for snapshot: WatchSnapshot
     ) async throws -> RefundAccountResult {
         let watch = snapshot.watch
         guard watch.key.kind == .source, let method = snapshot.lastEvent.flatMap(Self.method)
-        else { return .notAsked }
+        else { return .notRequired }
         guard let upstream else { return .unknown("this process has no upstream to tell") }
         guard limits.enter(watch.key.id) else { throw Self.tooSoon }
         defer { limits.leave(watch.key.id) }
@@ -94,11 +95,11 @@ struct PayerSubmissions {
     )
 
     /// Returns the result of a code from the next poll; `nil` if the poll found no change.
-    private func seen(after snapshot: WatchSnapshot) async throws -> VerificationResult? {
+    private func observedResult(after snapshot: WatchSnapshot) async throws -> VerificationResult? {
         let (key, seq) = (snapshot.watch.key, snapshot.watch.seq)
         let found = try await polls.first(
             within: Self.pollWait,
-            hearing: Interest(in: .watch(key), afterSeq: seq)
+            matching: Interest(in: .watch(key), afterSeq: seq)
         ) { () async throws -> WatchSnapshot? in
             guard let now = try await watches.snapshot(of: key) else { return nil }
             return now.watch.seq > seq ? now : nil
@@ -177,7 +178,7 @@ final class PayerLimits: Sendable {
     static let pause = Duration.seconds(2)
 
     private let last: HintThrottle
-    private let inside = Mutex<Set<ItemID>>([])
+    private let inFlight = Mutex<Set<ItemID>>([])
 
     init(elapsed: @escaping @Sendable () -> Duration) {
         last = HintThrottle(elapsed: elapsed)
@@ -185,17 +186,17 @@ final class PayerLimits: Sendable {
 
     /// Takes a slot; `false` if none is free, or if the payment had one within the pause.
     func enter(_ id: ItemID) -> Bool {
-        inside.withLock { inside in
-            guard inside.count < Self.countMax, !inside.contains(id),
+        inFlight.withLock { inFlight in
+            guard inFlight.count < Self.countMax, !inFlight.contains(id),
                 last.isDue(id, after: Self.pause)
             else { return false }
-            inside.insert(id)
+            inFlight.insert(id)
             return true
         }
     }
 
     /// Releases the slot.
     func leave(_ id: ItemID) {
-        inside.withLock { _ = $0.remove(id) }
+        inFlight.withLock { _ = $0.remove(id) }
     }
 }

@@ -31,7 +31,7 @@ struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
     let iban: String
     let routing: String
     let number: String
-    let isCompany: Bool
+    let isBusiness: Bool
 
     /// Reads a form.
     init(_ sort: RefundAccount.Sort, _ fields: FormFields) {
@@ -43,19 +43,19 @@ struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
         iban = String(fields["iban"].prefix(64))
         routing = digits("routing_number")
         number = digits("account_number")
-        isCompany = !fields["company"].isEmpty
+        isBusiness = !fields["company"].isEmpty
     }
 
     /// Returns the account.
     ///
     /// The error names the invalid field.
     func account() throws(InvalidInput) -> RefundAccount {
-        let place: RefundAccount.Place =
+        let identifier: RefundAccount.Identifier =
             switch sort {
             case .iban: .iban(iban)
-            case .american: .american(routing: routing, number: number, isCompany: isCompany)
+            case .american: .american(routing: routing, number: number, isBusiness: isBusiness)
             }
-        return try RefundAccount(holder: holder, place: place)
+        return try RefundAccount(holder: holder, identifier: identifier)
     }
 
     var description: String { "(redacted)" }
@@ -99,7 +99,7 @@ extension ReturnRows {
                 + field("routing_number", "label.routing", typed?.routing, more, words)
                 + field("account_number", "label.account", typed?.number, more, words)
                 + "<label class=\"mark\"><input type=\"checkbox\" name=\"company\" value=\"1\""
-                + (typed?.isCompany == true ? " checked" : "")
+                + (typed?.isBusiness == true ? " checked" : "")
                 + ">\(HTMLText.escaped(words("label.company_account")))</label>"
         }
     }
@@ -123,7 +123,7 @@ extension ReturnPageRoutes {
         "/r/{source}/refund_account",
         "returnRefundAccount",
         "Hand in the account that the customer's money goes back to",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         body: .raw(
             "application/x-www-form-urlencoded",
@@ -146,14 +146,14 @@ extension ReturnPageRoutes {
         "/r/{source}/refund_account",
         "returnRefundAccountAgain",
         "Back to the page, for a browser that asks for the form's own address",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         answers: pages
     )
 
     /// Submits the account that a customer entered, and shows the result.
     @Sendable
-    func give(
+    func submitRefundAccount(
         _ visit: ReturnVisit,
         _ request: Request,
         _ context: APIContext
@@ -168,11 +168,11 @@ extension ReturnPageRoutes {
                 return shown(snapshot, after: .account(.init(error), typed), to: request)
             }
             do {
-                switch try await submissions.give(account, for: snapshot) {
+                switch try await submissions.submitRefundAccount(account, for: snapshot) {
                 case .taken: return shown(snapshot, after: .accountTaken, to: request)
                 case .refused:
                     return shown(snapshot, after: .account(.refused, typed), to: request)
-                case .notAsked: return nil
+                case .notRequired: return nil
                 case .unknown(let reason):
                     context.logger.warning(
                         "no answer to an account",

@@ -43,8 +43,8 @@ enum PayerNotice: Hashable {
     func applied(to payment: Payment, _ step: NextStep) -> (Payment, NextStep) {
         switch self {
         case .right, .accountTaken: (payment, .none)
-        case .wrong(let left): (payment, step.leaving(left))
-        case .exhausted: (payment.withoutTries, .none)
+        case .wrong(let left): (payment, step.withAttemptsLeft(left))
+        case .exhausted: (payment.withoutAttempts, .none)
         case .unclear, .unreadable, .account: (payment, step)
         }
     }
@@ -52,7 +52,7 @@ enum PayerNotice: Hashable {
 
 extension NextStep {
     /// Returns the same step with the remaining attempts.
-    fileprivate func leaving(_ attemptsLeft: Int?) -> NextStep {
+    fileprivate func withAttemptsLeft(_ attemptsLeft: Int?) -> NextStep {
         switch self {
         case .enterCode: return .enterCode(attemptsLeft: attemptsLeft)
         case .verifyMicrodeposits(var deposits):
@@ -65,7 +65,7 @@ extension NextStep {
 
 extension Payment {
     /// The payment after the last wrong code, with the same amounts.
-    fileprivate var withoutTries: Payment {
+    fileprivate var withoutAttempts: Payment {
         Payment(
             state: .failed,
             amount: amount,
@@ -126,7 +126,7 @@ extension ReturnPageRoutes {
         "/r/{source}/verify",
         "returnVerify",
         "Hand in the code that the customer typed",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         body: .raw(
             "application/x-www-form-urlencoded",
@@ -143,20 +143,20 @@ extension ReturnPageRoutes {
         "/r/{source}/verify",
         "returnVerifyAgain",
         "Back to the page, for a browser that asks for the form's own address",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         answers: pages
     )
 
     /// Redirects to the page.
     @Sendable
-    func leadBack(
+    func redirectToPage(
         _ visit: ReturnVisit,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard let key = Self.key(visit.payment, visit["account"]) else {
-            return page.neutral(in: spoken(to: request))
+            return page.neutral(in: localizedWords(to: request))
         }
         return Response(status: .seeOther, headers: [.location: Self.path(key)])
     }
@@ -171,32 +171,32 @@ extension ReturnPageRoutes {
         try await answer(visit, request, context) { form, body, snapshot in
             if case .account = form { return nil }
             let values = FormFields(body).all("value", max: VerificationValues.countMax + 1)
-            return try await tell(form, values, snapshot, request, context)
+            return try await submit(form, values, snapshot, request, context)
         }
     }
 
     /// Responds to a form of the page, for a customer who has presented the payment's secret.
     ///
-    /// `tell` submits the input. It returns `nil` for a form that is not requested, which redirects to the page.
+    /// `submit` submits the input. It returns `nil` for a form that is not requested, which redirects to the page.
     func answer(
         _ visit: ReturnVisit,
         _ request: Request,
         _ context: APIContext,
-        _ tell: (PayerForm, [UInt8], WatchSnapshot) async throws -> Response?
+        _ submit: (PayerForm, [UInt8], WatchSnapshot) async throws -> Response?
     ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.formBytesMax)
         guard let key = Self.key(visit.payment, visit["account"]) else {
-            return page.neutral(in: spoken(to: request))
+            return page.neutral(in: localizedWords(to: request))
         }
         do {
             let snapshot = try await watches.snapshot(of: key)
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
             guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
-            else { return page.neutral(in: spoken(to: request)) }
+            else { return page.neutral(in: localizedWords(to: request)) }
             if let form = submissions.form(of: snapshot),
-                let answer = try await tell(form, body, snapshot)
+                let answer = try await submit(form, body, snapshot)
             {
-                await note(PayerAct(form), of: key)
+                await note(PayerAction(form), of: key)
                 return answer
             }
             return Response(status: .seeOther, headers: [.location: Self.path(key)])
@@ -206,7 +206,7 @@ extension ReturnPageRoutes {
         }
     }
 
-    private func tell(
+    private func submit(
         _ form: PayerForm,
         _ texts: [String],
         _ snapshot: WatchSnapshot,
@@ -233,7 +233,7 @@ extension ReturnPageRoutes {
         case .refused(let left):
             return shown(snapshot, after: .wrong(attemptsLeft: left), to: request)
         case .exhausted: return shown(snapshot, after: .exhausted, to: request)
-        case .notAsked:
+        case .notRequired:
             let back = Self.path(snapshot.watch.key)
             return Response(status: .seeOther, headers: [.location: back])
         case .unknown(let reason):

@@ -53,19 +53,19 @@ extension ReturnPageRoutes {
         "/r/{source}/continue",
         "returnContinue",
         "On to the bank, for a customer who left off there",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         answers: pages
     )
 
     /// Redirects a customer who has presented the secret to the bank, or to the page if there is no target any more.
     @Sendable
-    func lead(
+    func redirectToBank(
         _ visit: ReturnVisit,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let words = spoken(to: request)
+        let words = localizedWords(to: request)
         guard let key = Self.key(visit.payment, visit["account"]) else {
             return page.neutral(in: words)
         }

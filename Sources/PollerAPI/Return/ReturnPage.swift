@@ -27,7 +27,7 @@ struct ReturnPage {
             let ink = PayerColour.ink(on: colour)
             style += Array("body { --brand: \(colour); --brand-ink: \(ink); }\n".utf8)
         }
-        let logo = branding?.logoURL.flatMap(Self.place)
+        let logo = branding?.logoURL.flatMap(Self.policySource)
         policy =
             (logo.map { "img-src \($0); " } ?? "")
             + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -42,9 +42,9 @@ struct ReturnPage {
     /// Returns the logo URL as a policy source, without a query; `nil` for a URL that would end the directive.
     ///
     /// *Source*: CSP level 3, §2.3.1: `;` and `,` end a source, and a path has no query.
-    static func place(_ url: String) -> String? {
-        let place = String(url.prefix { $0 != "?" && $0 != "#" })
-        return place.contains { ";,*".contains($0) } ? nil : place
+    static func policySource(_ url: String) -> String? {
+        let policySource = String(url.prefix { $0 != "?" && $0 != "#" })
+        return policySource.contains { ";,*".contains($0) } ? nil : policySource
     }
 
     /// Returns the response with the page of a payment.
@@ -94,27 +94,29 @@ struct ReturnPage {
         }
         let rows = ReturnRows(words)
         let onward = onward(update, words)
-        let code = update.step.codeText.flatMap { update.said.details.isEmpty ? nil : QRCode($0) }
+        let code = update.step.codeText.flatMap {
+            update.payerMessage.details.isEmpty ? nil : QRCode($0)
+        }
         return text(
             [
                 "refresh": refresh,
                 "state": update.state.rawValue,
-                "title": HTMLText.escaped(update.said.title),
-                "text": HTMLText.escaped(update.said.text),
+                "title": HTMLText.escaped(update.payerMessage.title),
+                "text": HTMLText.escaped(update.payerMessage.text),
                 "seq": String(seq),
                 "watch": update.state.isFinal ? "" : HTMLText.escaped(path.state),
                 "page": HTMLText.escaped(path.page),
                 "view": update.view,
-                "late": update.leadsOn ? "load" : "words",
+                "late": update.continuesAtBank ? "load" : "words",
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
                 "notice": rows.notice(notice, words),
                 "form": update.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
-                "details": rows.details(update.said.details),
+                "details": rows.details(update.payerMessage.details),
                 // A page with a form needs no link to the form.
                 "links": update.form == nil
-                    ? rows.links(onward.map { [$0] } ?? update.said.links) : "",
-                "facts": rows.facts(update.said.facts),
+                    ? rows.links(onward.map { [$0] } ?? update.payerMessage.links) : "",
+                "facts": rows.facts(update.payerMessage.facts),
                 "footer": footer(words, update.returnLink, hasWay: onward == nil),
             ],
             in: words
@@ -176,7 +178,7 @@ struct ReturnPage {
     private var logo: String {
         guard let branding else { return "" }
         let name = HTMLText.escaped(branding.name)
-        guard let url = branding.logoURL, Self.place(url) != nil else {
+        guard let url = branding.logoURL, Self.policySource(url) != nil else {
             return "<p id=\"shop\">\(name)</p>"
         }
         return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"
@@ -186,16 +188,16 @@ struct ReturnPage {
     ///
     /// On earlier pages a button would lead the payer away from the next step, so the link is in the footer.
     private func onward(_ update: ReturnUpdate, _ words: PayerWords) -> PayerLink? {
-        guard update.state.isFinal, update.form == nil, update.said.links.isEmpty else {
+        guard update.state.isFinal, update.form == nil, update.payerMessage.links.isEmpty else {
             return nil
         }
-        return wayBack(words, update.returnLink)
+        return shopLink(words, update.returnLink)
     }
 
     /// Returns the link to the shop.
     ///
     /// `returnLink` is specific to this payment.
-    private func wayBack(_ words: PayerWords, _ returnLink: ShopReturnLink?) -> PayerLink? {
+    private func shopLink(_ words: PayerWords, _ returnLink: ShopReturnLink?) -> PayerLink? {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         return (returnLink?.url ?? branding?.homeURL).map {
             PayerLink(words("action.back", shop), $0)
@@ -212,7 +214,7 @@ struct ReturnPage {
         hasWay: Bool = true
     ) -> String {
         let name = branding.map { HTMLText.escaped($0.name) }
-        let way = (hasWay ? wayBack(words, returnLink) : nil).map { link in
+        let way = (hasWay ? shopLink(words, returnLink) : nil).map { link in
             "<a href=\"\(HTMLText.escaped(link.url))\" rel=\"noreferrer\">"
                 + "\(HTMLText.escaped(link.label))</a>"
         }

@@ -30,7 +30,7 @@ struct ReturnPageRoutes {
         "/r",
         "returnLanding",
         "Where Stripe sends a customer back to",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: nil),
         answers: pages
     )
@@ -39,7 +39,7 @@ struct ReturnPageRoutes {
         "/r/{source}",
         "returnPage",
         "What became of a customer's payment",
-        access: .anybody,
+        access: .anyClient,
         input: .visit(at: .payment),
         answers: pages
     )
@@ -48,7 +48,7 @@ struct ReturnPageRoutes {
         "/r/{source}/state",
         "returnState",
         "The current state of a return page",
-        access: .anybody,
+        access: .anyClient,
         input: .all(
             .payment,
             .text("account", "The account of the watch; default when absent.", .notEmpty),
@@ -111,9 +111,11 @@ struct ReturnPageRoutes {
     var routes: [AnsweredRoute] {
         [
             Self.landing.answered(by: show), Self.page.answered(by: show),
-            Self.state.answered(by: state), Self.onward.answered(by: lead),
-            Self.verification.answered(by: verify), Self.verificationAgain.answered(by: leadBack),
-            Self.account.answered(by: give), Self.accountAgain.answered(by: leadBack),
+            Self.state.answered(by: state), Self.onward.answered(by: redirectToBank),
+            Self.verification.answered(by: verify),
+            Self.verificationAgain.answered(by: redirectToPage),
+            Self.account.answered(by: submitRefundAccount),
+            Self.accountAgain.answered(by: redirectToPage),
         ]
     }
 
@@ -123,7 +125,7 @@ struct ReturnPageRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let words = spoken(to: request)
+        let words = localizedWords(to: request)
         guard let key = Self.key(visit.payment, visit["account"]) else {
             return page.neutral(in: words)
         }
@@ -148,7 +150,7 @@ struct ReturnPageRoutes {
         if let secret {
             guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
                 Self.isSameMode(visit["livemode"], snapshot)
-            else { return page.neutral(in: spoken(to: request)) }
+            else { return page.neutral(in: localizedWords(to: request)) }
             // The customer's return is a hint, since the bank has a result by now.
             if snapshot.opensOnHint, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
                 _ = try await watches.hint(key)
@@ -162,7 +164,7 @@ struct ReturnPageRoutes {
             )
         }
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
-        else { return page.neutral(in: spoken(to: request)) }
+        else { return page.neutral(in: localizedWords(to: request)) }
         let loads = visit["n"].flatMap { Int(safe: $0) } ?? 0
         if loads == 0 { await note(.page, of: key) }
         return shown(snapshot, loads: max(0, loads), to: request)
@@ -172,14 +174,14 @@ struct ReturnPageRoutes {
     ///
     /// The page needs no secret: the URL contains the account, and the page shows nothing of a payment.
     func unavailable(of account: AccountID, to request: Request) -> Response {
-        let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+        let browserLanguage = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
         return pages[account].unavailable(
-            in: lexicon[asked ?? pages.shops[account]?.language ?? .en]
+            in: lexicon[browserLanguage ?? pages.shops[account]?.language ?? .en]
         )
     }
 
     /// Records the customer's action as a note of the watch, for its timeline.
-    func note(_ visit: PayerAct, of key: WatchKey) async {
+    func note(_ visit: PayerAction, of key: WatchKey) async {
         await watches.tryToNote(WatchNote(.visit, visit.rawValue), of: key)
     }
 
@@ -193,7 +195,7 @@ struct ReturnPageRoutes {
         to request: Request
     ) -> Response {
         let key = snapshot.watch.key
-        let words = spoken(to: request, about: snapshot)
+        let words = localizedWords(to: request, about: snapshot)
         return pages[key.account].response(
             // Three loads without a script take at least ten seconds.
             update(of: snapshot, isFirst: loads < 3, after: notice, in: words),
@@ -248,18 +250,18 @@ struct ReturnPageRoutes {
         defer { limits.leave(key.id) }
         let found = try await polls.first(
             within: input.wait,
-            hearing: Interest(in: .watch(key), afterSeq: afterSeq)
+            matching: Interest(in: .watch(key), afterSeq: afterSeq)
         ) { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else { throw Self.notFound }
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
-        let update = update(of: found, isFirst: true, in: spoken(to: request, about: found))
+        let update = update(of: found, isFirst: true, in: localizedWords(to: request, about: found))
         var answer = PollerWire.ReturnUpdate()
         answer.state = Open(rawValue: update.state.rawValue)
         answer.seq = found.watch.seq
-        answer.title = update.said.title
-        answer.text = update.said.text
+        answer.title = update.payerMessage.title
+        answer.text = update.payerMessage.text
         answer.view = update.view
         answer.payment = update.payment.wire
         answer.nextStep = update.step == .none ? nil : update.step.wire
@@ -270,16 +272,16 @@ struct ReturnPageRoutes {
     /// Returns the texts in the customer's language: as given by the shop, else of the browser, else of the shop.
     ///
     /// Before the secret is presented, nothing of the payment may show, including its language.
-    func spoken(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
-        let told = snapshot.flatMap { snapshot in
+    func localizedWords(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
+        let paymentLanguage = snapshot.flatMap { snapshot in
             Purchase.language(
                 metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
                 object: UpstreamObject(snapshot.lastEvent)
             )
         }
-        let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+        let browserLanguage = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
         let shop = snapshot.flatMap { pages.shops[$0.watch.key.account]?.language }
-        return lexicon[told ?? asked ?? shop ?? .en]
+        return lexicon[paymentLanguage ?? browserLanguage ?? shop ?? .en]
     }
 
     private static let notFound = Problem(.notFound, "Nothing to show here.")

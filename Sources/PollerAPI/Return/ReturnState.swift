@@ -42,7 +42,8 @@ enum ReturnState: String, CaseIterable {
         switch payment.state {
         case .awaitingCustomer:
             let isToDo =
-                PayerMessage.asks(payment, step) && !(isFirst && PayerMessage.sendsAway(step))
+                PayerMessage.needsPayerAction(payment, step)
+                && !(isFirst && PayerMessage.leadsToOtherSite(step))
             self = isToDo ? .action : isFirst ? .confirming : .waiting
         case .partiallyPaid: self = .action
         case .processing: self = .processing
@@ -74,13 +75,13 @@ struct ReturnUpdate: Hashable {
     let state: ReturnState
     let payment: Payment
     let step: NextStep
-    let said: PayerMessage
+    let payerMessage: PayerMessage
     /// A digest of the rows, links and codes.
     ///
     /// The page reloads when it changes.
     let view: String
     /// Whether the customer should continue at the bank if nothing changes within some seconds.
-    let leadsOn: Bool
+    let continuesAtBank: Bool
     /// The form on the page.
     let form: PayerForm?
     /// The shop's return link of this payment, if it differs from the usual one.
@@ -104,9 +105,9 @@ struct ReturnUpdate: Hashable {
         (self.payment, self.step) = (payment, step)
         returnLink = purchase.returnLink
         state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
-        said = message(isFirst: isFirst)
-        let later = isFirst ? message(isFirst: false) : said
-        self.form = PayerMessage.asks(payment, step) ? form : nil
+        payerMessage = message(isFirst: isFirst)
+        let later = isFirst ? message(isFirst: false) : payerMessage
+        self.form = PayerMessage.needsPayerAction(payment, step) ? form : nil
         let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
         // In final states the link to the shop is a button.
         let shown =
@@ -116,7 +117,7 @@ struct ReturnUpdate: Hashable {
         // No text contains a line break, so the joined text is unambiguous.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
-        leadsOn = state == .confirming && then == .action
+        continuesAtBank = state == .confirming && then == .action
     }
 
     /// Creates the content for a watch.

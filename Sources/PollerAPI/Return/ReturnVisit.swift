@@ -74,7 +74,7 @@ extension RouteInput where Value == ReturnVisit {
         let parameters = described.map { name, description in
             RouteParameter(
                 name: name,
-                place: .query,
+                location: .query,
                 description: description,
                 schema: ["type": "string"]
             )

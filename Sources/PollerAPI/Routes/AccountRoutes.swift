@@ -35,10 +35,10 @@ struct AccountRoutes {
         let accounts = page.items
         let open = try await backend.accounts.book.openWatches(of: accounts)
         let endpoints = try await backend.endpoints.store.counts(of: accounts)
-        let told = zip(accounts, zip(open, endpoints)).map { account, counts in
+        let rows = zip(accounts, zip(open, endpoints)).map { account, counts in
             PollerWire.Account(account, counts, backend.accounts.limits[account])
         }
-        return Response(ListPage(items: told, next: page.next).wire(for: context) { $0 })
+        return Response(ListPage(items: rows, next: page.next).wire(for: context) { $0 })
     }
 
     /// Returns a page of accounts.

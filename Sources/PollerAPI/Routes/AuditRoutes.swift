@@ -6,7 +6,7 @@ import PollerWire
 /// The audit trail.
 ///
 /// A caller bound to accounts sees the changes of its own objects, and neither names nor addresses of other accounts'
-/// keys (``AuditEntry/told(to:)``).
+/// keys (``AuditEntry/visible(to:)``).
 struct AuditRoutes {
     private static let list = Route(
         .get,

@@ -8,7 +8,7 @@ import PollerWire
 /// All items are checked before any is enqueued, so that a client need not find out which half of a batch was accepted.
 /// The store takes up to 256 watches of a partition in one call. There is no transaction over all of them, which would
 /// block every other request for its duration. A repeated batch joins the watches of the first attempt. The response to
-/// a large batch is not stored (``RepeatMiddleware``), and its repeat joins in the same way.
+/// a large batch is not stored (``IdempotencyMiddleware``), and its repeat joins in the same way.
 struct BatchRoutes {
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
@@ -23,7 +23,7 @@ struct BatchRoutes {
         """,
         access: .key(.writeWatches),
         input: .traceparent,
-        repeats: .kept(whenFull: false),
+        idempotency: .kept(whenFull: false),
         body: RouteBody(
             content: [
                 (
@@ -94,7 +94,7 @@ struct BatchRoutes {
             endpoints: endpoints
         )
 
-        batch.carry(trace)
+        batch.setTrace(trace)
         facts.add("poller.watches", batch.groups.reduce(0) { $0 + $1.count })
         let watches = batch.groups.flatMap(\.self)
         try refuseMismatches(among: watches)

@@ -38,7 +38,7 @@ struct ConsoleRoutes {
         "/",
         "dashboard",
         "The console, for a browser",
-        access: .anybody,
+        access: .anyClient,
         answers: [.page(200, "A page that requests a key if the server has keys.")]
     )
     private static let script = Route(
@@ -46,7 +46,7 @@ struct ConsoleRoutes {
         "/console/{file}",
         "consoleScript",
         "A script of the console",
-        access: .anybody,
+        access: .anyClient,
         input: .segment("file", "The file name.", .matching("^[a-z]{1,20}[.]js$")),
         answers: [
             RouteAnswer(

@@ -78,7 +78,7 @@ struct DeliveryRoutes {
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature("a delivery that is due stays due, and each event keeps its ID"),
+        idempotency: .inherent("a delivery that is due stays due, and each event keeps its ID"),
         answers: [.ok("The delivery is due now.", "Delivery")],
         problems: [404, 409]
     )
@@ -94,7 +94,7 @@ struct DeliveryRoutes {
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature("dismissed events stay dismissed"),
+        idempotency: .inherent("dismissed events stay dismissed"),
         answers: [.ok("The delivery without dead letters.", "Delivery")],
         problems: [404, 409]
     )
@@ -119,16 +119,16 @@ struct DeliveryRoutes {
         guard let key = wanted.key else {
             let query = wanted.query.narrowed(to: context.caller.accounts)
             let page = try await backend.deliveries.deliveries(query)
-            return Response(try await told(page, context))
+            return Response(try await wirePage(page, context))
         }
         guard context.caller.accounts.contains(key.account) else {
             return Response(Page<PollerWire.Delivery>([]))
         }
-        return Response(try await told(page(of: key, wanted.query), context))
+        return Response(try await wirePage(page(of: key, wanted.query), context))
     }
 
     /// Returns a page, with the endpoint's state for deliveries that wait for their endpoint.
-    private func told(
+    private func wirePage(
         _ page: ListPage<DeliverySnapshot>,
         _ context: APIContext
     ) async throws -> Page<PollerWire.Delivery> {
@@ -204,7 +204,7 @@ struct DeliveryRoutes {
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
             guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
             else { continue }
-            context.changes.did(
+            context.changes.recordAction(
                 AuditTarget(.delivery, id.description),
                 of: found.delivery.watch.account
             )
@@ -228,13 +228,13 @@ struct DeliveryRoutes {
             var state = found.delivery.state
             state.dismiss()
             guard state != found.delivery.state else {
-                context.changes.nothing()
+                context.changes.recordUnchanged()
                 return Response(try await shown(found))
             }
             if found.state == .inFlight { break }
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
             guard try await backend.deliveries.dismiss([revision]) == [.done] else { continue }
-            context.changes.did(
+            context.changes.recordAction(
                 AuditTarget(.delivery, id.description),
                 of: found.delivery.watch.account,
                 from: [

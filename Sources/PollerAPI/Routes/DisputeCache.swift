@@ -5,7 +5,7 @@ import PollerIdentity
 ///
 /// *Cost*: each account is read at most once a minute, and after a failure once in ten seconds. Requests that arrive
 /// during a read wait for its result. A request reads at most ``readsMax`` accounts, ``atOnce`` at a time, and starts
-/// no read after ``patience``. The results are kept, and the next request continues with the remaining accounts.
+/// no read after ``readStartMax``. The results are kept, and the next request continues with the remaining accounts.
 ///
 /// An actor, because requests share it.
 actor DisputeCache {
@@ -20,7 +20,7 @@ actor DisputeCache {
     /// The number of accounts that a request reads concurrently.
     static let atOnce = 8
     /// The time after which a request starts no further read, because a person waits for it.
-    private static let patience = Duration.seconds(15)
+    private static let readStartMax = Duration.seconds(15)
 
     /// A result and its age.
     struct Reading: Sendable {
@@ -29,16 +29,16 @@ actor DisputeCache {
     }
 
     /// The watch of a dispute; empty for a payment that is not watched.
-    struct Place: Sendable {
+    struct LinkedWatch: Sendable {
         var key: WatchKey?
         var order: OrderID?
     }
 
     /// The result of an account, with the watches that were found for its disputes.
-    private struct Kept {
+    private struct CachedResult {
         let result: Result<[AccountDispute], DisputeReadFailure>
         let age: @Sendable () -> Duration
-        var places: [String: Place] = [:]
+        var linkedWatches: [String: LinkedWatch] = [:]
 
         var isFresh: Bool {
             switch result {
@@ -48,13 +48,13 @@ actor DisputeCache {
         }
     }
 
-    private let book: any DisputeBook
+    private let book: any DisputeReader
     private let clock: any Clock<Duration>
-    private var kept: [AccountID: Kept] = [:]
+    private var cached: [AccountID: CachedResult] = [:]
     private var running: [AccountID: Task<Result<[AccountDispute], DisputeReadFailure>, Never>] =
         [:]
 
-    init(book: any DisputeBook, clock: any Clock<Duration>) {
+    init(book: any DisputeReader, clock: any Clock<Duration>) {
         self.book = book
         self.clock = clock
     }
@@ -65,20 +65,20 @@ actor DisputeCache {
     /// Returns the disputes of some accounts, without those that a later request will read.
     func disputes(of accounts: [AccountID]) async -> [AccountID: Reading] {
         var known: [AccountID: Reading] = [:]
-        var left: [AccountID] = []
+        var remaining: [AccountID] = []
         for account in accounts {
             if let reading = fresh(account) {
                 known[account] = reading
-            } else if left.count < Self.readsMax {
-                left.append(account)
+            } else if remaining.count < Self.readsMax {
+                remaining.append(account)
             }
         }
-        let (begun, unread, waited) = (known, left, clock.stopwatch())
+        let (begun, unread, waited) = (known, remaining, clock.stopwatch())
         return await withTaskGroup(of: (AccountID, Reading).self) { group in
             var found = begun
             for (index, account) in unread.enumerated() {
                 if index >= Self.atOnce, let done = await group.next() { found[done.0] = done.1 }
-                guard waited() < Self.patience else { break }
+                guard waited() < Self.readStartMax else { break }
                 group.addTask { (account, await self.disputes(of: account)) }
             }
             for await done in group { found[done.0] = done.1 }
@@ -101,18 +101,18 @@ actor DisputeCache {
     }
 
     /// Returns the watch of a dispute, if searched since the last read of its account; `nil` otherwise.
-    func place(of dispute: AccountDispute) -> Place? {
-        kept[dispute.account]?.places[dispute.id]
+    func linkedWatch(of dispute: AccountDispute) -> LinkedWatch? {
+        cached[dispute.account]?.linkedWatches[dispute.id]
     }
 
     /// Caches the watch of a dispute.
-    func keep(_ place: Place, of dispute: AccountDispute) {
-        kept[dispute.account]?.places[dispute.id] = place
+    func keep(_ linkedWatch: LinkedWatch, of dispute: AccountDispute) {
+        cached[dispute.account]?.linkedWatches[dispute.id] = linkedWatch
     }
 
     private func fresh(_ account: AccountID) -> Reading? {
-        guard let kept = kept[account], kept.isFresh else { return nil }
-        return Reading(result: kept.result, age: kept.age())
+        guard let cached = cached[account], cached.isFresh else { return nil }
+        return Reading(result: cached.result, age: cached.age())
     }
 
     private func read(
@@ -125,17 +125,17 @@ actor DisputeCache {
             result = .failure(error)
         }
         running[account] = nil
-        if kept[account] == nil, kept.count >= Self.accountsMax { makeRoom() }
-        kept[account] = Kept(result: result, age: clock.stopwatch())
+        if cached[account] == nil, cached.count >= Self.accountsMax { makeRoom() }
+        cached[account] = CachedResult(result: result, age: clock.stopwatch())
         return result
     }
 
     /// Removes expired results, or else the oldest one.
     private func makeRoom() {
-        kept = kept.filter { $0.value.isFresh }
-        guard kept.count >= Self.accountsMax,
-            let oldest = kept.max(by: { $0.value.age() < $1.value.age() })?.key
+        cached = cached.filter { $0.value.isFresh }
+        guard cached.count >= Self.accountsMax,
+            let oldest = cached.max(by: { $0.value.age() < $1.value.age() })?.key
         else { return }
-        kept[oldest] = nil
+        cached[oldest] = nil
     }
 }

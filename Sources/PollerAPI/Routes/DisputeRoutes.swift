@@ -59,7 +59,7 @@ struct DisputeRoutes {
             switch read.result {
             case .success(let disputes):
                 for dispute in disputes where wanted.hasClosed || !dispute.isClosed {
-                    answer.data.append(try await told(dispute, cache))
+                    answer.data.append(try await wireDispute(dispute, cache))
                 }
             case .failure(let failure):
                 var unread = DisputeList.Unread()
@@ -76,39 +76,39 @@ struct DisputeRoutes {
         return Response(answer)
     }
 
-    private func told(
+    private func wireDispute(
         _ dispute: AccountDispute,
         _ cache: DisputeCache
     ) async throws -> PollerWire.Dispute {
-        var told = PollerWire.Dispute()
-        told.id = dispute.id
-        told.account = dispute.account.description
-        told.status = dispute.status
-        told.needsResponse = dispute.needsResponse
-        told.isOpen = !dispute.isClosed
-        told.amount = dispute.amount?.minorUnits
-        told.currency = dispute.currency
-        told.reason = dispute.reason
-        told.charge = dispute.charge?.description
-        told.createdAt = dispute.createdAt.map { Time($0) }
-        told.dueAt = dispute.dueAt.map { Time($0) }
-        let place = try await place(of: dispute, cache)
-        told.source = place.key?.source.description
-        told.kind = place.key.map { Open(rawValue: $0.kind.rawValue) }
-        told.order = place.order?.description
-        return told
+        var wireDispute = PollerWire.Dispute()
+        wireDispute.id = dispute.id
+        wireDispute.account = dispute.account.description
+        wireDispute.status = dispute.status
+        wireDispute.needsResponse = dispute.needsResponse
+        wireDispute.isOpen = !dispute.isClosed
+        wireDispute.amount = dispute.amount?.minorUnits
+        wireDispute.currency = dispute.currency
+        wireDispute.reason = dispute.reason
+        wireDispute.charge = dispute.charge?.description
+        wireDispute.createdAt = dispute.createdAt.map { Time($0) }
+        wireDispute.dueAt = dispute.dueAt.map { Time($0) }
+        let linkedWatch = try await linkedWatch(of: dispute, cache)
+        wireDispute.source = linkedWatch.key?.source.description
+        wireDispute.kind = linkedWatch.key.map { Open(rawValue: $0.kind.rawValue) }
+        wireDispute.order = linkedWatch.order?.description
+        return wireDispute
     }
 
     /// Returns the watch of the disputed payment, searched once after each read of its account.
-    private func place(
+    private func linkedWatch(
         of dispute: AccountDispute,
         _ cache: DisputeCache
-    ) async throws -> DisputeCache.Place {
-        if let known = await cache.place(of: dispute) { return known }
+    ) async throws -> DisputeCache.LinkedWatch {
+        if let known = await cache.linkedWatch(of: dispute) { return known }
         let watch = try await watch(of: dispute)?.watch
-        let place = DisputeCache.Place(key: watch?.key, order: watch?.order)
-        await cache.keep(place, of: dispute)
-        return place
+        let linkedWatch = DisputeCache.LinkedWatch(key: watch?.key, order: watch?.order)
+        await cache.keep(linkedWatch, of: dispute)
+        return linkedWatch
     }
 
     /// Returns the watch of the disputed payment: of its intent, of its charge, or the one that created the charge.

@@ -24,7 +24,7 @@ extension EndpointRoutes {
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("each test is a new event, and no payment event is sent twice"),
+        idempotency: .inherent("each test is a new event, and no payment event is sent twice"),
         answers: [.ok("The receiver's response.", "EndpointTest")],
         problems: [404, 409]
     )
@@ -39,7 +39,7 @@ extension EndpointRoutes {
         """,
         access: .key(.readSecrets),
         input: .name,
-        repeats: .kept,
+        idempotency: .kept,
         body: .json(.shape("EndpointRotation"), optional: true),
         answers: [.ok("The endpoint with its new secret.", "Endpoint")],
         problems: [404, 409]
@@ -52,7 +52,7 @@ extension EndpointRoutes {
         "Pending events are delivered first.",
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("an enabled endpoint stays enabled"),
+        idempotency: .inherent("an enabled endpoint stays enabled"),
         answers: [.ok("The updated endpoint.", "Endpoint")],
         problems: [404]
     )
@@ -66,7 +66,7 @@ extension EndpointRoutes {
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature("a disabled endpoint keeps its first reason"),
+        idempotency: .inherent("a disabled endpoint keeps its first reason"),
         body: .json(.shape("EndpointDisabling"), optional: true),
         answers: [.ok("The updated endpoint.", "Endpoint")],
         problems: [404]
@@ -117,7 +117,7 @@ extension EndpointRoutes {
                 field: "url"
             )
         }
-        context.changes.did(
+        context.changes.recordAction(
             AuditTarget(stored.endpoint),
             of: stored.endpoint.account
         )
@@ -170,13 +170,13 @@ extension EndpointRoutes {
                 field: "overlap"
             )
         }
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let secret = WebhookSecret(
-            using: &chance,
+            using: &generator,
             signing: old.secrets.first?.secret.signing ?? .hmac
         )
         let repeated = request.headers[.idempotencyKey].map { key in
-            EndpointRequest(account: old.account, key: context.caller.own(key), body: []).key
+            EndpointRequest(account: old.account, key: context.caller.scopedKey(key), body: []).key
         }
         var refusal: InvalidInput?
         // The endpoint at the moment of the update: it may have changed while the body arrived.
@@ -194,7 +194,7 @@ extension EndpointRoutes {
             throw Problem(.tooManySecrets, "\(refusal.message).", field: refusal.field)
         }
         guard let rotated else { throw Problem.endpointNotFound(old.id) }
-        context.changes.changed(from: replaced, to: rotated)
+        context.changes.recordChange(from: replaced, to: rotated)
         return Self.shown(rotated)
     }
 
@@ -242,11 +242,11 @@ extension EndpointRoutes {
     /// Every account has one, even an unknown account, because it is derived from the name.
     @Sendable
     private func secret(
-        _ asked: (name: String, account: AccountID),
+        _ requested: (name: String, account: AccountID),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard asked.name == "inline" else {
+        guard requested.name == "inline" else {
             throw Problem(
                 .secretNotShown,
                 "A secret is shown only when its endpoint is created or rotated; POST "
@@ -254,7 +254,7 @@ extension EndpointRoutes {
                     + "/v1/endpoints/inline/secret."
             )
         }
-        let account = asked.account
+        let account = requested.account
         guard context.caller.accounts.contains(account), let inline = backend.inline else {
             throw Problem(
                 .notFound,

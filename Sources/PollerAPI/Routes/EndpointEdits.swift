@@ -54,7 +54,7 @@ extension EndpointRoutes {
         case .refused: throw Precondition.failed
         case .nameTaken(let holder): throw Problem.endpointNameTaken(named, by: holder)
         }
-        context.changes.changed(from: old, to: endpoint)
+        context.changes.recordChange(from: old, to: endpoint)
         return Response(PollerWire.Endpoint(endpoint))
     }
 

@@ -11,7 +11,7 @@ import PollerWire
 /// must not include permission to sign.
 ///
 /// *Repeats.* Creation is the only operation here that is not idempotent, because clients do not choose the ID. So its
-/// `Idempotency-Key` is stored, and so is that of a rotation. In addition to ``RepeatMiddleware``, the registry records
+/// `Idempotency-Key` is stored, and so is that of a rotation. In addition to ``IdempotencyMiddleware``, the registry records
 /// the creating request in the same step as the endpoint, so a repeat after a crash finds it.
 ///
 /// *Changes* are functions that the store applies to the current value, and applies again after a concurrent change. So
@@ -30,7 +30,7 @@ struct EndpointRoutes {
         shown again.
         """,
         access: .key(.writeEndpoints),
-        repeats: .kept,
+        idempotency: .kept,
         body: .json(.shape("NewEndpoint")),
         answers: [.json(201, "The endpoint with its secret.", "Endpoint")],
         problems: [409]
@@ -66,7 +66,7 @@ struct EndpointRoutes {
         "Absent fields stay as they are. null restores the default.",
         access: .key(.writeEndpoints),
         input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
-        repeats: .byNature(
+        idempotency: .inherent(
             "the same change has no further effect; If-Match prevents overwriting other changes"
         ),
         body: .json(.shape("EndpointChange")),
@@ -81,7 +81,7 @@ struct EndpointRoutes {
         "Its pending events are not delivered.",
         access: .key(.writeEndpoints),
         input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
-        repeats: .byNature(
+        idempotency: .inherent(
             "a removed endpoint stays removed, and the response is that of a missing one"
         ),
         answers: [.ok("The endpoint before its removal.", "Endpoint")],
@@ -90,7 +90,7 @@ struct EndpointRoutes {
 
     let backend: EndpointBackend
     let limits: @Sendable () -> AccountLimits
-    let deliveries: any DeliveryBook & LaneControl
+    let deliveries: any DeliveryOperations & LaneControl
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
@@ -115,14 +115,18 @@ struct EndpointRoutes {
         let endpoint = try endpoint(wanted, for: context.caller)
         try await checkFallback(endpoint)
         let key = request.headers[.idempotencyKey].map { key in
-            EndpointRequest(account: endpoint.account, key: context.caller.own(key), body: bytes)
+            EndpointRequest(
+                account: endpoint.account,
+                key: context.caller.scopedKey(key),
+                body: bytes
+            )
         }
         switch try await stored(endpoint, key) {
         case .created(let created):
-            context.changes.changed(from: nil, to: created)
+            context.changes.recordChange(from: nil, to: created)
             return Self.shown(created, status: .created)
         case .repeated(let made, let isUntouched):
-            context.changes.nothing()
+            context.changes.recordUnchanged()
             var response =
                 isUntouched
                 ? Self.shown(made, status: .created)
@@ -196,7 +200,9 @@ struct EndpointRoutes {
             try wanted.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
         let types = wanted.choices.types.value ?? []
-        if types.contains(where: EventSubject.isOfOperators) { try caller.needCluster(in: "types") }
+        if types.contains(where: EventSubject.isOfOperators) {
+            try caller.requireClusterAccess(in: "types")
+        }
         let side = try Problem.checked { () throws(InvalidInput) in
             try Poller.Endpoint.account(asking: types, named: named)
         }
@@ -205,13 +211,13 @@ struct EndpointRoutes {
             try url.check(for: caller, of: account, field: "url")
         }
         let signing = try wanted.checkedSigning(of: url)
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(
-            id: EndpointID(using: &chance),
+            id: EndpointID(using: &generator),
             account: account,
             url: url,
             secrets: url.isWebhook
-                ? [EndpointSecret(WebhookSecret(using: &chance, signing: signing))] : []
+                ? [EndpointSecret(WebhookSecret(using: &generator, signing: signing))] : []
         )
         try endpoint.apply(wanted.choices, of: backend)
         return endpoint
@@ -275,11 +281,11 @@ struct EndpointRoutes {
 
     @Sendable
     private func change(
-        _ asked: (name: EndpointName, condition: Precondition),
+        _ requested: (name: EndpointName, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let old = try await stored(asked.name, as: asked.condition).endpoint
+        let old = try await stored(requested.name, as: requested.condition).endpoint
         try Self.checkNotOfFile(old)
         let change = try await reader.object(EndpointChange.self, of: request) { body in
             guard body.member("account") == nil else {
@@ -291,9 +297,9 @@ struct EndpointRoutes {
             }
         }
         let backend = backend
-        var wish = old
-        try wish.apply(change, of: backend)
-        guard wish.url.isWebhook == old.url.isWebhook else {
+        var updated = old
+        try updated.apply(change, of: backend)
+        guard updated.url.isWebhook == old.url.isWebhook else {
             throw Problem(
                 .invalidValue,
                 "url cannot change between https:// and other schemes, because only webhooks "
@@ -301,13 +307,13 @@ struct EndpointRoutes {
                 field: "url"
             )
         }
-        if wish.url != old.url {
+        if updated.url != old.url {
             try Problem.checked { () throws(InvalidInput) in
-                try wish.url.check(for: context.caller, of: old.account, field: "url")
+                try updated.url.check(for: context.caller, of: old.account, field: "url")
             }
         }
-        try await checkFallback(wish)
-        return try await changed(old.id, as: asked.condition, context) {
+        try await checkFallback(updated)
+        return try await changed(old.id, as: requested.condition, context) {
             endpoint,
             _ throws(Problem) in
             try endpoint.apply(change, of: backend)
@@ -319,20 +325,20 @@ struct EndpointRoutes {
     /// A missing one is reported as missing, because it is unknown whether it ever existed.
     @Sendable
     private func remove(
-        _ asked: (name: EndpointName, condition: Precondition),
+        _ requested: (name: EndpointName, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let stored = try await stored(asked.name, as: asked.condition)
+        let stored = try await stored(requested.name, as: requested.condition)
         let endpoint = stored.endpoint
         if !FileEndpoints.hasLeft(endpoint) { try Self.checkNotOfFile(endpoint) }
-        let version = asked.condition == .none ? nil : stored.version
+        let version = requested.condition == .none ? nil : stored.version
         switch try await backend.store.remove(endpoint.id, version: version) {
         case .removed: break
         case .changed: throw Precondition.failed
         case .gone: throw Problem.endpointNotFound(endpoint.id)
         }
-        context.changes.changed(from: endpoint, to: nil)
+        context.changes.recordChange(from: endpoint, to: nil)
         return Response(PollerWire.Endpoint(endpoint))
     }
 }

@@ -79,22 +79,22 @@ struct EventRoutes {
             outbox: backend.outbox,
             limit: input.limit,
             filter: filter,
-            isOfAll: context.caller.accounts.isAll
+            seesAllAccounts: context.caller.accounts.isAll
         )
         let position = Mutex(start)
         let page = try await polls.first(
             within: input.wait,
             for: context.waiter,
-            hearing: filter.interest
+            matching: filter.interest
         ) { () async throws -> OutboxPage? in
             let start = position.withLock { $0 }
             let page = try await scans.passing(for: context.caller) {
                 let page = try await reader.page(after: start)
-                return (page, page.passed)
+                return (page, page.examined)
             }
             // Entries that the filter excludes are not read again.
             position.withLock { $0 = page.next }
-            return page.isWorthTelling ? page : nil
+            return page.isWorthReturning ? page : nil
         }
         guard let page else {
             let rest = OutboxPage(next: position.withLock { $0 })

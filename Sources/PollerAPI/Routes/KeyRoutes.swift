@@ -36,7 +36,7 @@ struct KeyRoutes {
         every request requires a key.
         """,
         access: .key(.manageKeys),
-        repeats: .kept,
+        idempotency: .kept,
         body: .json(.shape("NewAccessKey")),
         answers: [.json(201, "The key.", "AccessKey")],
         problems: [404, 409]
@@ -52,7 +52,7 @@ struct KeyRoutes {
         """,
         access: .key(.manageKeys),
         input: .accessKey,
-        repeats: .byNature(
+        idempotency: .inherent(
             "a revoked key stays revoked, and the response is that of a missing one"
         ),
         answers: [.ok("The key before it was revoked.", "AccessKey")],
@@ -79,9 +79,11 @@ struct KeyRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let keys = try await known().register().keys.map(\.key)
+        let keys = try await keyStore().register().keys.map(\.key)
         let own = keys.filter { context.caller.accounts.contains($0.accounts) }
-        return Response(Page(own.reversed().map { Self.told($0, to: context.caller, among: own) }))
+        return Response(
+            Page(own.reversed().map { Self.visibleKey($0, to: context.caller, among: own) })
+        )
     }
 
     @Sendable
@@ -91,10 +93,10 @@ struct KeyRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wanted = try await reader.object(NewAccessKey.self, of: request)
-        var chance = SystemRandomNumberGenerator()
-        let text = KeyText(using: &chance, seed: context.seed)
+        var generator = SystemRandomNumberGenerator()
+        let text = KeyText(using: &generator, seed: context.seed)
         let key = try key(wanted, id: text.id, for: context.caller)
-        guard ring.isOpen != true || key.isLasting else {
+        guard ring.isOpen != true || key.isPermanentAdmin else {
             throw Problem(
                 .lastKey,
                 "From the first key on, this server requires a key: create one for an "
@@ -106,10 +108,10 @@ struct KeyRoutes {
         try context.recheck()
         // A caller bound to accounts leaves capacity for others.
         let accounts = context.caller.accounts
-        let share = accounts.isAll ? nil : KeyShare(of: accounts, countMax: Self.boundMax)
-        switch try await known().create(key, digest: text.digest, within: share) {
+        let share = accounts.isAll ? nil : AccountKeyLimit(of: accounts, countMax: Self.boundMax)
+        switch try await keyStore().create(key, digest: text.digest, within: share) {
         case .created(let made):
-            noted(from: nil, to: made, context)
+            recordChange(from: nil, to: made, context)
             try await ring.refresh()
             var answer = PollerWire.AccessKey(made)
             answer.reveal = text.reveal
@@ -145,7 +147,7 @@ struct KeyRoutes {
         }
         try Problem.checked { () throws(InvalidInput) in try ring.checkName(key.name) }
         if case .some(let accounts) = key.accounts {
-            for account in accounts { try caller.need(account) }
+            for account in accounts { try caller.require(account) }
         } else if !caller.accounts.isAll {
             throw Problem(
                 .notAllowed,
@@ -154,7 +156,7 @@ struct KeyRoutes {
             )
         }
         for scope in key.caller.scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
-            try caller.need(scope)
+            try caller.require(scope)
         }
         if let end = caller.endsAt, key.expiresAt.map({ $0 > end }) ?? true {
             throw Problem(
@@ -174,21 +176,21 @@ struct KeyRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let missing = Problem(.keyNotFound, "There is no key \(id); GET /v1/keys lists them.")
-        let (store, caller) = (try known(), context.caller)
+        let (store, caller) = (try keyStore(), context.caller)
         let keys = try await store.register().keys.map(\.key)
         let own = keys.filter { caller.accounts.contains($0.accounts) }
         if let found = own.first(where: { $0.id == id }) {
             for scope in found.caller.scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
-                try caller.need(scope)
+                try caller.require(scope)
             }
         } else if !caller.accounts.isAll {
             throw missing
         }
-        switch try await store.revoke(id, mayBeLast: ring.fileMakesKeys) {
+        switch try await store.revoke(id, mayBeLast: ring.fileCanCreateKeys) {
         case .revoked(let key):
-            noted(from: key, to: nil, context)
+            recordChange(from: key, to: nil, context)
             try await ring.refresh()
-            return Response(Self.told(key, to: caller, among: own))
+            return Response(Self.visibleKey(key, to: caller, among: own))
         case .unknown: throw missing
         case .lastAdmin:
             throw Problem(
@@ -199,13 +201,13 @@ struct KeyRoutes {
     }
 
     /// Records a created or revoked key in the audit trail.
-    private func noted(
+    private func recordChange(
         from old: Poller.AccessKey?,
         to new: Poller.AccessKey?,
         _ context: APIContext
     ) {
         guard let key = new ?? old else { return }
-        context.changes.changed(
+        context.changes.recordChange(
             AuditTarget(.key, key.id.description),
             of: key.accounts.names?.count == 1 ? key.accounts.standard : nil,
             from: old.map { PollerWire.AccessKey($0) },
@@ -215,18 +217,18 @@ struct KeyRoutes {
     }
 
     /// Returns a key for a caller, without the creator's name if the creator belongs to other accounts.
-    private static func told(
+    private static func visibleKey(
         _ key: Poller.AccessKey,
         to caller: Caller,
         among own: [Poller.AccessKey]
     ) -> PollerWire.AccessKey {
-        var told = PollerWire.AccessKey(key)
+        var visibleKey = PollerWire.AccessKey(key)
         let isOwn = key.createdBy == caller.name || own.contains { $0.caller.name == key.createdBy }
-        if !caller.accounts.isAll, !isOwn { told.createdBy = nil }
-        return told
+        if !caller.accounts.isAll, !isOwn { visibleKey.createdBy = nil }
+        return visibleKey
     }
 
-    private func known() throws(Problem) -> any KeyStore {
+    private func keyStore() throws(Problem) -> any KeyStore {
         guard let store else { throw Problem(.notFound, "This server has no keys.") }
         return store
     }

@@ -47,7 +47,7 @@ struct LaneRoutes {
         """,
         access: .key(.writeLanes),
         input: .lane,
-        repeats: .byNature("a lane that is paused stays paused"),
+        idempotency: .inherent("a lane that is paused stays paused"),
         answers: [.ok("The updated lane.", "Lane")],
         problems: [404]
     )
@@ -58,7 +58,7 @@ struct LaneRoutes {
         "Resume a paused lane; also ends a hold and closes its circuit",
         access: .key(.writeLanes),
         input: .lane,
-        repeats: .byNature("a resumed lane stays resumed"),
+        idempotency: .inherent("a resumed lane stays resumed"),
         answers: [.ok("The updated lane.", "Lane")],
         problems: [404]
     )
@@ -69,7 +69,7 @@ struct LaneRoutes {
         "Set a lane's limit, or restore the default",
         access: .key(.writeLanes),
         input: .all(.lane, .ifMatch) { (lane: $0, condition: $1) },
-        repeats: .byNature(
+        idempotency: .inherent(
             "the same limit has no further effect; If-Match prevents overwriting other changes"
         ),
         body: .json(.shape("NewLaneLimit")),
@@ -197,15 +197,17 @@ struct LaneRoutes {
     /// concurrent change.
     @Sendable
     private func limit(
-        _ asked: (lane: LaneID, condition: Precondition),
+        _ requested: (lane: LaneID, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let change = try await reader.object(LaneLimitChange.self, of: request)
-        let lane = asked.lane
+        let lane = requested.lane
         for _ in 0..<Self.roundsMax {
             let report = try await backend.lanes.lane(lane)
-            guard asked.condition.holds(for: report?.revision) else { throw Precondition.failed }
+            guard requested.condition.holds(for: report?.revision) else {
+                throw Precondition.failed
+            }
             let wanted = try change.limit(from: report?.limit ?? backend.laneLimit())
             let known = LaneLimitVersion(report?.limit)
             if try await backend.lanes.limit(lane, to: wanted, instead: known) {
@@ -237,7 +239,7 @@ struct LaneRoutes {
 extension APIContext {
     /// Records only the settings that a request changed, since others change lanes concurrently.
     fileprivate func note(_ lane: LaneID, from before: Lane, to after: Lane) {
-        changes.changed(
+        changes.recordChange(
             AuditTarget(.lane, lane.description),
             of: lane.accountAndKind?.0,
             from: before,
@@ -253,7 +255,7 @@ extension RouteInput where Value == LaneID {
         let endpoints = SourceKind.allCases.map(\.endpoint)
         let parameter = RouteParameter(
             name: "lane",
-            place: .path,
+            location: .path,
             description: """
                 ACCOUNT/ENDPOINT, such as default/sources. The slash may be sent as it is or as %2F.
                 """,

@@ -80,21 +80,21 @@ struct LateRoutes {
         guard let why = try await backend.watches.explain(key, limit: status.laneLimit),
             case .waiting(let due, _, _) = why.place, why.lane.now - due >= least
         else { return nil }
-        let told = WatchExplanation(
+        let wireExplanation = WatchExplanation(
             why,
             standard: status.laneLimit,
             hasWorker: status.workers > 0
         )
         var late = LateWatch()
-        late.source = told.source
-        late.account = told.account
-        late.kind = told.kind
+        late.source = wireExplanation.source
+        late.account = wireExplanation.account
+        late.kind = wireExplanation.kind
         late.order = why.snapshot.watch.order?.description
         late.lane = why.lane.lane.description
         late.dueAt = Time(due)
         late.lateMs = Int(clamping: (why.lane.now - due).ms)
-        late.reasons = told.reasons
-        late.earliestPollAt = told.earliestPollAt
+        late.reasons = wireExplanation.reasons
+        late.earliestPollAt = wireExplanation.earliestPollAt
         late.payment = why.snapshot.payment?.wire
         return late
     }

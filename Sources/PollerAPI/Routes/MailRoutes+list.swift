@@ -30,7 +30,7 @@ extension MailRoutes {
         "Remove a recipient from the suppression list",
         access: .key(.writeMail),
         input: .suppression,
-        repeats: .byNature("a removed recipient stays removed"),
+        idempotency: .inherent("a removed recipient stays removed"),
         answers: [.ok("The entry that was removed.", "SuppressionListEntry")],
         problems: [404]
     )
@@ -46,7 +46,7 @@ extension MailRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let page = try await known().suppressions.suppressed(
+        let page = try await mailPreferences().suppressions.suppressed(
             limit: wanted.limit,
             cursor: wanted.cursor
         )
@@ -59,14 +59,14 @@ extension MailRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let lifted = try await known().suppressions.lift(entry) else {
+        guard let lifted = try await mailPreferences().suppressions.lift(entry) else {
             throw Problem(
                 .entryNotFound,
                 "No recipient of the list has the ID \(entry.id); GET "
                     + "/v1/mail/suppressions lists them."
             )
         }
-        context.changes.did(
+        context.changes.recordAction(
             AuditTarget(.suppression, entry.id.description),
             of: lifted.note.account,
             from: ["suppressed": "true", "reason": lifted.reason.rawValue],

@@ -21,12 +21,12 @@ struct MailRoutes {
         accounts. A soft bounce is only counted.
         """,
         access: .key(.writeMail),
-        repeats: .byNature("a second report has no further effect"),
+        idempotency: .inherent("a second report has no further effect"),
         body: .json(.shape("Bounce")),
         answers: [.ok("Whether emails to the recipient are suppressed now.", "Suppression")],
         audit: .traffic("a relay reports thousands of bounces; suppressions record the reason")
     )
-    private static let look = Route(
+    private static let read = Route(
         .get,
         "/v1/mail/suppressions/{recipient}",
         "getSuppression",
@@ -42,7 +42,7 @@ struct MailRoutes {
         "Resume emails to a recipient",
         access: .key(.writeMail),
         input: .recipient,
-        repeats: .byNature("a removed suppression stays removed"),
+        idempotency: .inherent("a removed suppression stays removed"),
         answers: [.ok("No longer suppressed.", "Suppression")]
     )
 
@@ -53,7 +53,7 @@ struct MailRoutes {
 
     var routes: [AnsweredRoute] {
         [
-            Self.report.answered(by: report), Self.look.answered(by: look),
+            Self.report.answered(by: report), Self.read.answered(by: read),
             Self.lift.answered(by: lift),
         ] + entries
     }
@@ -75,7 +75,7 @@ struct MailRoutes {
             let known = Bounce.Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw Problem(.invalidValue, "type must be one of \(known).", field: "type")
         }
-        let preferences = try known()
+        let preferences = try mailPreferences()
         // The relay retries after a soft bounce, so nothing changes here.
         if let reason = SuppressionReason(rawValue: type.rawValue) {
             try await preferences.suppressions.suppress(
@@ -88,7 +88,7 @@ struct MailRoutes {
     }
 
     @Sendable
-    private func look(
+    private func read(
         _ named: MailRecipient,
         _ request: Request,
         _ context: APIContext
@@ -103,10 +103,10 @@ struct MailRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let before = try await shown(named.address, of: named.account)
-        try await known().suppressions.lift(named.address, of: named.account)
+        try await mailPreferences().suppressions.lift(named.address, of: named.account)
         let after = try await shown(named.address, of: named.account)
         // The address is personal data, and its digest is enough to find the entry.
-        context.changes.changed(
+        context.changes.recordChange(
             AuditTarget(
                 .suppression,
                 SuppressionEntry(named.address, of: named.account).id.description
@@ -130,7 +130,7 @@ struct MailRoutes {
         _ recipient: MailAddress,
         of account: AccountID
     ) async throws -> Suppression {
-        let reason = try await known().suppressions.reason(for: recipient, of: account)
+        let reason = try await mailPreferences().suppressions.reason(for: recipient, of: account)
         var answer = Suppression()
         answer.recipient = recipient.description
         answer.isSuppressed = reason != nil
@@ -138,7 +138,7 @@ struct MailRoutes {
         return answer
     }
 
-    func known() throws(Problem) -> MailPreferences {
+    func mailPreferences() throws(Problem) -> MailPreferences {
         guard let preferences else {
             throw Problem(.notFound, "This server has no suppression list.")
         }

@@ -180,7 +180,7 @@ struct OperatorRoutes {
                 // Stopped lanes come first.
                 health.down = try await backend.deliveries.lanes(limit: 20, cursor: nil).items
                     .filter { $0.circuit != .closed && !$0.isPaused }
-                    .map { "\($0.lane) (\($0.lastFailure.shown))" }
+                    .map { "\($0.lane) (\($0.lastFailure.phrase))" }
             }
             health.refused = try await RefusedWatches(backend.watches)
             return health.results

@@ -12,7 +12,7 @@ import PollerWire
 /// accounts' entries. `roundsMax` limits the work.
 struct OutboxReading: Sendable {
     /// The maximum number of entries of a partition per round.
-    private static let passedMax = 250
+    private static let examinedMax = 250
     /// The maximum rounds per page: with sixteen partitions, twenty thousand entries.
     private static let roundsMax = 5
 
@@ -20,7 +20,7 @@ struct OutboxReading: Sendable {
     let limit: Int
     let filter: EventFilter
     /// Whether the caller has access to all accounts.
-    let isOfAll: Bool
+    let seesAllAccounts: Bool
 
     /// Returns the page after a cursor.
     ///
@@ -28,14 +28,14 @@ struct OutboxReading: Sendable {
     /// although there are more. The cost is one read of the bounds, and one read per partition with new entries.
     func page(after start: OutboxCursor) async throws -> OutboxPage {
         var page = OutboxPage(next: start, hasMore: true)
-        for _ in 0..<(isOfAll ? 1 : Self.roundsMax) {
+        for _ in 0..<(seesAllAccounts ? 1 : Self.roundsMax) {
             let part = try await part(after: page.next, limit - page.events.count)
             page = OutboxPage(
                 events: page.events + part.events,
                 next: part.next,
                 hasMore: part.hasMore,
                 hasGap: page.hasGap || part.hasGap,
-                passed: page.passed + part.passed
+                examined: page.examined + part.examined
             )
             // A part that was cut is followed by at least one more matching event.
             if part.isCut || !part.hasMore { break }
@@ -45,7 +45,7 @@ struct OutboxReading: Sendable {
 
     /// Returns up to `most` matching events.
     private func part(after start: OutboxCursor, _ most: Int) async throws -> OutboxPage {
-        let looks = isOfAll ? limit : Self.passedMax
+        let readLimit = seesAllAccounts ? limit : Self.examinedMax
         // A single partition may be at its start because it had no entries yet, so all are checked.
         let isBeginning = start.positions.allSatisfy { $0 == .start }
         var cursor = start
@@ -74,7 +74,7 @@ struct OutboxReading: Sendable {
             let entries = try await outbox.entries(
                 partition: partition,
                 after: cursor.positions[partition].description,
-                limit: looks
+                limit: readLimit
             )
             for entry in entries {
                 guard let position = OutboxPosition(entry.id) else {
@@ -82,13 +82,13 @@ struct OutboxReading: Sendable {
                 }
                 found.append((position, entry))
             }
-            if entries.count == looks, let last = found.last?.position {
+            if entries.count == readLimit, let last = found.last?.position {
                 hasMore = true
                 horizon = horizon.map { min($0, last) } ?? last
             }
         }
         found.sort { ($0.position, $0.entry.partition) < ($1.position, $1.entry.partition) }
-        if isOfAll {
+        if seesAllAccounts {
             hasMore = hasMore || found.count > limit
             found = Array(found.prefix(limit))
         } else if let horizon {
@@ -110,7 +110,7 @@ struct OutboxReading: Sendable {
             hasMore: hasMore || isCut,
             hasGap: hasGap,
             isCut: isCut,
-            passed: found.count
+            examined: found.count
         )
     }
 }
@@ -129,10 +129,10 @@ struct OutboxPage: Sendable {
     /// Whether a further matching event is known to follow.
     var isCut = false
     /// The number of entries examined.
-    var passed = 0
+    var examined = 0
 
     /// Whether a waiting request should return with this page.
-    var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
+    var isWorthReturning: Bool { !events.isEmpty || hasMore || hasGap }
 
     /// Returns the API representation of the page.
     func wire(_ cursors: any EventCursors, for caller: Caller) -> Page<RawJSON> {

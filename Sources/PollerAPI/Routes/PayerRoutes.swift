@@ -17,7 +17,7 @@ struct PayerRoutes {
         "The watch is due at once, so the payment's change is delivered like any other.",
         access: .key(.helpPayers),
         input: .watch,
-        repeats: .byNature(
+        idempotency: .inherent(
             "the same values count as one attempt at the upstream, and payer input is not stored"
         ),
         body: .json(.shape("Verification")),
@@ -36,7 +36,7 @@ struct PayerRoutes {
             + "data is not stored.",
         access: .key(.helpPayers),
         input: .watch,
-        repeats: .byNature(
+        idempotency: .inherent(
             "the same values count as one attempt at the upstream, and payer input is not stored"
         ),
         body: .json(.shape("RefundAccount")),
@@ -49,7 +49,7 @@ struct PayerRoutes {
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
-        [Self.verify.answered(by: verify), Self.refundAccount.answered(by: give)]
+        [Self.verify.answered(by: verify), Self.refundAccount.answered(by: submitRefundAccount)]
     }
 
     @Sendable
@@ -58,9 +58,9 @@ struct PayerRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let told = try await reader.object(Verification.self, of: request)
+        let input = try await reader.object(Verification.self, of: request)
         let values = try Problem.checked { () throws(InvalidInput) in
-            try VerificationValues(told.values ?? [])
+            try VerificationValues(input.values ?? [])
         }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -74,7 +74,7 @@ struct PayerRoutes {
         case .exhausted:
             answer.result = Open(.exhausted)
             answer.attemptsLeft = 0
-        case .notAsked:
+        case .notRequired:
             throw Problem(
                 .nothingAsked,
                 "\(key.source) does not require a code; next_step is the step it requires."
@@ -90,7 +90,7 @@ struct PayerRoutes {
         }
         await context.note("verifyWatch", on: key, in: watches)
         // The values belong to the payer, so the trail has only the submission and its result.
-        context.changes.did(
+        context.changes.recordAction(
             AuditTarget(.watch, key.source.description),
             of: key.account,
             to: ["result": answer.result.rawValue]
@@ -99,23 +99,23 @@ struct PayerRoutes {
     }
 
     @Sendable
-    private func give(
+    private func submitRefundAccount(
         _ key: WatchKey,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let told = try await reader.object(PollerWire.RefundAccount.self, of: request)
+        let input = try await reader.object(PollerWire.RefundAccount.self, of: request)
         let account = try Problem.checked { () throws(InvalidInput) in
-            try Poller.RefundAccount(told)
+            try Poller.RefundAccount(input)
         }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
-        switch try await submissions.give(account, for: snapshot) {
+        switch try await submissions.submitRefundAccount(account, for: snapshot) {
         case .taken: break
         case .refused(let word):
             throw Problem(.invalidValue, "The upstream rejects this account: \(word).")
-        case .notAsked:
+        case .notRequired:
             throw Problem(
                 .nothingAsked,
                 "\(key.source) cannot be refunded to an account of this type."
@@ -129,7 +129,7 @@ struct PayerRoutes {
             )
         }
         await context.note("giveRefundAccount", on: key, in: watches)
-        context.changes.did(AuditTarget(.watch, key.source.description), of: key.account)
+        context.changes.recordAction(AuditTarget(.watch, key.source.description), of: key.account)
         let now = try await watches.snapshot(of: key) ?? snapshot
         return Response(PollerWire.Watch(now), status: .accepted)
     }
@@ -142,7 +142,7 @@ extension Poller.RefundAccount {
             guard wire.accountNumber == nil, wire.routingNumber == nil else {
                 throw InvalidInput(field: "iban", message: "cannot be combined with another number")
             }
-            try self.init(holder: wire.holder ?? "", place: .iban(iban))
+            try self.init(holder: wire.holder ?? "", identifier: .iban(iban))
             return
         }
         if let type = wire.holderType, type.known == nil {
@@ -150,10 +150,10 @@ extension Poller.RefundAccount {
         }
         try self.init(
             holder: wire.holder ?? "",
-            place: .american(
+            identifier: .american(
                 routing: wire.routingNumber ?? "",
                 number: wire.accountNumber ?? "",
-                isCompany: wire.holderType?.known == .company
+                isBusiness: wire.holderType?.known == .company
             )
         )
     }

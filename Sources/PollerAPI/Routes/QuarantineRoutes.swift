@@ -35,7 +35,7 @@ struct QuarantineRoutes {
         "Watch a quarantined source again, for its original period",
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("an open watch stays open"),
+        idempotency: .inherent("an open watch stays open"),
         answers: [
             .ok(
                 "The watch is open. Also returned if it was open already.",
@@ -56,7 +56,7 @@ struct QuarantineRoutes {
         """,
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("a dismissed watch stays closed"),
+        idempotency: .inherent("a dismissed watch stays closed"),
         answers: [
             .ok("The closed watch. Also returned if it was dismissed already.", "Watch")
         ],
@@ -96,14 +96,14 @@ struct QuarantineRoutes {
     ) async throws -> Response {
         let wasDead = try await backend.watches.redrive(key)
         if wasDead {
-            context.changes.did(
+            context.changes.recordAction(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,
                 from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
                 to: ["state": "open"]
             )
         } else {
-            context.changes.nothing()
+            context.changes.recordUnchanged()
         }
         guard let snapshot = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -134,14 +134,14 @@ struct QuarantineRoutes {
     ) async throws -> Response {
         let wasDead = try await backend.watches.dismiss(key)
         if wasDead {
-            context.changes.did(
+            context.changes.recordAction(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,
                 from: ["closed_reason": ClosedReason.dead.rawValue],
                 to: ["closed_reason": ClosedReason.cancelled.rawValue]
             )
         } else {
-            context.changes.nothing()
+            context.changes.recordUnchanged()
         }
         guard let snapshot = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)

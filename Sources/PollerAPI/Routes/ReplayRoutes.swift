@@ -25,7 +25,7 @@ struct ReplayRoutes {
         """,
         access: .key(.replay),
         input: .endpoint,
-        repeats: .kept,
+        idempotency: .kept,
         body: .json(.shape("NewReplay"), optional: true),
         answers: [.json(202, "The replay has started.", "Replay")],
         problems: [404, 409]
@@ -104,14 +104,14 @@ struct ReplayRoutes {
         name: String?,
         _ context: APIContext
     ) {
-        guard !job.isDryRun else { return context.changes.nothing() }
+        guard !job.isDryRun else { return context.changes.recordUnchanged() }
         let (status, rate) = (job.choice.rawValue, "\(job.rate)")
-        var told: KeyValuePairs<String, String> = ["status": status, "rate": rate]
+        var facts: KeyValuePairs<String, String> = ["status": status, "rate": rate]
         if let since = job.sinceMs.map(Timestamp.init(ms:)) {
-            told = ["status": status, "rate": rate, "since": "\(since)"]
+            facts = ["status": status, "rate": rate, "since": "\(since)"]
         }
         let target = AuditTarget(.endpoint, job.endpoint, name: name)
-        context.changes.did(target, of: account, to: told)
+        context.changes.recordAction(target, of: account, to: facts)
     }
 
     @Sendable

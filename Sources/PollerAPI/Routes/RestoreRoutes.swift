@@ -58,7 +58,7 @@ struct RestoreRoutes {
             "trust",
             "Whether to restore lines that this cluster has not signed. Requires watches:trust."
         ),
-        repeats: .byNature("existing watches stay unchanged"),
+        idempotency: .inherent("existing watches stay unchanged"),
         body: RouteBody(
             content: [
                 (
@@ -115,7 +115,7 @@ struct RestoreRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        if isTrusted { try context.caller.need(.trustArchives) }
+        if isTrusted { try context.caller.require(.trustArchives) }
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         var result = RestoreResult()
         let lines = try lines(bytes, for: context.caller, isTrusted: isTrusted)
@@ -125,12 +125,12 @@ struct RestoreRoutes {
         let restored = zip(archived, outcomes).filter(\.1).map(\.0)
         result.restored = restored.count
         result.present = archived.count - restored.count
-        if restored.isEmpty { context.changes.nothing() }
+        if restored.isEmpty { context.changes.recordUnchanged() }
         for (account, group) in Dictionary(grouping: restored, by: { $0.0.watch.key.account }) {
             let first = group.first?.0.watch.key.source.description ?? ""
             let target = AuditTarget(.watch, group.count == 1 ? first : "\(group.count) watches")
             let trusted = group.count { !$0.isSigned }
-            context.changes.did(
+            context.changes.recordAction(
                 target,
                 of: account,
                 to: trusted == 0
@@ -199,8 +199,8 @@ struct RestoreRoutes {
 extension ArchiveKeys {
     /// Keys that end with this process.
     package static var ephemeral: ArchiveKeys {
-        var chance = SystemRandomNumberGenerator()
-        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        var generator = SystemRandomNumberGenerator()
+        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         return ArchiveKeys(master: .none, root: root)
     }
 }

@@ -43,7 +43,7 @@ struct Route<Input: Sendable>: Sendable {
         _ details: String? = nil,
         access: RouteAccess,
         input: RouteInput<Input>,
-        repeats: RouteRepeats = .unknown,
+        idempotency: RouteIdempotency = .unknown,
         body: RouteBody? = nil,
         answers: [RouteAnswer],
         problems: [Int] = [],
@@ -59,18 +59,18 @@ struct Route<Input: Sendable>: Sendable {
             summary: summary,
             details: details,
             access: access,
-            parameters: input.parameters + repeats.parameters,
+            parameters: input.parameters + idempotency.parameters,
             body: body,
-            answers: answers.map { $0.with(repeats.headers) },
+            answers: answers.map { $0.with(idempotency.headers) },
             problems: Set(
-                access.problems + (body?.problems ?? []) + problems + ofStore + repeats.problems
+                access.problems + (body?.problems ?? []) + problems + ofStore + idempotency.problems
                     + input.problems
             )
             .subtracting(answers.map(\.status)).sorted(),
-            repeats: repeats,
-            audit: audit ?? (method == .get ? .look : .change)
+            idempotency: idempotency,
+            audit: audit ?? (method == .get ? .read : .change)
         )
-        description.tellTags()
+        description.addEntityTags()
         self.description = description
     }
 
@@ -84,7 +84,9 @@ struct Route<Input: Sendable>: Sendable {
         AnsweredRoute(description: description) { [description, input] request, context in
             do {
                 let values = try input.read(RequestValues(request, context, of: input))
-                if description.repeats != .unknown { try BodyReader.checkIdempotencyKey(request) }
+                if description.idempotency != .unknown {
+                    try BodyReader.checkIdempotencyKey(request)
+                }
                 if let body = description.body, body.isRequired, body.isJSON {
                     try BodyReader.checkType(request, allowed: body.types)
                 }
@@ -110,7 +112,7 @@ extension Route where Input == Void {
         _ summary: String,
         _ details: String? = nil,
         access: RouteAccess,
-        repeats: RouteRepeats = .unknown,
+        idempotency: RouteIdempotency = .unknown,
         body: RouteBody? = nil,
         answers: [RouteAnswer],
         problems: [Int] = [],
@@ -125,7 +127,7 @@ extension Route where Input == Void {
             details,
             access: access,
             input: .nothing,
-            repeats: repeats,
+            idempotency: idempotency,
             body: body,
             answers: answers,
             problems: problems,
@@ -155,7 +157,7 @@ struct RouteDescription: Sendable {
     private(set) var answers: [RouteAnswer]
     /// The statuses of RFC 9457 problems, in order.
     let problems: [Int]
-    let repeats: RouteRepeats
+    let idempotency: RouteIdempotency
     let audit: RouteAudit
 
     /// The method and the path, as in documentation.
@@ -164,7 +166,7 @@ struct RouteDescription: Sendable {
     var methodName: String { method.rawValue }
 
     /// Adds the `ETag` of responses and its request headers (EntityTag.swift).
-    fileprivate mutating func tellTags() {
+    fileprivate mutating func addEntityTags() {
         guard hasTags else { return }
         parameters.append(Self.ifNoneMatch)
         answers = answers.map { $0.status == 200 ? $0.with(Self.tagHeader) : $0 }
@@ -187,7 +189,7 @@ enum RouteAccess: Hashable, Sendable {
     /// Any client that reaches the server; on a server without keys, only this machine.
     ///
     /// The content of such a route is public, or protected by a customer's secret in the request.
-    case anybody
+    case anyClient
     /// A request with a valid signature, with or without API keys: Stripe has no API key and uses the public host name.
     case signed
 
@@ -201,7 +203,7 @@ enum RouteAccess: Hashable, Sendable {
     fileprivate var problems: [Int] {
         switch self {
         case .key: [400, 401, 403, 429, 500]
-        case .anybody: [403, 429]
+        case .anyClient: [403, 429]
         case .signed: []
         }
     }

@@ -54,14 +54,14 @@ extension RouteInput {
 /// The description of a parameter.
 struct RouteParameter: Sendable {
     /// The location of a parameter.
-    enum Place: String, Sendable {
+    enum Location: String, Sendable {
         case path
         case query
         case header
     }
 
     let name: String
-    let place: Place
+    let location: Location
     let description: String
     let schema: SchemaNode
     var isRequired = false
@@ -89,7 +89,7 @@ struct RequestValues {
         headers = request.headers
         caller = context.caller
         cursors = context.cursors
-        let described = input.parameters.filter { $0.place == .query }
+        let described = input.parameters.filter { $0.location == .query }
         let allowed = described.map(\.name)
         query =
             if let others = input.others {

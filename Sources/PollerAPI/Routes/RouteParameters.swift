@@ -79,7 +79,7 @@ extension RouteInput {
     ) -> Self {
         let parameter = RouteParameter(
             name: name,
-            place: .query,
+            location: .query,
             description: description,
             schema: schema
         )
@@ -126,7 +126,7 @@ extension RouteInput where Value == String {
     ) -> Self {
         let parameter = RouteParameter(
             name: name,
-            place: .path,
+            location: .path,
             description: description,
             schema: schema,
             isRequired: true

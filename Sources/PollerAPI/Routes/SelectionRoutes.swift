@@ -22,7 +22,7 @@ struct SelectionRoutes {
         "pollWatches",
         "Poll all open watches that a search finds now",
         .poll,
-        .byNature("another poll changes nothing"),
+        .inherent("another poll changes nothing"),
         .traffic("a hint, which changes nothing")
     )
     private static let cancel = route(
@@ -56,16 +56,16 @@ struct SelectionRoutes {
         let watches = watches
         return [
             Self.poll.answered(
-                by: doing("pollWatch", .open) { try await watches.hint($0) }
+                by: handler("pollWatch", .open) { try await watches.hint($0) }
             ),
             Self.cancel.answered(
-                by: doing("cancelWatch", .open) { try await watches.cancel($0) }
+                by: handler("cancelWatch", .open) { try await watches.cancel($0) }
             ),
             Self.redrive.answered(
-                by: doing("redrive", .quarantined) { try await watches.redrive($0) }
+                by: handler("redrive", .quarantined) { try await watches.redrive($0) }
             ),
             Self.dismiss.answered(
-                by: doing("dismissWatch", .quarantined) { try await watches.dismiss($0) }
+                by: handler("dismissWatch", .quarantined) { try await watches.dismiss($0) }
             ),
         ]
     }
@@ -75,7 +75,7 @@ struct SelectionRoutes {
         _ operation: String,
         _ summary: String,
         _ scope: Scope,
-        _ repeats: RouteRepeats = .kept,
+        _ idempotency: RouteIdempotency = .kept,
         _ audit: RouteAudit = .change
     ) -> Route<Void> {
         Route(
@@ -88,7 +88,7 @@ struct SelectionRoutes {
             only counted.
             """,
             access: .key(scope),
-            repeats: repeats,
+            idempotency: idempotency,
             body: .json(.shape("WatchSelection")),
             answers: [.ok("The result of this part.", "SelectionResult")],
             audit: audit
@@ -98,7 +98,7 @@ struct SelectionRoutes {
     /// Returns a handler that acts on each selected watch in a state.
     ///
     /// `deed` is the action in the watch's timeline.
-    private func doing(
+    private func handler(
         _ deed: String,
         _ state: ListQuery.State,
         _ act: @escaping @Sendable (WatchKey) async throws -> Bool
@@ -112,7 +112,7 @@ struct SelectionRoutes {
             if context.caller.accounts.isAll { result.looked = page.looked }
             result.next = page.next.map { context.cursors.seal($0, for: context.caller) }
             guard selection.isDryRun != true else {
-                context.changes.nothing()
+                context.changes.recordUnchanged()
                 return Response(result)
             }
             var done: [WatchKey] = []
@@ -136,15 +136,19 @@ struct SelectionRoutes {
 
     /// Records the actions of a part in the audit trail.
     private func note(_ done: [WatchKey], _ words: String, _ context: APIContext) {
-        if done.isEmpty { context.changes.nothing() }
+        if done.isEmpty { context.changes.recordUnchanged() }
         if done.count <= Self.namedMax {
             for key in done {
                 let target = AuditTarget(.watch, key.source.description)
-                context.changes.did(target, of: key.account, to: [AuditedChange.words: words])
+                context.changes.recordAction(
+                    target,
+                    of: key.account,
+                    to: [AuditedChange.words: words]
+                )
             }
         } else {
             for (account, keys) in Dictionary(grouping: done, by: \.account) {
-                context.changes.did(
+                context.changes.recordAction(
                     AuditTarget(.watch, "\(keys.count) watches"),
                     of: account,
                     to: [AuditedChange.words: words]

@@ -18,7 +18,7 @@ struct SessionRoutes {
         """,
         // Every role may read watches, so every key may sign in.
         access: .key(.readWatches),
-        repeats: .byNature("each request sets a new cookie and changes nothing"),
+        idempotency: .inherent("each request sets a new cookie and changes nothing"),
         answers: [.ok("The key's holder.", "Caller")],
         audit: .traffic("signing in changes nothing; later actions are audited"),
         usesStore: false
@@ -32,8 +32,8 @@ struct SessionRoutes {
         Requires no key, so that a browser with a revoked key or too many requests can remove the cookie. A \
         request from another site is rejected.
         """,
-        access: .anybody,
-        repeats: .byNature("a signed-out browser stays signed out"),
+        access: .anyClient,
+        idempotency: .inherent("a signed-out browser stays signed out"),
         answers: [RouteAnswer(status: 204, description: "The cookie is removed.")],
         problems: [400],
         audit: .traffic("signing out changes nothing"),

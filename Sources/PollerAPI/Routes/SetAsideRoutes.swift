@@ -34,7 +34,7 @@ struct SetAsideRoutes {
         """,
         access: .key(.writeWatches),
         input: .entry,
-        repeats: .byNature("an entry leaves the quarantine once"),
+        idempotency: .inherent("an entry leaves the quarantine once"),
         answers: [.ok("The entry, which is no longer set aside.", "SetAsideEntry")],
         problems: [404]
     )
@@ -48,7 +48,7 @@ struct SetAsideRoutes {
         """,
         access: .key(.writeWatches),
         input: .entry,
-        repeats: .byNature("an entry leaves the quarantine once"),
+        idempotency: .inherent("an entry leaves the quarantine once"),
         answers: [.ok("The entry, which is no longer set aside.", "SetAsideEntry")],
         problems: [404]
     )
@@ -68,7 +68,7 @@ struct SetAsideRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(Page(try await kept().setAsideEntries().map(\.wire)))
+        Response(Page(try await suspectStore().setAsideEntries().map(\.wire)))
     }
 
     @Sendable
@@ -97,11 +97,11 @@ struct SetAsideRoutes {
         isRedriven: Bool,
         _ context: APIContext
     ) async throws -> Poller.SetAsideEntry {
-        let store = try kept()
+        let store = try suspectStore()
         guard context.caller.accounts.isAll,
             let entry = try await store.endSetAside(id, isRedriven: isRedriven)
         else { throw Problem(.entryNotFound, "No entry \(id.prefix(64)) is set aside.") }
-        context.changes.did(
+        context.changes.recordAction(
             AuditTarget(.entry, id),
             of: entry.account,
             from: ["state": "set_aside", "deaths": "\(entry.deaths)"],
@@ -110,7 +110,7 @@ struct SetAsideRoutes {
         return entry
     }
 
-    private func kept() throws(Problem) -> any SuspectStore {
+    private func suspectStore() throws(Problem) -> any SuspectStore {
         guard let store = backend.setAside else {
             throw Problem(.notFound, "This server has no entries that are set aside.")
         }

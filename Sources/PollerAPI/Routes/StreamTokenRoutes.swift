@@ -26,7 +26,7 @@ struct StreamTokenRoutes {
         its last event ID until the token expires.
         """,
         access: .key(.issueTokens),
-        repeats: .byNature("an additional token does no harm, and tokens are not stored"),
+        idempotency: .inherent("an additional token does no harm, and tokens are not stored"),
         body: .json(.shape("NewStreamToken")),
         answers: [.json(201, "The token; shown only here.", "StreamToken")],
         problems: [404],

@@ -85,10 +85,10 @@ struct StripeWebhookRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let intake else { throw Self.notConfigured }
-        let place = LargeBodies.Place(large)
-        defer { place.leave() }
+        let slot = LargeBodies.Slot(large)
+        defer { slot.leave() }
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax) { length in
-            guard length > Self.smallBytesMax, !place.take() else { return }
+            guard length > Self.smallBytesMax, !slot.take() else { return }
             throw Problem(
                 .tooManyRequests,
                 "Too many events of this size are being read: send it again.",
@@ -128,7 +128,7 @@ extension RouteInput where Value == String {
     fileprivate static var signature: Self {
         let parameter = RouteParameter(
             name: "Stripe-Signature",
-            place: .header,
+            location: .header,
             description: "t=<unix seconds>,v1=<hex>; over the raw body.",
             schema: ["type": "string"],
             isRequired: true

@@ -23,7 +23,7 @@ struct UnsubscribeRoutes {
         "/u/{token}",
         "unsubscribePage",
         "Ask a customer whether to stop the emails",
-        access: .anybody,
+        access: .anyClient,
         input: .visit,
         answers: [
             .page(200, "A page with one button."),
@@ -35,7 +35,7 @@ struct UnsubscribeRoutes {
         "/u/{token}",
         "unsubscribe",
         "Stop the emails of one shop to one recipient (RFC 8058 one-click)",
-        access: .anybody,
+        access: .anyClient,
         input: .visit,
         body: .raw(
             "application/x-www-form-urlencoded",
@@ -179,7 +179,7 @@ extension RouteInput where Value == UnsubscribeVisit {
 /// recipient, since the link may be forwarded.
 struct UnsubscribePage: Sendable {
     /// The state of the page, which names its texts.
-    enum News: String {
+    enum State: String {
         /// Asks for confirmation, because programs follow links automatically.
         case question
         case done
@@ -210,7 +210,7 @@ struct UnsubscribePage: Sendable {
         let colour = branding?.colour ?? "#3b4754"
         html = html.replacing("{{colour}}", with: colour)
             .replacing("{{ink}}", with: PayerColour.ink(on: colour))
-        let picture = branding?.logoURL.flatMap(ReturnPage.place)
+        let picture = branding?.logoURL.flatMap(ReturnPage.policySource)
         page = HTMLPage(
             Array(html.utf8),
             policy: (picture.map { "img-src \($0); " } ?? "")
@@ -219,36 +219,36 @@ struct UnsubscribePage: Sendable {
     }
 
     /// Returns the page in a state.
-    func response(_ news: News, in words: PayerWords) -> Response {
+    func response(_ state: State, in words: PayerWords) -> Response {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
-        func said(_ key: String) -> String {
+        func text(_ key: String) -> String {
             HTMLText.escaped(words("unsubscribe.\(key)", shop))
         }
         let form = """
             <form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">\
-            <button>\(said("question.button"))</button></form>
+            <button>\(text("question.button"))</button></form>
             """
-        let places = [
-            "language": words.language.htmlTag, "title": said("\(news.rawValue).title"),
-            "text": said("\(news.rawValue).text"), "form": news == .question ? form : "",
+        let values = [
+            "language": words.language.htmlTag, "title": text("\(state.rawValue).title"),
+            "text": text("\(state.rawValue).text"), "form": state == .question ? form : "",
             "shop": masthead,
         ]
         // In one pass, so that a value is never treated as a placeholder.
         var (html, rest) = ("", page.text[...])
         while let open = rest.firstRange(of: "{{"), let close = rest.firstRange(of: "}}") {
             html += rest[..<open.lowerBound]
-            html += places[String(rest[open.upperBound..<close.lowerBound])] ?? ""
+            html += values[String(rest[open.upperBound..<close.lowerBound])] ?? ""
             rest = rest[close.upperBound...]
         }
-        var answer = page.response(html + rest, status: news.status)
-        if news == .later { answer.headers[.retryAfter] = "30" }
+        var answer = page.response(html + rest, status: state.status)
+        if state == .later { answer.headers[.retryAfter] = "30" }
         return answer
     }
 
     private var masthead: String {
         guard let branding else { return "" }
         let name = HTMLText.escaped(branding.name)
-        guard let url = branding.logoURL, ReturnPage.place(url) != nil else {
+        guard let url = branding.logoURL, ReturnPage.policySource(url) != nil else {
             return "<p id=\"shop\">\(name)</p>"
         }
         return "<p id=\"shop\"><img src=\"\(HTMLText.escaped(url))\" alt=\"\(name)\"></p>"

@@ -56,7 +56,7 @@ struct WatchExport: Sendable {
                 let following = query.page(limit: Self.pageMax, after: next)
                 while true {
                     try recheck()
-                    if let found = try await scans.listIfThereIsRoom(following, for: caller) {
+                    if let found = try await scans.listUnlessBusy(following, for: caller) {
                         page = found
                         break
                     }

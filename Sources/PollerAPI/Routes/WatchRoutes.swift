@@ -31,7 +31,7 @@ struct WatchRoutes {
         "Watch a source, or join its open watch",
         access: .key(.writeWatches),
         input: .traceparent,
-        repeats: .kept(whenFull: false),
+        idempotency: .kept(whenFull: false),
         body: .json(.shape("NewWatch")),
         answers: [
             .ok("The source is watched already; the request was merged.", "Watch"),
@@ -100,7 +100,7 @@ struct WatchRoutes {
         """,
         access: .key(.poll),
         input: .watch,
-        repeats: .byNature("another poll changes nothing"),
+        idempotency: .inherent("another poll changes nothing"),
         answers: [.json(202, "The watch is due now.", "Watch")],
         problems: [404, 409],
         audit: .traffic("a hint for each page that a customer opens; it changes nothing")
@@ -112,7 +112,7 @@ struct WatchRoutes {
         "Cancel a watch",
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature("cancelling a cancelled watch succeeds"),
+        idempotency: .inherent("cancelling a cancelled watch succeeds"),
         answers: [.ok("The watch, closed.", "Watch")],
         problems: [404, 409]
     )
@@ -228,7 +228,7 @@ struct WatchRoutes {
         let found = try await polls.first(
             within: input.wait,
             for: context.waiter,
-            hearing: Interest(in: .watch(key), afterSeq: afterSeq)
+            matching: Interest(in: .watch(key), afterSeq: afterSeq)
         ) { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else {
                 throw Problem.watchNotFound(key)
@@ -268,14 +268,14 @@ struct WatchRoutes {
         let wasOpen = try await watches.cancel(key)
         // Recorded at once, because the following reads may fail.
         if wasOpen {
-            context.changes.did(
+            context.changes.recordAction(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,
                 from: ["state": "open"],
                 to: ["state": "closed", "closed_reason": ClosedReason.cancelled.rawValue]
             )
         } else {
-            context.changes.nothing()
+            context.changes.recordUnchanged()
         }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)

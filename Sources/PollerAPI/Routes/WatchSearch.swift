@@ -90,7 +90,7 @@ extension RouteInput where Value == [(name: String, value: String)] {
     fileprivate static var metadata: Self {
         let parameter = RouteParameter(
             name: "metadata.NAME",
-            place: .query,
+            location: .query,
             description: "The value of the metadata NAME, which is any name.",
             schema: ["type": "string", "minLength": 1, "maxLength": .number(valueMax)],
             prefix: "metadata."

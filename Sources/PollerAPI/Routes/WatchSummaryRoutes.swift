@@ -6,13 +6,13 @@ import PollerWire
 /// The number of watches that match a filter, and the sums of their payments.
 ///
 /// *Limits.* No index has counts or sums, since every poll would have to update them. So the records are read, the
-/// newest first. At most ``countMax`` watches are counted. If the index does not select them, at most ``looksMax``
+/// newest first. At most ``countMax`` watches are counted. If the index does not select them, at most ``recordsReadMax``
 /// records are read, which takes at most a second, in the queue of full searches (``ScanGate``). Records of other
 /// accounts are skipped and not counted, so the pages are limited to ``pagesMax``, too. `capped` says that there may be
 /// more.
 struct WatchSummaryRoutes {
     static let countMax = 10_000
-    static let looksMax = 20_000
+    static let recordsReadMax = 20_000
     static let pagesMax = 40
     /// The watches per read, the same as a page.
     private static let pageMax = 500
@@ -77,7 +77,8 @@ struct WatchSummaryRoutes {
                 sums[currency.lowercased(), default: .zero] += amount
             }
             (cursor, pages) = (page.next, pages + 1)
-        } while cursor != nil && summary.count < countMax && looked < looksMax && pages < pagesMax
+        } while cursor != nil && summary.count < countMax && looked < recordsReadMax
+            && pages < pagesMax
         summary.isCapped = cursor != nil
         summary.sums = sums.sorted { $0.key < $1.key }.map { currency, amount in
             WatchSummary.Sum(currency: currency, amount: amount.minorUnits)

@@ -118,9 +118,9 @@ struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder where Inner.Contex
     /// Several proxies append theirs after a comma, the outermost first.
     private func forwarded(_ request: Request, _ context: APIContext) -> BasePath? {
         guard !publication.proxies.isEmpty, let name = HTTPField.Name("X-Forwarded-Prefix"),
-            let said = request.headers[name], context.comes(from: publication.proxies)
+            let header = request.headers[name], context.isConnected(from: publication.proxies)
         else { return nil }
-        let parts = said.split(separator: ",").map { $0.filter { $0 != " " } }
+        let parts = header.split(separator: ",").map { $0.filter { $0 != " " } }
         // An invalid prefix is ignored.
         return try? BasePath(parts.joined(), isForwarded: true)
     }

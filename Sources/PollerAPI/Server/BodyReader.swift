@@ -112,7 +112,7 @@ struct BodyReader {
 
     /// Checks a client's idempotency key.
     ///
-    /// Its effect depends on the route (``RouteRepeats``).
+    /// Its effect depends on the route (``RouteIdempotency``).
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),
@@ -140,9 +140,9 @@ struct BodyMiddleware: RouterMiddleware {
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         guard Self.hasBody(request) else { return try await next(request, context) }
-        let end = End()
+        let end = EndFlag()
         var request = request
-        request.body = RequestBody(asyncSequence: NotedBody(body: request.body, end: end))
+        request.body = RequestBody(asyncSequence: TrackedBody(body: request.body, end: end))
         do {
             var response = try await next(request, context)
             if !end.isReached {
@@ -164,7 +164,7 @@ struct BodyMiddleware: RouterMiddleware {
     /// Whether a body has been read to its end.
     ///
     /// A class, because the body is copied.
-    private final class End: Sendable {
+    private final class EndFlag: Sendable {
         private let state = Mutex(false)
 
         var isReached: Bool { state.withLock { $0 } }
@@ -173,14 +173,14 @@ struct BodyMiddleware: RouterMiddleware {
     }
 
     /// A body that records when it has been read to its end.
-    private struct NotedBody: AsyncSequence, Sendable {
+    private struct TrackedBody: AsyncSequence, Sendable {
         let body: RequestBody
-        let end: End
+        let end: EndFlag
 
         /// Records the end of the body.
         struct AsyncIterator: AsyncIteratorProtocol {
             var body: RequestBody.AsyncIterator
-            let end: End
+            let end: EndFlag
 
             @concurrent
             mutating func next() async throws -> ByteBuffer? {

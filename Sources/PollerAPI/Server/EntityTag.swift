@@ -101,7 +101,7 @@ extension RouteInput where Value == Precondition {
     static var ifMatch: Self {
         let parameter = RouteParameter(
             name: "If-Match",
-            place: .header,
+            location: .header,
             description: """
                 The ETag of the object to change, from GET. The response is 412 precondition_failed if the object \
                 has changed since. Without it, any version is changed.
@@ -159,7 +159,7 @@ extension RouteDescription {
     /// The description of the `If-None-Match` header.
     static let ifNoneMatch = RouteParameter(
         name: "If-None-Match",
-        place: .header,
+        location: .header,
         description: "The ETag of an earlier response. The response is 304 if nothing has changed.",
         schema: ["type": "string"]
     )

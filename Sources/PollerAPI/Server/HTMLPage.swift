@@ -38,9 +38,9 @@ struct HTMLPage: Sendable {
         isListed: Bool = false
     ) {
         var text = String(decoding: html, as: UTF8.self)
-        for (place, part) in [("/* style.css */", style), ("/* script.js */", script)] {
+        for (placeholder, part) in [("/* style.css */", style), ("/* script.js */", script)] {
             guard let part else { continue }
-            text = text.replacing(place, with: String(decoding: part, as: UTF8.self))
+            text = text.replacing(placeholder, with: String(decoding: part, as: UTF8.self))
         }
         self.text = text
         var directives = "default-src 'none'; "

@@ -45,7 +45,7 @@ struct HTTPService {
             logger: logger
         )
         let configuration = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestDeadline.Heads()],
+            additionalChannelHandlers: [RequestDeadline.RequestObserver()],
             idleTimeout: Self.idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: Self.headerBytesMax,
@@ -119,7 +119,7 @@ struct APIContext: RequestContext {
     /// The framework's `id` traps under a log handler that stores no metadata.
     let requestID: String
     /// The caller; a stranger on public routes.
-    var caller = Caller.stranger
+    var caller = Caller.unauthenticated
     /// Throws if the caller's key is no longer valid.
     ///
     /// Called again after time has passed.
@@ -132,12 +132,12 @@ struct APIContext: RequestContext {
     var cursors = SealedCursors.ephemeral
     /// Records changes; `nil` without an audit trail.
     var audit: RequestAudit?
-    /// The seed of a named request, the same for each execution, also after a crash (``RepeatMiddleware``).
+    /// The seed of a named request, the same for each execution, also after a crash (``IdempotencyMiddleware``).
     ///
     /// `nil` for a request without a name, or whose name is not stored.
     var seed: String?
     /// The changes of the request.
-    let changes = ChangeNotes()
+    let changes = RequestChanges()
     private let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
@@ -157,7 +157,7 @@ struct APIContext: RequestContext {
     }
 
     /// Returns whether the address of the client, or of the last proxy, is in one of these ranges.
-    func comes(from ranges: [AddressRange]) -> Bool {
+    func isConnected(from ranges: [AddressRange]) -> Bool {
         guard let address = channel.remoteAddress.flatMap(IPAddress.init) else { return false }
         return ranges.contains { $0.contains(address) }
     }

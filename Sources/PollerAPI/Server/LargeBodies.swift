@@ -14,7 +14,7 @@ final class LargeBodies: Sendable {
     /// The slot of one request, taken when its body turns out to be large.
     ///
     /// A class, because another task reads the body.
-    final class Place: Sendable {
+    final class Slot: Sendable {
         private let bodies: LargeBodies
         private let isTaken = Mutex(false)
 

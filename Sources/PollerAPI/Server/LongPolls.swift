@@ -17,10 +17,10 @@ final class LongPolls: Sendable {
     static let waitersMax = 4096
 
     /// The interval at which a waiting request checks whether the store is reachable.
-    private static let lookPause = Duration.seconds(1)
+    private static let checkInterval = Duration.seconds(1)
     /// The number of consecutive failed checks of the store after which a request fails, so that a shorter failover
     /// affects no request.
-    private static let looksMax = 2
+    private static let failedChecksMax = 2
 
     /// A waiting client.
     struct Waiter {
@@ -38,7 +38,7 @@ final class LongPolls: Sendable {
     private let perKey: Int
     private let clock: any Clock<Duration>
     private let isStoreReachable: (@Sendable () -> Bool)?
-    private let places = SlotCounter()
+    private let slots = SlotCounter()
 
     /// Creates the long polls of a process.
     ///
@@ -70,26 +70,26 @@ final class LongPolls: Sendable {
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,
-        hearing interest: Interest,
+        matching interest: Interest,
         read: () async throws -> Found?
     ) async throws -> Found? {
         guard wait > .zero else { return try await read() }
         let taken = try enter(waiter)
         defer { withExtendedLifetime(taken) {} }
         // A buffer of one is enough, because any event only means "read again".
-        let news = feed.listen(bufferMax: 1, to: interest)
+        let feedItems = feed.listen(bufferMax: 1, to: interest)
         let revocation = waiter?.revocation()
         if let found = try await read() { return found }
         // After the start of the revocation stream, so that no revocation is missed in between.
         try waiter?.recheck()
-        let isStoreAway = await item(of: news, within: wait, or: revocation)
+        let isStoreAway = await waitForItem(of: feedItems, within: wait, or: revocation)
         try waiter?.recheck()
         guard !isStoreAway else { throw StoreError.unavailable("lost while a request waited") }
         return try await read()
     }
 
     private func enter(_ waiter: Waiter?) throws(Problem) -> [SlotCounter.Slot] {
-        guard let place = places.take("all", most: Self.waitersMax) else {
+        guard let slot = slots.take("all", most: Self.waitersMax) else {
             throw Problem(
                 .tooManyWaiters,
                 "There are \(Self.waitersMax) requests waiting already; send the "
@@ -97,16 +97,16 @@ final class LongPolls: Sendable {
                 retryAfterSeconds: 1
             )
         }
-        guard let waiter else { return [place] }
+        guard let waiter else { return [slot] }
         let total = Self.waitersMax
-        guard let ofAddress = addresses.slot(in: places, of: total, for: waiter.address) else {
+        guard let ofAddress = addresses.slot(in: slots, of: total, for: waiter.address) else {
             throw Self.tooMany("too many", "from this address", "POLLER_CONNECTIONS_PER_ADDRESS")
         }
-        guard let key = waiter.key, perKey > 0 else { return [place, ofAddress] }
-        guard let ofKey = places.take(key, most: perKey) else {
+        guard let key = waiter.key, perKey > 0 else { return [slot, ofAddress] }
+        guard let ofKey = slots.take(key, most: perKey) else {
             throw Self.tooMany("\(perKey)", "with this key", "POLLER_WAITS_PER_KEY")
         }
-        return [place, ofAddress, ofKey]
+        return [slot, ofAddress, ofKey]
     }
 
     /// The limit of one client.
@@ -125,14 +125,14 @@ final class LongPolls: Sendable {
     /// Waits for an event, the end of the feed, the timeout, shutdown or the revocation of the key.
     ///
     /// Returns `true` if the store became unavailable first.
-    private func item(
-        of news: AsyncStream<FeedItem>,
+    private func waitForItem(
+        of feedItems: AsyncStream<FeedItem>,
         within wait: Duration,
         or revocation: AsyncStream<Void>?
     ) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                for await _ in news { break }
+                for await _ in feedItems { break }
                 return false
             }
             if let revocation {
@@ -162,9 +162,9 @@ final class LongPolls: Sendable {
     /// Waits until several consecutive checks find the store unavailable; `false` if cancelled before.
     private func lossOfStore(_ isReachable: @Sendable () -> Bool) async -> Bool {
         var looks = 0
-        while looks < Self.looksMax {
+        while looks < Self.failedChecksMax {
             do {
-                try await clock.sleep(for: Self.lookPause)
+                try await clock.sleep(for: Self.checkInterval)
             } catch {
                 return false
             }

@@ -95,7 +95,7 @@ final class ScanGate: Sendable {
                 if isOver { turn.resume(returning: false) } else { advance() }
             }
         } onCancel: {
-            giveUp(id, key)
+            cancelWait(id, key)
         }
         guard hasTurn else {
             state.withLock { Self.count(-1, of: key, &$0) }
@@ -135,7 +135,7 @@ final class ScanGate: Sendable {
         for waiting in begun { waiting.turn.resume(returning: true) }
     }
 
-    private func giveUp(_ id: Int, _ key: String) {
+    private func cancelWait(_ id: Int, _ key: String) {
         let waiting: Waiting? = state.withLock { state in
             guard let index = state.waiting[key]?.firstIndex(where: { $0.id == id }) else {
                 // The request does not wait yet, or it is already running.
@@ -185,7 +185,7 @@ struct Scans: Sendable {
 
     /// Returns a page, or `nil` if too many searches are waiting, for a response that has begun and can no longer be
     /// rejected.
-    func listIfThereIsRoom(
+    func listUnlessBusy(
         _ query: ListQuery,
         for caller: Caller
     ) async throws -> ListPage<WatchSnapshot>? {

@@ -52,7 +52,7 @@ extension RouteInput where Value == TraceContext? {
     static var traceparent: Self {
         let parameter = RouteParameter(
             name: "traceparent",
-            place: .header,
+            location: .header,
             description: """
                 The trace of the request (W3C Trace Context). It is stored with the watch, and its events and \
                 webhooks continue it. An invalid value is ignored.

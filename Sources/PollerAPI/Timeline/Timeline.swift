@@ -38,13 +38,13 @@ struct Timeline {
             self.lane = lane
             isDisabled = receiver.isDisabled
             isMail = receiver.url.scheme == "mailto"
-            name = receiver.name ?? TimelineText.place(receiver.url)
+            name = receiver.name ?? TimelineText.shortURL(receiver.url)
         }
     }
 
     let watch: WatchSnapshot
     let events: [Poller.Event]
-    let notes: [KeptNote]
+    let notes: [StoredNote]
     /// The recipients of the watch; empty when the caller may not read deliveries.
     let recipients: [Recipient]
     /// The accounts that the caller may read.
@@ -118,7 +118,7 @@ struct Timeline {
     }
 
     /// Returns the time of a hint, placed before the poll it triggered: the note may be written after that poll.
-    private func arrival(of hint: KeptNote) -> Timestamp {
+    private func arrival(of hint: StoredNote) -> Timestamp {
         let polled = events.first { event in
             event.polledAt <= hint.at && hint.at <= event.polledAt + Self.hintSpan
         }
@@ -173,7 +173,7 @@ struct Timeline {
     /// Returns the name of the caller, hidden when its key covers accounts that the reader may not access.
     private func name(of note: WatchNote) -> String {
         guard let name = note.by else { return "An unknown caller" }
-        return accounts.isAll || note.isOfAccount ? name : AuditActor.somebodyElse.name
+        return accounts.isAll || note.isOfAccount ? name : AuditActor.anotherKey.name
     }
 }
 

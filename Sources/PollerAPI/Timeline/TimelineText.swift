@@ -155,12 +155,12 @@ enum TimelineText {
     /// Describes the customer's action on the return page.
     static func visit(_ what: String) -> String {
         switch what {
-        case PayerAct.page.rawValue: "The customer opened the return page."
-        case PayerAct.onward.rawValue: "The customer continued to the bank from the return page."
-        case PayerAct.code.rawValue: "The customer entered a code on the return page."
-        case PayerAct.amounts.rawValue:
+        case PayerAction.page.rawValue: "The customer opened the return page."
+        case PayerAction.onward.rawValue: "The customer continued to the bank from the return page."
+        case PayerAction.code.rawValue: "The customer entered a code on the return page."
+        case PayerAction.amounts.rawValue:
             "The customer entered the amounts of two deposits on the return page."
-        case PayerAct.account.rawValue:
+        case PayerAction.account.rawValue:
             "The customer entered the refund account on the return page."
         default: "The customer used the return page."
         }
@@ -177,7 +177,7 @@ enum TimelineText {
     }
 
     /// Returns a URL without its scheme, and without its query, which may hold a secret.
-    static func place(_ url: NotifyURL) -> String {
+    static func shortURL(_ url: NotifyURL) -> String {
         let text = url.description
         for scheme in ["https://", "http://", "mailto:"] where text.hasPrefix(scheme) {
             return String(text.dropFirst(scheme.count).prefix { $0 != "?" })
@@ -202,7 +202,7 @@ enum TimelineText {
 }
 
 /// A customer's action on the return page, as stored in notes.
-enum PayerAct: String {
+enum PayerAction: String {
     case page
     /// The customer followed the link to the bank.
     case onward

@@ -35,7 +35,7 @@ struct RestoredLine {
         }
         // From here on, only members that the digest covers are read.
         let wire = try Problem.reading(PollerWire.Watch.self, shown).archived
-        guard let told = line.member("events")?.elements else {
+        guard let eventTexts = line.member("events")?.elements else {
             throw Problem(.missingField, "events must be the events of the watch.", field: "events")
         }
         guard !wire.isOpen else {
@@ -52,7 +52,7 @@ struct RestoredLine {
         let account = try Problem.checked { () throws(InvalidInput) in
             try AccountID(wire.account)
         }
-        try caller.need(account)
+        try caller.require(account)
         let key = WatchKey(
             account: account,
             source: try Problem.checked { () throws(InvalidInput) in try SourceID(wire.source) },
@@ -66,7 +66,7 @@ struct RestoredLine {
             throw Problem(.invalidValue, "kind is not the kind of a watch.", field: "kind")
         }
         var events: [Poller.Event] = []
-        for (index, text) in told.enumerated() {
+        for (index, text) in eventTexts.enumerated() {
             // White space is not significant, and a stored event must be a single line.
             guard let event = Poller.Event(json: text.compacted.description) else {
                 throw Problem(
@@ -116,12 +116,12 @@ struct RestoredLine {
     private static func check(
         _ digest: RawJSON?,
         _ archives: ArchiveKeys,
-        _ said: [UInt8],
+        _ signedBytes: [UInt8],
         isTrusted: Bool
     ) throws(Problem) -> Bool {
         let verdict = archives.check(
             digest.flatMap { $0.isNull ? nil : $0.string ?? "" },
-            of: said
+            of: signedBytes
         )
         let why: String
         switch verdict {

@@ -18,10 +18,10 @@ extension Lane {
         inFlight = report.inFlight
         limit = PollerWire.LaneLimit(report.limit ?? standard, isDefault: report.limit == nil)
         isPaused = report.isPaused
-        heldUntil = report.heldYet.map { Time($0) }
+        heldUntil = report.currentHoldEnd.map { Time($0) }
         factor = report.factor
         failures = report.failures
-        failure = report.lastFailure.map { Open($0.told) }
+        failure = report.lastFailure.map { Open($0.wire) }
         circuit = Open(rawValue: report.circuit.rawValue)
         partition = report.partition
     }
@@ -61,7 +61,7 @@ extension PollerWire.LaneLimit {
 
 extension PollerQueue.LaneFailure {
     /// The word readers are told.
-    var told: FailureKind {
+    var wire: FailureKind {
         switch self {
         case .silent: .silent
         case .erring: .errors
@@ -73,7 +73,7 @@ extension PollerQueue.LaneFailure {
 
 extension LaneReport {
     /// The end of the current hold; `nil` once it has passed.
-    var heldYet: Timestamp? { heldUntil.flatMap { $0 > now ? $0 : nil } }
+    var currentHoldEnd: Timestamp? { heldUntil.flatMap { $0 > now ? $0 : nil } }
 }
 
 extension WatchExplanation {
@@ -234,10 +234,10 @@ extension LaneLimitChange {
 
 extension ListPage {
     /// Returns the API representation of the page for the caller, with each item rendered by `render`.
-    func wire<Told: WireObject & Hashable>(
+    func wire<Wire: WireObject & Hashable>(
         for context: APIContext,
-        _ render: (Item) -> Told
-    ) -> Page<Told> {
+        _ render: (Item) -> Wire
+    ) -> Page<Wire> {
         var page = Page(
             items.map(render),
             next: next.map { context.cursors.seal($0, for: context.caller) }

@@ -12,7 +12,7 @@ package enum ConfiguredChanges {
         from old: Poller.Endpoint?,
         to new: Poller.Endpoint?
     ) -> (before: RawJSON?, after: RawJSON?) {
-        ChangeNotes.difference(
+        RequestChanges.difference(
             from: old.map { PollerWire.Endpoint($0) },
             to: new.map { PollerWire.Endpoint($0) },
             hiddenDiffer: hidden(old, new)
@@ -28,7 +28,7 @@ package enum ConfiguredChanges {
         to new: PollerQueue.LaneLimit,
         standard: PollerQueue.LaneLimit
     ) -> AuditedChange {
-        let (before, after) = ChangeNotes.difference(
+        let (before, after) = RequestChanges.difference(
             from: Lane(limit: old, standard: standard),
             to: Lane(limit: new, standard: standard),
             only: ["limit"]

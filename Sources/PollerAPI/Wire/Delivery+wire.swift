@@ -52,9 +52,9 @@ extension PollerWire.EndpointHealth {
     init(_ lane: LaneReport) {
         self.init()
         circuit = Open(rawValue: lane.circuit.rawValue)
-        heldUntil = lane.heldYet.map { Time($0) }
+        heldUntil = lane.currentHoldEnd.map { Time($0) }
         failures = lane.failures
-        failure = lane.lastFailure.map { Open($0.told) }
+        failure = lane.lastFailure.map { Open($0.wire) }
         failingSince = lane.failingSince.map { Time($0) }
         disabledAtTheLatest = lane.failingSince.map { Time($0 + EndpointVerdict.patience) }
         isPaused = lane.isPaused

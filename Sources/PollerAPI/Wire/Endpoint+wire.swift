@@ -62,11 +62,11 @@ extension PollerWire.Endpoint {
     }
 }
 
-extension ChangeNotes {
+extension RequestChanges {
     /// Records the change of an endpoint, with header values shown only as changed.
-    func changed(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
+    func recordChange(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
         guard let target = new ?? old else { return }
-        changed(
+        recordChange(
             AuditTarget(target),
             of: target.account,
             from: old.map { PollerWire.Endpoint($0) },

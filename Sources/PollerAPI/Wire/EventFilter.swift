@@ -50,7 +50,7 @@ struct EventFilter: Sendable {
     ///
     /// Cluster events match only if their types are requested.
     func matches(_ event: Event) -> Bool {
-        event.isAsked(for: types) && (sources.isEmpty || sources.contains(event.key.source))
+        event.isIncluded(for: types) && (sources.isEmpty || sources.contains(event.key.source))
             && accounts.contains(event.key.account)
             && (types.isEmpty || EventSubject.matches(event.type, types))
     }
@@ -104,7 +104,7 @@ extension RouteInput where Value == EventFilter {
         }
         return Self(named.parameters) { values throws(Problem) in
             let filter = try named.read(values)
-            if filter.isForOperators { try values.caller.needCluster(in: "types") }
+            if filter.isForOperators { try values.caller.requireClusterAccess(in: "types") }
             return filter
         }
     }

@@ -17,7 +17,7 @@ extension NewWatch {
         endpoints: EndpointBackend? = nil
     ) throws(Problem) {
         let key = try WatchKey(request, caller, locator)
-        if request.movesMoney { try caller.need(.charge) }
+        if request.movesMoney { try caller.require(.charge) }
         let charge = try request.charge.map { order throws(Problem) in try ChargeOrder(order) }
         self = try Problem.checked { () throws(InvalidInput) in
             var urls: [NotifyURL] = []

@@ -83,7 +83,7 @@ struct WatchBatch {
     }
 
     /// Sets the trace of the request on all items.
-    mutating func carry(_ trace: TraceContext?) {
+    mutating func setTrace(_ trace: TraceContext?) {
         guard trace != nil else { return }
         for group in groups.indices {
             for place in groups[group].indices { groups[group][place].trace = trace }

@@ -79,8 +79,8 @@ enum MailOccasion: String, CaseIterable, Sendable {
         case (_, "canceled"): return .cancelled
         case (_, "chargeable"), (_, "requires_capture"):
             // A declined charge has already been mailed.
-            let isNews = event.status != event.previousStatus && event.progress != .failed
-            return isNews ? .authorised : nil
+            let isStatusChange = event.status != event.previousStatus && event.progress != .failed
+            return isStatusChange ? .authorised : nil
         // This status means "new" or "the last attempt failed". The error or the previous status distinguishes them.
         case (_, "requires_payment_method"):
             let before = event.previousStatus

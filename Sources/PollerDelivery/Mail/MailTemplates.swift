@@ -69,19 +69,19 @@ package struct MailTemplates: Sendable {
     func content(_ mail: PaymentMail, branding: Branding?, unsubscribe: String?) -> MailContent {
         let words = words[mail.language ?? branding?.language ?? .en]
         let purchase = mail.purchase(of: branding)
-        let said =
+        let message =
             mail.notice.map { PayerMessage($0, shownAt: mail.mandateURL, of: purchase, in: words) }
             ?? PayerMessage(mail.payment, mail.step, of: purchase, for: .mail, in: words)
-        var values = Self.values(mail, said, words, branding, unsubscribe)
+        var values = Self.values(mail, message, words, branding, unsubscribe)
         let time = PayerMoney.time(mail.time, in: words.language, at: purchase.zone)
         values["facts"] =
-            Self.rows(said.facts) + [["label": words("label.time"), "value": time]]
+            Self.rows(message.facts) + [["label": words("label.time"), "value": time]]
         if let home = purchase.returnLink, home.opensInAnyBrowser {
             values["home"] = home.url
             values["back"] = values["back"] ?? words("action.back")
         }
         return MailContent(
-            subject: Self.line(said.subject),
+            subject: Self.line(message.subject),
             text: render("mail.txt", values),
             html: render("mail.html", values)
         )
@@ -96,7 +96,7 @@ package struct MailTemplates: Sendable {
 
     private static func values(
         _ mail: PaymentMail,
-        _ said: PayerMessage,
+        _ message: PayerMessage,
         _ words: PayerWords,
         _ branding: Branding?,
         _ unsubscribe: String?
@@ -104,16 +104,17 @@ package struct MailTemplates: Sendable {
         let colour = branding?.colour ?? Self.colour
         let support = branding?.support?.description
         var values: [String: Any] = [
-            "language": words.language.htmlTag, "title": line(said.title), "text": line(said.text),
+            "language": words.language.htmlTag, "title": line(message.title),
+            "text": line(message.text),
             "tone": mail.tone.colour, "mark": mail.tone.mark,
             "colour": colour, "ink": PayerColour.ink(on: colour),
             "footer": support.map { words("mail.support", ["support": $0]) }
                 ?? words("mail.no_answers"),
         ]
-        values["details"] = rows(said.details)
-        values["links"] = said.links.map { ["label": line($0.label), "url": $0.url] }
-        if !said.details.isEmpty { values["hasDetails"] = true }
-        if !said.links.isEmpty { values["hasLinks"] = true }
+        values["details"] = rows(message.details)
+        values["links"] = message.links.map { ["label": line($0.label), "url": $0.url] }
+        if !message.details.isEmpty { values["hasDetails"] = true }
+        if !message.links.isEmpty { values["hasLinks"] = true }
         if mail.isTest { values["test"] = words("test") }
         if let unsubscribe {
             values["unsubscribe"] = unsubscribe

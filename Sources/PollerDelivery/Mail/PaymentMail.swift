@@ -34,14 +34,14 @@ struct PaymentMail: Hashable, Sendable {
     /// payer's own mail, because its user decides where the money is sent.
     init?(_ event: Event, of snapshot: WatchSnapshot? = nil, publicURL: String? = nil) {
         let seen = UpstreamObject(event)
-        guard let told = Self.told(event, seen) else { return nil }
-        payment = told.0
-        if told.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret,
+        guard let mailedState = Self.mailedState(event, seen) else { return nil }
+        payment = mailedState.0
+        if mailedState.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret,
             let way = secret.way(to: event.key, at: publicURL)
         {
             step = .giveRefundAccount(url: way)
         } else {
-            step = told.1
+            step = mailedState.1
         }
         notice = event.mandate
         mandateURL = snapshot.flatMap { Mandate($0)?.url }
@@ -54,7 +54,8 @@ struct PaymentMail: Hashable, Sendable {
         language = Purchase.language(metadata: metadata, object: object)
     }
 
-    private static func told(_ event: Event, _ seen: UpstreamObject) -> (Payment, NextStep)? {
+    private static func mailedState(_ event: Event, _ seen: UpstreamObject) -> (Payment, NextStep)?
+    {
         if event.mandate != nil { return (event.payment ?? Payment(state: .processing), .none) }
         guard let payment = event.payment, event.key.kind.isOfPayments || event.key.kind == .http
         else {
@@ -62,21 +63,21 @@ struct PaymentMail: Hashable, Sendable {
         }
         let isSetup = event.key.kind == .setupIntent
         if let refund = payment.refund, event.type == refund.status.eventType {
-            return isTold(refund, of: payment, event.nextStep) ? (payment, event.nextStep) : nil
+            return isMailed(refund, of: payment, event.nextStep) ? (payment, event.nextStep) : nil
         }
-        let isNews =
+        let needsMail =
             event.type == "next_step.changed"
             ? isAsked(payment, event.nextStep) && !isRepeated(event)
-            : event.type == payment.state.eventType && isTold(payment, event.nextStep, isSetup)
+            : event.type == payment.state.eventType && isMailed(payment, event.nextStep, isSetup)
         // A refund that has not succeeded has its own mail.
-        return isNews ? (payment.withoutRefund, event.nextStep) : nil
+        return needsMail ? (payment.withoutRefund, event.nextStep) : nil
     }
 
     /// Whether the payer gets a mail about a refund that has not succeeded.
     ///
     /// Only while the payment counts as paid, and not if the payer is asked for a bank account: that mail also explains
     /// the refund's state.
-    private static func isTold(
+    private static func isMailed(
         _ refund: RefundProgress,
         of payment: Payment,
         _ step: NextStep
@@ -87,7 +88,7 @@ struct PaymentMail: Hashable, Sendable {
     /// Whether the payer gets a mail about the current payment state.
     ///
     /// If a refund needs an account, the payer gets the request for it instead.
-    private static func isTold(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
+    private static func isMailed(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
         if step.asksForAccount { return false }
         return switch payment.state {
         case .expired, .cancelled, .refunded, .partiallyRefunded: true
@@ -187,8 +188,8 @@ extension MailOccasion {
             reason = object.failure.map { PaymentReason(code: $0) }
         case .uncharged: state = .failed
         case .cancelled:
-            let hadAgreed = event.previousStatus == .chargeable
-            (state, reason) = hadAgreed ? (.expired, .notChargedInTime) : (.cancelled, nil)
+            let wasChargeable = event.previousStatus == .chargeable
+            (state, reason) = wasChargeable ? (.expired, .notChargedInTime) : (.cancelled, nil)
         case .saved: (state, reason) = (.authorised, .saved)
         case .expired:
             // The payer had not chosen a payment method, so no money can be on its way.

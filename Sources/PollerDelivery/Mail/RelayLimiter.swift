@@ -9,8 +9,8 @@ import Synchronization
 /// *Problem*: all mail goes through one relay. A hanging relay (tar pit) holds each attempt for half a minute. If all
 /// attempts waited for a thread that long, they would fill the notifier, and webhooks would wait, too
 /// (<doc:DeliveryFacts>).
-/// *Approach*: if all threads are busy and none has been released for ``patience``, no attempt waits. An attempt
-/// without a thread fails and is retried later. While a relay is slow, at most ``placesMax`` attempts wait, each for
+/// *Approach*: if all threads are busy and none has been released for ``stallTimeout``, no attempt waits. An attempt
+/// without a thread fails and is retried later. While a relay is slow, at most ``waitersMax`` attempts wait, each for
 /// at most ``waitMax``.
 /// A class, because all attempts share it.
 final class RelayLimiter: Sendable {
@@ -18,9 +18,9 @@ final class RelayLimiter: Sendable {
     ///
     /// A healthy relay takes tens of milliseconds per mail. In this time eight threads send as many mails as a
     /// notifier has deliveries in flight.
-    static let patience = Duration.seconds(2)
+    static let stallTimeout = Duration.seconds(2)
     /// The maximum number of waiting attempts: a quarter of a notifier's default deliveries in flight.
-    static let placesMax = 64
+    static let waitersMax = 64
     /// The longest wait for a thread: half of an attempt's time, so that the other half remains for sending.
     static let waitMax = Duration.seconds(15)
 
@@ -41,11 +41,11 @@ final class RelayLimiter: Sendable {
         var movedAt = NIODeadline.now()
 
         /// Whether an attempt at this position should fail and be retried later.
-        func isVain(at place: Int, since: NIODeadline, now: NIODeadline) -> Bool {
-            let patience = TimeAmount.milliseconds(RelayLimiter.patience.ms)
-            if movedAt + patience < now { return true }
-            let isSlow = (waiting.first?.since ?? now) + patience < now
-            return isSlow && place >= RelayLimiter.placesMax
+        func isPointless(at position: Int, since: NIODeadline, now: NIODeadline) -> Bool {
+            let stallTimeout = TimeAmount.milliseconds(RelayLimiter.stallTimeout.ms)
+            if movedAt + stallTimeout < now { return true }
+            let isSlow = (waiting.first?.since ?? now) + stallTimeout < now
+            return isSlow && position >= RelayLimiter.waitersMax
                 || since + .milliseconds(RelayLimiter.waitMax.ms) < now
         }
     }
@@ -103,31 +103,33 @@ final class RelayLimiter: Sendable {
                 if state.free == 0 { state.movedAt = now }
                 return true
             }
-            if state.isVain(at: state.waiting.count, since: now, now: now) { return false }
+            if state.isPointless(at: state.waiting.count, since: now, now: now) { return false }
             state.waiting.append(Waiter(number: number, since: now, continuation: continuation))
             return nil
         }
-        if isTaken == nil { lookLater(number) }
+        if isTaken == nil { scheduleCheck(number) }
         return isTaken
     }
 
-    private func lookLater(_ number: Int) {
+    private func scheduleCheck(_ number: Int) {
         MultiThreadedEventLoopGroup.singleton.any()
-            .scheduleTask(in: .milliseconds(Self.patience.ms)) { self.look(number) }
+            .scheduleTask(in: .milliseconds(Self.stallTimeout.ms)) { self.checkWait(number) }
     }
 
     /// Ends a pointless wait, or schedules the next check.
-    private func look(_ number: Int) {
+    private func checkWait(_ number: Int) {
         let (late, isWaiting) = state.withLock { state in
-            guard let place = state.waiting.firstIndex(where: { $0.number == number }) else {
+            guard let position = state.waiting.firstIndex(where: { $0.number == number }) else {
                 return (nil as CheckedContinuation<Bool, Never>?, false)
             }
-            let since = state.waiting[place].since
-            guard state.isVain(at: place, since: since, now: .now()) else { return (nil, true) }
-            return (state.waiting.remove(at: place).continuation, false)
+            let since = state.waiting[position].since
+            guard state.isPointless(at: position, since: since, now: .now()) else {
+                return (nil, true)
+            }
+            return (state.waiting.remove(at: position).continuation, false)
         }
         late?.resume(returning: false)
-        if isWaiting { lookLater(number) }
+        if isWaiting { scheduleCheck(number) }
     }
 
     /// Ends the wait of a cancelled attempt.

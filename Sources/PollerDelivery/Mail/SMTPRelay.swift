@@ -88,7 +88,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
     /// The credentials to redact from responses, in which the relay may repeat them.
     ///
     /// They are included in plain text and as encoded for a login (RFC 4616, and LOGIN).
-    var confidences: Redaction {
+    var credentialRedaction: Redaction {
         guard let password else { return .none }
         let login = "\0\(user ?? "")\0\(password)"
         return Redaction(

@@ -162,7 +162,7 @@ enum MailboxVerdict: Hashable, Sendable {
         "5.1.2", "5.1.3", "5.1.4", "5.2.1", "5.2.2", "5.2.3", "5.2.4",
     ]
     /// Phrases for a missing mailbox.
-    private static let wordsOfMissing = [
+    private static let missingMailboxPhrases = [
         "no such user", "no such mailbox", "no such recipient", "no such account",
         "no such address",
         "no such person", "no such local user", "no mailbox here by that name", "user unknown",
@@ -172,13 +172,13 @@ enum MailboxVerdict: Hashable, Sendable {
         "does not exist", "doesn't exist", "not a known user", "not a valid mailbox",
     ]
     /// Phrases for another time, limits and suspicion.
-    private static let wordsOfNow = [
+    private static let temporaryPhrases = [
         "greylist", "graylist", "try again", "later", "too many", "exceed", "quota", "rate limit",
         "limited", "throttl", "tempor", "spam", "blocked", "blacklist", "blocklist", "block list",
         "rbl", "starttls", "encrypt",
     ]
     /// Phrases about the sender, used if no code shows the reason.
-    private static let wordsOfUs = [
+    private static let senderPhrases = [
         "relay", "denied", "permitted", "prohibit", "policy", "authenticat", "sender", "rcpthosts",
         "reputation", "spf", "dkim", "dmarc", "ptr", "dns", "helo", "ehlo", "hostname",
         "client host",
@@ -189,9 +189,9 @@ enum MailboxVerdict: Hashable, Sendable {
     init(refusal answer: String) {
         // Skips the status and the separator, a space or a `-`.
         let lines = answer.split(whereSeparator: \.isNewline).map { $0.dropFirst(4) }
-        let said = lines.joined(separator: " ").lowercased()
+        let replyText = lines.joined(separator: " ").lowercased()
         let code = lines.lazy.compactMap(Self.enhancedCode).first
-        let isElsewhere = Self.wordsOfNow.contains { said.contains($0) }
+        let isElsewhere = Self.temporaryPhrases.contains { replyText.contains($0) }
         if let code, Self.recipientCodes.contains(code) {
             self = .recipient
         } else if let code, Self.missingCodes.contains(code) {
@@ -199,8 +199,8 @@ enum MailboxVerdict: Hashable, Sendable {
         } else if let code, !code.hasSuffix(".0") {
             self = .relay
         } else {
-            let isOurs = isElsewhere || Self.wordsOfUs.contains { said.contains($0) }
-            let isMissing = Self.wordsOfMissing.contains { said.contains($0) }
+            let isOurs = isElsewhere || Self.senderPhrases.contains { replyText.contains($0) }
+            let isMissing = Self.missingMailboxPhrases.contains { replyText.contains($0) }
             self = isMissing && !isOurs ? .missing : .relay
         }
     }

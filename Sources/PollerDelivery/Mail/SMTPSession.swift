@@ -84,7 +84,7 @@ import Synchronization
                     offset: 0
                 )
                 var reply = unsafe perform(&upload)
-                reply.hidden = relay.confidences
+                reply.hidden = relay.credentialRedaction
                 return reply
             }
         }
@@ -94,7 +94,7 @@ import Synchronization
     ///
     /// It sends only `MAIL FROM` and then closes the connection, so no mail is sent. A relay that decides only at the
     /// recipient or the message accepts the sender here.
-    func ask(
+    func checkSender(
         about sender: MailAddress,
         at relay: SMTPRelay,
         timeoutMs: Int
@@ -107,7 +107,7 @@ import Synchronization
         let address = sender.description.replacing("%", with: "%25")
         set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(address)>")
         var reply = unsafe perform(nil)
-        reply.hidden = relay.confidences
+        reply.hidden = relay.credentialRedaction
         return reply
     }
 

@@ -61,10 +61,10 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
                     let before = known[address]
                     let rounds = round - (askedAt[address] ?? round)
                     guard Self.isDue(before, after: rounds) else { continue }
-                    let answer = await ask(address)
+                    let answer = await checkSender(address)
                     (known[address], askedAt[address]) = (answer, round)
                     if case .refused(let refusal) = answer {
-                        await tell(refusal, of: address, accounts, isNew: answer != before)
+                        await reportRefusal(refusal, of: address, accounts, isNew: answer != before)
                     }
                 }
                 round += 1
@@ -95,10 +95,10 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// Checks one sender.
-    private func ask(_ address: MailAddress) async -> SenderAnswer {
+    private func checkSender(_ address: MailAddress) async -> SenderAnswer {
         // libcurl blocks. The process has few threads for that, and most senders are checked only once.
         let reply = try? await NIOThreadPool.singleton.runIfActive { [relay] in
-            SMTPSession()?.ask(about: address, at: relay, timeoutMs: Self.timeoutMs)
+            SMTPSession()?.checkSender(about: address, at: relay, timeoutMs: Self.timeoutMs)
         }
         guard let reply else { return .silence }
         if let refusal = reply.refusalOfSender { return .refused(refusal) }
@@ -107,7 +107,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// Records a refusal, and logs it if it is new.
-    private func tell(
+    private func reportRefusal(
         _ refusal: String,
         of address: MailAddress,
         _ accounts: [AccountID],

@@ -34,7 +34,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
     private let inline: InlineSecrets
     private let wallClock: @Sendable () -> Timestamp
     private let client: GuardedClient
-    private let targets = KnownTargets()
+    private let targets = ParsedURLCache()
 
     /// Creates a channel to the addresses that `guarding` allows.
     ///
@@ -174,7 +174,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
 ///
 /// Only the parsed text is kept. Each attempt resolves the name and checks the addresses.
 /// A class, because concurrent attempts share it.
-private final class KnownTargets: Sendable {
+private final class ParsedURLCache: Sendable {
     /// The maximum number of entries, about as many as one process has active endpoints; beyond it the cache is
     /// cleared.
     private static let countMax = 1024

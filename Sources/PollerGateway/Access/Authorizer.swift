@@ -42,10 +42,10 @@ struct Authorizer: Sendable {
 
     /// Checks credentials.
     ///
-    /// Invalid ones do not exclude a client that needs none (`known`).
-    func admit(_ credentials: Credentials, known: Principal?) async -> Admission {
+    /// Invalid ones do not exclude a client that needs none (`anonymous`).
+    func admit(_ credentials: Credentials, anonymous: Principal?) async -> Admission {
         let admission = await admit(credentials)
-        if case .refused = admission, let known { return .admitted(known) }
+        if case .refused = admission, let anonymous { return .admitted(anonymous) }
         return admission
     }
 
@@ -91,9 +91,9 @@ struct Authorizer: Sendable {
             return .refused(.unavailable, reason: "the store cannot be reached")
         }
         // Digests are compared in constant time and reveal neither a length nor a common prefix.
-        let shown = SHA256.hash(data: Array(candidate.utf8))
-        let isRight = SHA256.hash(data: Array((secret?.reveal ?? "").utf8)) == shown
-        guard secret != nil, isRight else {
+        let presented = SHA256.hash(data: Array(candidate.utf8))
+        let matches = SHA256.hash(data: Array((secret?.reveal ?? "").utf8)) == presented
+        guard secret != nil, matches else {
             return .refused(.forbidden, reason: "this is not the secret of a watched source")
         }
         return .admitted(
@@ -185,20 +185,20 @@ enum BearerToken {
 /// Counts connections per client, so that one client cannot take all slots.
 struct ConnectionSlots: Sendable {
     let limits: GatewayLimits
-    private let places = SlotCounter()
+    private let slots = SlotCounter()
 
     init(_ limits: GatewayLimits) {
         self.limits = limits
     }
 
     /// Takes a slot for one more connection, or returns `nil` if the principal has too many.
-    func place(of principal: Principal) -> SlotCounter.Slot? {
+    func takeSlot(for principal: Principal) -> SlotCounter.Slot? {
         let most =
             switch principal.credential {
             case .none, .key: limits.connectionsPerKeyMax > 0 ? limits.connectionsPerKeyMax : .max
             case .token: limits.connectionsPerTokenMax
             case .clientSecret: limits.connectionsPerSecretMax
             }
-        return places.take("\(principal.credential.rawValue) \(principal.name)", most: most)
+        return slots.take("\(principal.credential.rawValue) \(principal.name)", most: most)
     }
 }

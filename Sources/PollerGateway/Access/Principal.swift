@@ -79,7 +79,7 @@ extension Principal {
     func isKey(_ name: String) -> Bool { isByKey && self.name == name }
 
     /// The account of a source that is named without one.
-    var standardAccount: String {
+    var defaultAccount: String {
         get throws(InvalidInput) {
             guard let account = accounts.standard else {
                 throw InvalidInput(
@@ -98,7 +98,7 @@ extension Principal {
 /// object: {id, object, type, status, flow, amount, currency, livemode, created}, observed}`. The object contains only
 /// those members that exist and are not objects or arrays.
 enum PublicView {
-    private static let shown = [
+    private static let publicMembers = [
         "id", "object", "type", "status", "flow", "amount", "currency", "livemode", "created",
     ]
 
@@ -132,7 +132,7 @@ enum PublicView {
             let object = any as? [String: Any]
         else { return "null" }
         let kept = object.filter { name, value in
-            shown.contains(name) && (value is String || value is NSNumber)
+            publicMembers.contains(name) && (value is String || value is NSNumber)
         }
         // Strings and numbers parsed from JSON can be written as JSON.
         guard

@@ -27,7 +27,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     /// Longer texts are ignored.
     private static let textMax = 12_288
     /// The only accepted header, and the limits for parsing it, because clients choose the text.
-    private static let ourHeader = ["alg": "HS256", "kid": "s1", "typ": "JWT"]
+    private static let expectedHeader = ["alg": "HS256", "kid": "s1", "typ": "JWT"]
     private static let headerText = #"{"alg":"HS256","kid":"s1","typ":"JWT"}"#
     private static let headerLimits = JSONLimits(depthMax: 2, valuesMax: 4, membersMax: 3)
     private static let issuer = "poller"
@@ -61,14 +61,15 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
             typs: grant.types,
             view: grant.view.rawValue
         )
-        let token = SignedToken(header: Self.headerText, payload: claims.text, key: keys.making)
+        let token = SignedToken(header: Self.headerText, payload: claims.text, key: keys.current)
         return StreamToken(reveal: token.text, expiresAt: Timestamp(ms: claims.exp * 1000))
     }
 
     package func principal(streamToken text: String) async -> Principal? {
         // The reason for a rejection would help an attacker and is useless to an honest client.
         guard text.utf8.count <= Self.textMax, let token = SignedToken(text),
-            Self.isOurs(header: token.header), keys.accepted.contains(where: token.isSigned(with:)),
+            Self.isExpected(header: token.header),
+            keys.accepted.contains(where: token.isSigned(with:)),
             let claims = Claims(token.payload)
         else { return nil }
         let now = wallClock().ms
@@ -96,11 +97,11 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         )
     }
 
-    private static func isOurs(header bytes: [UInt8]) -> Bool {
+    private static func isExpected(header bytes: [UInt8]) -> Bool {
         guard let header = try? RawJSON(checking: bytes, limits: headerLimits),
-            header.members?.count == ourHeader.count
+            header.members?.count == expectedHeader.count
         else { return false }
-        return ourHeader.allSatisfy { header.member($0.key)?.string == $0.value }
+        return expectedHeader.allSatisfy { header.member($0.key)?.string == $0.value }
     }
 
     /// The claims of a token.

@@ -17,7 +17,7 @@ struct DeadlineWheel {
 
     /// The connections to check, by the number of the tenth.
     private var slots: [Int64: [Int]] = [:]
-    private var asked: Int64 = 0
+    private var lastDue: Int64 = 0
 
     /// Whether no connection is entered.
     var isEmpty: Bool { slots.isEmpty }
@@ -31,19 +31,19 @@ struct DeadlineWheel {
     ///
     /// A past tenth counts as the next one.
     mutating func add(_ connection: Int, at tenth: Int64) {
-        slots[max(tenth, asked + 1), default: []].append(connection)
+        slots[max(tenth, lastDue + 1), default: []].append(connection)
     }
 
     /// Removes and returns the connections to check now, once per entry.
     mutating func due(now: Duration) -> [Int] {
         let reached = now.ms / Self.grain.ms
-        guard reached > asked else { return [] }
-        defer { asked = reached }
+        guard reached > lastDue else { return [] }
+        defer { lastDue = reached }
         // After a long pause there are more tenths than entries.
-        guard reached - asked <= slots.count else {
+        guard reached - lastDue <= slots.count else {
             let keys = slots.keys.filter { $0 <= reached }.sorted()
             return keys.flatMap { slots.removeValue(forKey: $0) ?? [] }
         }
-        return (asked + 1...reached).flatMap { slots.removeValue(forKey: $0) ?? [] }
+        return (lastDue + 1...reached).flatMap { slots.removeValue(forKey: $0) ?? [] }
     }
 }

@@ -30,7 +30,7 @@ final class GatewayLoop {
     private var wheel = DeadlineWheel()
     private var isTicking = false
     /// The position up to which posted events were distributed here.
-    private var handedOut: [OutboxPosition]
+    private var distributedPositions: [OutboxPosition]
     private var isDraining = false
     /// The longest time between the check of a key and the resulting connection.
     static let admissionMax = Duration.seconds(10)
@@ -49,7 +49,7 @@ final class GatewayLoop {
         self.number = number
         self.index = index
         self.backlog = backlog
-        handedOut = positions
+        distributedPositions = positions
         start = eventLoop.now
     }
 
@@ -107,23 +107,25 @@ final class GatewayLoop {
         let number = listenersMade
         listeners[number] = subscription
         index.add(
-            LiveListeners.Seat(loop: self.number, number: number),
-            hearing: subscription.subscription.interest
+            LiveListeners.Location(loop: self.number, number: number),
+            matching: subscription.subscription.interest
         )
         return number
     }
 
     func remove(listener number: Int) {
         guard listeners.removeValue(forKey: number) != nil else { return }
-        index.remove(LiveListeners.Seat(loop: self.number, number: number))
+        index.remove(LiveListeners.Location(loop: self.number, number: number))
     }
 
     // MARK: Events
 
     /// The position up to which events were distributed to live subscriptions.
     var positions: [OutboxPosition] {
-        if let settled = backlog.settled { handedOut = settled }
-        return handedOut
+        if let processedPositions = backlog.processedPositions {
+            distributedPositions = processedPositions
+        }
+        return distributedPositions
     }
 
     /// The feed has begun, or has begun to follow this loop.
@@ -131,18 +133,18 @@ final class GatewayLoop {
     /// Existing subscriptions read events they may have missed.
     func began(at positions: [OutboxPosition]) {
         missed()
-        handedOut = zip(handedOut, positions).map { max($0, $1) }
+        distributedPositions = zip(distributedPositions, positions).map { max($0, $1) }
         backlog.begun()
     }
 
     /// Distributes events to their subscriptions, then flushes each connection once.
-    func take(_ news: [LiveNews], readTo end: [OutboxPosition]) {
+    func take(_ routed: [RoutedEvent], readTo end: [OutboxPosition]) {
         var touched: [Int: LiveConnection] = [:]
-        for item in news {
-            for number in item.listeners { tell(item.event, number, &touched) }
-            handedOut = item.event.positions
+        for item in routed {
+            for number in item.listeners { deliver(item.event, number, &touched) }
+            distributedPositions = item.event.positions
         }
-        handedOut = end
+        distributedPositions = end
         for connection in touched.values { connection.flush() }
     }
 
@@ -152,11 +154,12 @@ final class GatewayLoop {
     /// not count.
     func missed() {
         let behind = Array(listeners.values)
-        for listener in behind { listener.following.fallBehind(at: handedOut) }
+        for listener in behind { listener.progress.fallBehind(at: distributedPositions) }
         for listener in behind { listener.connection.flush() }
     }
 
-    private func tell(_ event: LiveEvent, _ number: Int, _ touched: inout [Int: LiveConnection]) {
+    private func deliver(_ event: LiveEvent, _ number: Int, _ touched: inout [Int: LiveConnection])
+    {
         guard let listener = listeners[number], listener.take(event) else { return }
         touched[listener.connection.number] = listener.connection
     }
@@ -164,7 +167,7 @@ final class GatewayLoop {
     // MARK: Deadlines
 
     /// Schedules the next check of a connection.
-    func ask(_ connection: Int, at tenth: Int64) {
+    func scheduleCheck(_ connection: Int, at tenth: Int64) {
         wheel.add(connection, at: tenth)
         tickIfNeeded()
     }

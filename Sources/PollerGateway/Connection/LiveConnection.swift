@@ -8,7 +8,7 @@ import PollerIdentity
 /// then send one goodbye, in order, to a client that may have stopped reading.
 ///
 /// *Approach*: everything happens in one event loop, so nothing needs a lock or a task. The decisions are made by
-/// values: ``OutboundQueue``, ``Following`` and the transport's session. This class carries them out. All output goes
+/// values: ``OutboundQueue``, ``SubscriptionProgress`` and the transport's session. This class carries them out. All output goes
 /// through one queue, so the close frame follows everything sent before it.
 ///
 /// *A client that does not read*: events wait in the outbox until the queue has room; then reading continues. If the
@@ -35,11 +35,11 @@ final class LiveConnection {
     /// The time at which the socket is closed in any case, after its last byte was sent.
     private var cutAt: Duration?
     /// The tenth of a second at which this connection is entered in the wheel.
-    private var askedAt: Int64?
+    private var scheduledTenth: Int64?
     private var isFlushing = false
-    private var isTold = false
+    private var hasReportedFinish = false
 
-    /// Creates a connection over a transport, which ends it with ``over()``.
+    /// Creates a connection over a transport, which ends it with ``didClose()``.
     init(_ gateway: GatewayCore, _ loop: GatewayLoop, _ transport: any LiveTransport) {
         self.gateway = gateway
         self.loop = loop
@@ -91,14 +91,14 @@ final class LiveConnection {
         isFlushing = true
         defer { isFlushing = false }
         var hasMoved = false
-        var goesOn = true
-        while goesOn {
+        var hasMore = true
+        while hasMore {
             hasMoved = write() || hasMoved
-            goesOn = subscriptions.reduce(false) { $1.goOn() || $0 }
-            if !queue.isEmpty, transport?.isWritable ?? false { goesOn = true }
+            hasMore = subscriptions.reduce(false) { $1.continueSending() || $0 }
+            if !queue.isEmpty, transport?.isWritable ?? false { hasMore = true }
         }
-        if queue.isFinished, queue.isEmpty, !isTold {
-            isTold = true
+        if queue.isFinished, queue.isEmpty, !hasReportedFinish {
+            hasReportedFinish = true
             transport?.finished()
         }
         let waits = subscriptions.contains(where: \.waits)
@@ -134,15 +134,15 @@ final class LiveConnection {
         ].compactMap(\.self).min()
         guard let deadline else { return }
         let tenth = DeadlineWheel.tenth(of: deadline)
-        if let askedAt, askedAt <= tenth { return }
-        askedAt = tenth
-        loop.ask(number, at: tenth)
+        if let scheduledTenth, scheduledTenth <= tenth { return }
+        scheduledTenth = tenth
+        loop.scheduleCheck(number, at: tenth)
     }
 
     /// Handles deadlines that have passed.
     func tick() {
         guard let transport else { return }
-        askedAt = nil
+        scheduledTenth = nil
         let now = loop.now
         if let cutAt, now >= cutAt { return transport.cut() }
         if let stallUntil, now >= stallUntil {
@@ -150,7 +150,7 @@ final class LiveConnection {
             transport.overloaded()
         }
         for subscription in subscriptions {
-            subscription.following.settlePlace(loop.positions)
+            subscription.progress.adoptFeedPosition(loop.positions)
             if let at = subscription.retryAt, now >= at { subscription.read() }
         }
         transport.tick()
@@ -170,7 +170,7 @@ final class LiveConnection {
     }
 
     /// Ends the connection after its socket was closed.
-    func over() {
+    func didClose() {
         guard transport != nil else { return }
         for subscription in subscriptions { subscription.stop() }
         subscriptions = []
@@ -202,13 +202,13 @@ final class LiveConnection {
     /// Resuming from it may repeat events but never skips any.
     ///
     /// It is `nil` before the first cursor was sent.
-    func place() -> LiveCursor? {
-        let places = subscriptions.filter(\.following.hasPlace)
-            .map { $0.following.place(loop.positions) }
-        guard places.count > 1 else { return places.first }
+    func resumeCursor() -> LiveCursor? {
+        let cursors = subscriptions.filter(\.progress.hasCursor)
+            .map { $0.progress.resumeCursor(loop.positions) }
+        guard cursors.count > 1 else { return cursors.first }
         return LiveCursor(
-            positions: places.dropFirst().reduce(places[0].positions) { least, place in
-                zip(least, place.positions).map { min($0, $1) }
+            positions: cursors.dropFirst().reduce(cursors[0].positions) { least, resumeCursor in
+                zip(least, resumeCursor.positions).map { min($0, $1) }
             }
         )
     }

@@ -9,12 +9,12 @@ final class LoopBacklog: Sendable {
     /// The maximum of pending events: four seconds at 1,000 a second.
     static let eventsMax = 4096
     /// The maximum of pending subscription numbers over all events: 8 MiB.
-    static let hearersMax = 1 << 20
+    static let subscribersMax = 1 << 20
 
     /// The state behind the lock.
     private struct State: Sendable {
-        var underWay = 0
-        var hearers = 0
+        var pending = 0
+        var subscribers = 0
         /// Whether something did not fit.
         var hasMissed = false
         var end: [OutboxPosition]
@@ -32,31 +32,31 @@ final class LoopBacklog: Sendable {
     ///
     /// With them the feed has read up to `end`.
     ///
-    /// `hearers` is the number of recipients over all events. A batch that is alone may have any number.
-    func post(_ count: Int, hearers: Int = 0, readTo end: [OutboxPosition]) -> Bool {
+    /// `subscribers` is the number of recipients over all events. A batch that is alone may have any number.
+    func post(_ count: Int, subscribers: Int = 0, readTo end: [OutboxPosition]) -> Bool {
         state.withLock { state in
             // After a gap nothing is delivered until the subscriptions have read the missed events.
             guard !state.hasMissed else { return false }
             let isRoom =
-                state.underWay + count <= Self.eventsMax
-                && (state.underWay == 0 || state.hearers + hearers <= Self.hearersMax)
+                state.pending + count <= Self.eventsMax
+                && (state.pending == 0 || state.subscribers + subscribers <= Self.subscribersMax)
             guard isRoom else {
                 state.hasMissed = true
                 return false
             }
-            state.underWay += count
-            state.hearers += hearers
+            state.pending += count
+            state.subscribers += subscribers
             state.end = end
             return count > 0
         }
     }
 
     /// Removes processed events and returns whether the loop has missed later ones and must read them.
-    func take(_ count: Int, hearers: Int = 0) -> Bool {
+    func take(_ count: Int, subscribers: Int = 0) -> Bool {
         state.withLock { state in
-            state.underWay -= count
-            state.hearers -= hearers
-            guard state.underWay == 0, state.hasMissed else { return false }
+            state.pending -= count
+            state.subscribers -= subscribers
+            guard state.pending == 0, state.hasMissed else { return false }
             // Events posted from now on come after the read that begins now.
             state.hasMissed = false
             return true
@@ -64,7 +64,7 @@ final class LoopBacklog: Sendable {
     }
 
     /// Sets the positions at which the feed begins.
-    func begins(at positions: [OutboxPosition]) {
+    func setStart(at positions: [OutboxPosition]) {
         state.withLock { state in state.end = zip(state.end, positions).map { max($0, $1) } }
     }
 
@@ -74,9 +74,9 @@ final class LoopBacklog: Sendable {
     }
 
     /// The feed's position if the loop has processed everything, otherwise `nil`.
-    var settled: [OutboxPosition]? {
+    var processedPositions: [OutboxPosition]? {
         state.withLock { state in
-            state.hasBegun && state.underWay == 0 && !state.hasMissed ? state.end : nil
+            state.hasBegun && state.pending == 0 && !state.hasMissed ? state.end : nil
         }
     }
 }

@@ -21,7 +21,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let gateway: GatewayCore
-    private let arrival: Arrival
+    private let pendingConnection: PendingConnection
     private let origins: OriginCheck
     /// Returns the reason for rejecting a request that is not for an event stream.
     private let refusal: (HTTPRequestHead) -> Refusal
@@ -31,7 +31,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     private var subscription: Subscription?
     private var began = Duration.zero
     /// The connection slot, held as long as the stream lasts.
-    private var place: SlotCounter.Slot?
+    private var slot: SlotCounter.Slot?
     private var hasRequest = false
     private var isInputClosed = false
     /// Whether the stream ends when its source is settled.
@@ -39,26 +39,26 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
 
     /// Creates a handler.
     ///
-    /// - `arrival`: ends when the stream begins.
+    /// - `pendingConnection`: ends when the stream begins.
     /// - `refusal`: returns the reason for rejecting any request but one for an event stream.
     init(
         _ gateway: GatewayCore,
-        _ arrival: Arrival,
+        _ pendingConnection: PendingConnection,
         origins: OriginCheck,
         refusal: @escaping (HTTPRequestHead) -> Refusal
     ) {
         self.gateway = gateway
-        self.arrival = arrival
+        self.pendingConnection = pendingConnection
         self.origins = origins
         self.refusal = refusal
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { over() }
+    func handlerRemoved(context: ChannelHandlerContext) { didClose() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        over()
+        didClose()
         context.fireChannelInactive()
     }
 
@@ -100,9 +100,9 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         cut()
     }
 
-    private func over() {
-        connection?.over()
-        (connection, context, place) = (nil, nil, nil)
+    private func didClose() {
+        connection?.didClose()
+        (connection, context, slot) = (nil, nil, nil)
     }
 
     // MARK: Answers
@@ -122,8 +122,8 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
             let retry = EventStreamText.retry(ms: gateway.limits.overloadRetry.ms)
             send(response(head).parts(.ok, body: retry))
         case .stream where head.method == .HEAD: send(response(head).parts(.ok))
-        case .stream(let subscription, let place):
-            self.place = place
+        case .stream(let subscription, let slot):
+            self.slot = slot
             stream(subscription, head)
         }
     }
@@ -145,7 +145,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
 
     private func stream(_ subscription: Subscription, _ head: HTTPRequestHead) {
         guard let context, !isInputClosed else { return cut() }
-        arrival.end()
+        pendingConnection.end()
         GatewayChannel.count("sse")
         let loop = gateway.hub.loop(of: context.eventLoop)
         began = loop.now

@@ -53,7 +53,7 @@ struct EventStreamRequest: Hashable, Sendable {
         for principal: Principal,
         limits: GatewayLimits
     ) throws(InvalidInput) -> Subscription {
-        let from: Subscription.From
+        let from: Subscription.Start
         switch (lastEventID ?? query["since"], query["after_seq"]) {
         case (nil, let text?):
             guard let seq = Int(safe: text), seq >= 0 else {
@@ -71,10 +71,10 @@ struct EventStreamRequest: Hashable, Sendable {
         let list = { (name: String) in
             query[name]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
-        let isMeant = query["account"] == nil && source != nil
+        let usesDefaultAccount = query["account"] == nil && source != nil
         return try Subscription(
             id: "s1",
-            account: isMeant ? try principal.standardAccount : query["account"],
+            account: usesDefaultAccount ? try principal.defaultAccount : query["account"],
             sources: source.map { [$0] } ?? list("source"),
             types: list("types"),
             kind: query["kind"],

@@ -82,7 +82,7 @@ struct EventStreamResponder: Sendable {
                 throw Refusal(status: .badRequest, code: "invalid_parameter", detail: "\(error)")
             }
             if request.source != nil, await isDone(subscription) { return .done }
-            guard let place = gateway.slots.place(of: principal) else {
+            guard let slot = gateway.slots.takeSlot(for: principal) else {
                 guard principal.credential == .key else { return .later }
                 throw tooMany
             }
@@ -93,7 +93,7 @@ struct EventStreamResponder: Sendable {
             }
             // A key revoked meanwhile is remembered for this long (``GatewayLoop``).
             guard ContinuousClock.now - admitted < Self.decisionMax else { return .later }
-            return .stream(subscription, place)
+            return .stream(subscription, slot)
         } catch {
             return .refused(error)
         }
@@ -116,21 +116,21 @@ struct EventStreamResponder: Sendable {
         _ head: HTTPRequestHead,
         _ address: IPAddress?
     ) async throws(Refusal) -> Principal? {
-        let known = gateway.authorizer.anonymous(head, from: address)
-        var shown: [Authorizer.Credentials] = []
+        let anonymous = gateway.authorizer.anonymous(head, from: address)
+        var presented: [Authorizer.Credentials] = []
         if let text = request.credentials {
-            shown.append(.token(text))
+            presented.append(.token(text))
             let watch: WatchKey?
             do throws(InvalidInput) {
                 watch = try request.watch()
             } catch {
                 throw Refusal(status: .badRequest, code: "invalid_parameter", detail: "\(error)")
             }
-            if let watch { shown.append(.secret(watch, text)) }
+            if let watch { presented.append(.secret(watch, text)) }
         } else if let text = request.query["token"] {
             return try await principal(queryToken: text)
-        } else if let known {
-            return known
+        } else if let anonymous {
+            return anonymous
         } else if gateway.authorizer.keys.anonymous != nil {
             throw Refusal(
                 status: .forbidden,
@@ -140,8 +140,8 @@ struct EventStreamResponder: Sendable {
             )
         }
         var isUnavailable = false
-        for credentials in shown {
-            switch await gateway.authorizer.admit(credentials, known: known) {
+        for credentials in presented {
+            switch await gateway.authorizer.admit(credentials, anonymous: anonymous) {
             case .admitted(let principal): return principal
             case .refused(.unavailable, _): isUnavailable = true
             case .refused: continue
@@ -149,7 +149,7 @@ struct EventStreamResponder: Sendable {
         }
         if isUnavailable { return nil }
         throw Self.unauthenticated(
-            shown.isEmpty
+            presented.isEmpty
                 ? "send Authorization: Bearer with a key, a stream token or the source's own secret"
                 : "these credentials are not known, or have expired"
         )

@@ -25,7 +25,7 @@ extension CatchUp {
     /// Reads which sources of ``settling`` were closed before anything else was read.
     ///
     /// It is for subscriptions that resume from a position. Later events of these sources are read back.
-    mutating func lookForSettled() async throws(StoreError) {
+    mutating func findSettled() async throws(StoreError) {
         for source in settling
         where try await store.snapshot(of: key(of: source))?.closed != nil {
             settled.insert(source)
@@ -40,7 +40,7 @@ extension CatchUp {
         of source: SourceID,
         _ state: inout SubscriptionState
     ) {
-        state.told.know(
+        state.sent.markSent(
             key(of: source).id,
             upTo: snapshot.watch.seq,
             digest: snapshot.newestDigest
@@ -56,7 +56,7 @@ extension CatchUp {
         let newest = ends.newest
         var state = SubscriptionState(positions: newest)
         var lost: String?
-        var place: (seq: Int, digest: String?)?
+        var position: (seq: Int, digest: String?)?
         switch subscription.from {
         case .snapshot: break
         case .now:
@@ -71,7 +71,7 @@ extension CatchUp {
                 take(snapshot, of: source, &state)
             }
         case .seq(let seq):
-            place = (seq, nil)
+            position = (seq, nil)
             // Until the log has been sent, a cursor must not promise more than the seq.
             state.positions = newest.map { _ in .start }
         case .cursor(let text):
@@ -81,7 +81,7 @@ extension CatchUp {
                 for: subscription.principal
             )
             if let cursor, let mark = cursor.mark, mark.watch == subscription.watch?.id {
-                place = (mark.seq, mark.digest)
+                position = (mark.seq, mark.digest)
                 state.positions = reachable(cursor.positions, ends)
             } else if let cursor {
                 let positions = reachable(cursor.positions, ends)
@@ -91,12 +91,12 @@ extension CatchUp {
                 lost = "this is not a cursor for these credentials"
             }
         }
-        if let watch = subscription.watch, let place {
-            switch try await history(of: watch, after: place.seq, place.digest) {
-            case .goesOn(let events, let digest):
-                state.told.know(watch.id, upTo: place.seq, digest: digest)
+        if let watch = subscription.watch, let position {
+            switch try await history(of: watch, after: position.seq, position.digest) {
+            case .resumable(let events, let digest):
+                state.sent.markSent(watch.id, upTo: position.seq, digest: digest)
                 return try await replay(watch, events, state, newest)
-            case .isLost(let reason):
+            case .lost(let reason):
                 lost = reason
                 state.positions = newest
             }
@@ -115,9 +115,9 @@ extension CatchUp {
     /// The events after a position in a watch's log.
     private enum History {
         /// These events, and the digest of the event at the position, if known.
-        case goesOn([Event], digest: String?)
+        case resumable([Event], digest: String?)
         /// The log cannot be resumed, with the reason.
-        case isLost(String)
+        case lost(String)
     }
 
     /// Reads the events after a seq.
@@ -137,16 +137,16 @@ extension CatchUp {
         )
         guard let first = events.first else {
             let newest = try await store.snapshot(of: watch)?.watch.seq ?? 0
-            return newest >= seq ? .goesOn([], digest: digest) : .isLost(Self.gone)
+            return newest >= seq ? .resumable([], digest: digest) : .lost(Self.gone)
         }
         guard first.seq == seq else {
-            return first.seq == seq + 1 ? .goesOn(events, digest: digest) : .isLost(Self.gone)
+            return first.seq == seq + 1 ? .resumable(events, digest: digest) : .lost(Self.gone)
         }
         if let digest, digest != first.id.digest {
-            return .isLost("the store has lost an event that this cursor was past")
+            return .lost("the store has lost an event that this cursor was past")
         }
         events.removeFirst()
-        return .goesOn(events, digest: first.id.digest)
+        return .resumable(events, digest: first.id.digest)
     }
 
     private static var gone: String { "events after this place are no longer kept" }
@@ -166,7 +166,7 @@ extension CatchUp {
         messages.append(.subscribed(cursor: cursor(state), lost: nil))
         var events = first
         while !events.isEmpty {
-            for event in events { try await tell(event, &state) }
+            for event in events { try await appendMessages(event, &state) }
             guard await send(state) else { return nil }
             guard events.count >= Self.batch, let last = events.last else { break }
             events = try await store.events(of: watch, after: last.seq, limit: Self.batch)
@@ -183,8 +183,8 @@ extension CatchUp {
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
     ) -> [OutboxPosition] {
-        zip(positions, ends.newest).enumerated().map { partition, place in
-            store.outbox.isUntouched(partition, newest: place.1) ? .start : place.0
+        zip(positions, ends.newest).enumerated().map { partition, position in
+            store.outbox.isUntouched(partition, newest: position.1) ? .start : position.0
         }
     }
 
@@ -193,7 +193,8 @@ extension CatchUp {
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
     ) -> String? {
-        for (partition, position) in positions.enumerated() where !ends.away.contains(partition) {
+        for (partition, position) in positions.enumerated()
+        where !ends.unavailablePartitions.contains(partition) {
             if position < ends.trimmed[partition] {
                 return "events after this cursor are no longer kept"
             }

@@ -6,7 +6,7 @@ import PollerQueue
 ///
 /// It runs in a separate task outside the event loops, at the beginning of a subscription and after it has fallen
 /// behind. The task ends when there is nothing more to read. Events go to the loop in batches, each after the client
-/// has accepted the one before. Events recorded meanwhile are kept there (``Following``).
+/// has accepted the one before. Events recorded meanwhile are kept there (``SubscriptionProgress``).
 ///
 /// A subscription to one watch reads that watch's log by seq instead of the outbox. If many clients reconnect at once,
 /// each costs one short read.
@@ -40,7 +40,7 @@ struct CatchUp: Sendable {
     /// With `nil` it begins where the client has requested.
     mutating func run(from state: SubscriptionState?) async -> Ending {
         do throws(StoreError) {
-            if state == nil, subscription.from.isPlace { try await lookForSettled() }
+            if state == nil, subscription.from.isPosition { try await findSettled() }
             let ends = try await store.ends.ends()
             var reached: SubscriptionState
             if let state {
@@ -52,7 +52,7 @@ struct CatchUp: Sendable {
             guard try await readBack(&reached, upTo: ends) else { return .stopped }
             if state == nil {
                 messages.append(.caughtUp(cursor: cursor(reached)))
-                for source in settled.subtracting(reached.told.settled) {
+                for source in settled.subtracting(reached.sent.settled) {
                     messages.append(.settled(source, cursor: cursor(reached)))
                 }
             }
@@ -68,7 +68,7 @@ struct CatchUp: Sendable {
         upTo ends: OutboxEnds
     ) async throws(StoreError) -> Bool {
         guard zip(state.positions, ends.newest).contains(where: <) else { return true }
-        let interests = InterestTable(subscription.id, hearing: subscription.interest)
+        let interests = InterestTable(subscription.id, matching: subscription.interest)
         let base = store.outbox.basePartitions
         var failed: (partitions: [Int], error: StoreError)?
         for (partition, end) in ends.newest.enumerated() {
@@ -103,18 +103,18 @@ struct CatchUp: Sendable {
                 limit: Self.batch
             )
             guard !references.isEmpty else { break }
-            let heard = references.filter { interests.mayHear($0) }
-            let events = heard.isEmpty ? [] : try await store.events(of: heard)
-            var rest = Array(zip(heard, events))[...]
+            let matching = references.filter { interests.mayMatch($0) }
+            let events = matching.isEmpty ? [] : try await store.events(of: matching)
+            var rest = Array(zip(matching, events))[...]
             for reference in references {
                 guard let position = OutboxPosition(reference.id) else { continue }
                 let before = state.positions[partition]
                 state.positions[partition] = position
                 guard rest.first?.0 == reference, let event = rest.removeFirst().1,
-                    subscription.interest.hears(event)
+                    subscription.interest.matches(event)
                 else { continue }
                 do throws(StoreError) {
-                    try await tell(event, &state)
+                    try await appendMessages(event, &state)
                 } catch {
                     state.positions[partition] = before
                     throw error
@@ -126,25 +126,28 @@ struct CatchUp: Sendable {
     }
 
     /// Adds the messages about an event, or none if it was sent before.
-    mutating func tell(_ event: Event, _ state: inout SubscriptionState) async throws(StoreError) {
-        if state.told.standing(of: event) == .unclear {
-            if try await isOnRecord(state.told.run(of: event.key.id), of: event.key) { return }
-            state.told.forget(event.key.id)
+    mutating func appendMessages(
+        _ event: Event,
+        _ state: inout SubscriptionState
+    ) async throws(StoreError) {
+        if state.sent.sendState(of: event) == .unclear {
+            if try await isOnRecord(state.sent.prefix(of: event.key.id), of: event.key) { return }
+            state.sent.forget(event.key.id)
         }
-        let (isTold, isSettled) = state.told.take(event, subscription)
-        if isTold { messages.append(.event(event, cursor: cursor(state))) }
+        let (shouldSend, isSettled) = state.sent.take(event, subscription)
+        if shouldSend { messages.append(.event(event, cursor: cursor(state))) }
         if isSettled { messages.append(.settled(event.key.source, cursor: cursor(state))) }
     }
 
     /// Whether the log of a watch still has the last sent event, and therefore all events before it.
     private func isOnRecord(
-        _ run: ToldRun?,
+        _ prefix: SentPrefix?,
         of watch: WatchKey
     ) async throws(StoreError) -> Bool {
-        guard let run else { return false }
-        let found = try await store.events(of: watch, after: run.seq - 1, limit: 1).first
-        guard let found, found.seq == run.seq else { return false }
-        return run.digest(of: run.seq).map { $0 == found.id.digest } ?? true
+        guard let prefix else { return false }
+        let found = try await store.events(of: watch, after: prefix.seq - 1, limit: 1).first
+        guard let found, found.seq == prefix.seq else { return false }
+        return prefix.digest(of: prefix.seq).map { $0 == found.id.digest } ?? true
     }
 
     /// Sends the pending messages.
@@ -165,8 +168,8 @@ struct CatchUp: Sendable {
     }
 
     func cursor(_ state: SubscriptionState) -> String {
-        let place = LiveCursor(positions: state.positions, mark: state.told.mark(subscription))
-        return cursors.encode(place, for: subscription.principal)
+        let position = LiveCursor(positions: state.positions, mark: state.sent.mark(subscription))
+        return cursors.encode(position, for: subscription.principal)
     }
 }
 

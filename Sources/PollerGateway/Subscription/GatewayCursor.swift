@@ -69,7 +69,7 @@ package struct GatewayCursor: EventCursors {
         if let mark = cursor.mark, number > 0 { bytes += mark.watch.description.utf8 }
         let box = try? AES.GCM.seal(
             bytes,
-            using: keys.making,
+            using: keys.current,
             authenticating: Array(principal.scope.utf8)
         )
         // Sealing cannot fail, because the sizes of key and nonce are fixed.

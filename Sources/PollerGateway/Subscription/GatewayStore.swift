@@ -4,14 +4,14 @@ import PollerQueue
 
 /// The store that catch-ups read: the outbox, the watches, and the ends of the outbox.
 ///
-/// Each read waits for its turn (``ReadingTurns``). Reads of the ends are shared by all subscriptions that begin
+/// Each read waits for its turn (``ReadLimiter``). Reads of the ends are shared by all subscriptions that begin
 /// together.
 struct GatewayStore: Sendable {
     let outbox: any Outbox
     let watches: any WatchStore
     /// The ends of the outbox, read for all subscriptions together.
     let ends: OutboxEndsReader
-    private let turns = ReadingTurns()
+    private let limiter = ReadLimiter()
     private var end: SubscriptionEnd?
 
     /// Creates a store for the events that `hub` distributes.
@@ -22,14 +22,14 @@ struct GatewayStore: Sendable {
     }
 
     /// Returns the same store for a subscription, without further reads once that has ended.
-    func asked(until end: SubscriptionEnd) -> GatewayStore {
-        var asked = self
-        asked.end = end
-        return asked
+    func bounded(until end: SubscriptionEnd) -> GatewayStore {
+        var bounded = self
+        bounded.end = end
+        return bounded
     }
 
-    /// Ends turns that take too long (``ReadingTurns/run()``), until cancelled.
-    func run() async { await turns.run() }
+    /// Ends turns that take too long (``ReadLimiter/run()``), until cancelled.
+    func run() async { await limiter.run() }
 
     /// Returns the entries of a partition after a position, at most `limit`.
     func references(
@@ -37,7 +37,7 @@ struct GatewayStore: Sendable {
         after position: OutboxPosition,
         limit: Int
     ) async throws(StoreError) -> [OutboxReference] {
-        try await turns.ask(unless: end) { () async throws(StoreError) in
+        try await limiter.perform(unless: end) { () async throws(StoreError) in
             try await outbox.references(
                 partition: partition,
                 after: position.description,
@@ -48,14 +48,14 @@ struct GatewayStore: Sendable {
 
     /// Returns the events of references, with `nil` for those that are gone.
     func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
-        try await turns.ask(unless: end) { () async throws(StoreError) in
+        try await limiter.perform(unless: end) { () async throws(StoreError) in
             try await outbox.events(of: references)
         }
     }
 
     /// Returns the state of a watch, or `nil` if there is none.
     func snapshot(of watch: WatchKey) async throws(StoreError) -> WatchSnapshot? {
-        try await turns.ask(unless: end) { () async throws(StoreError) in
+        try await limiter.perform(unless: end) { () async throws(StoreError) in
             try await watches.snapshot(of: watch)
         }
     }
@@ -66,8 +66,8 @@ struct GatewayStore: Sendable {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        try await turns.ask(unless: end) { () async throws(StoreError) in
-            try await watches.eventsToTell(of: watch, after: seq, limit: limit)
+        try await limiter.perform(unless: end) { () async throws(StoreError) in
+            try await watches.deliverableEvents(of: watch, after: seq, limit: limit)
         }
     }
 }

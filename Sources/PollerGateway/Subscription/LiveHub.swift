@@ -14,7 +14,7 @@ final class LiveHub: FeedFollower, Sendable {
     /// The number of events posted together.
     ///
     /// One more batch of a partition may be added.
-    private static let postedAtOnce = 256
+    private static let postBatchSize = 256
 
     private let inboxes: [LoopInbox]
     private let byLoop: [ObjectIdentifier: LoopInbox]
@@ -63,7 +63,7 @@ final class LiveHub: FeedFollower, Sendable {
         for inbox in inboxes { inbox.begin(at: now) }
     }
 
-    func mayHear(_ references: [OutboxReference]) -> [Bool] { listeners.mayHear(references) }
+    func mayMatch(_ references: [OutboxReference]) -> [Bool] { listeners.mayMatch(references) }
 
     func read(_ batches: [FeedBatch]) {
         var rest = batches[...]
@@ -73,31 +73,31 @@ final class LiveHub: FeedFollower, Sendable {
             repeat {
                 count += rest[together].events.count
                 together += 1
-            } while together < rest.endIndex && count < Self.postedAtOnce
+            } while together < rest.endIndex && count < Self.postBatchSize
             post(rest[..<together])
             rest = rest[together...]
         }
     }
 
     private func post(_ batches: ArraySlice<FeedBatch>) {
-        var news = [[LiveNews]](repeating: [], count: inboxes.count)
+        var routed = [[RoutedEvent]](repeating: [], count: inboxes.count)
         let end = positions.withLock { positions in
             for batch in batches {
                 for found in batch.events {
-                    let hearing = listeners.hearing(found)
-                    guard !hearing.isEmpty, let position = OutboxPosition(found.id) else {
+                    let matching = listeners.matching(found)
+                    guard !matching.isEmpty, let position = OutboxPosition(found.id) else {
                         continue
                     }
                     let event = LiveEvent(found, at: position, of: &positions)
-                    for (loop, numbers) in hearing {
-                        news[loop].append(LiveNews(event: event, listeners: numbers))
+                    for (loop, numbers) in matching {
+                        routed[loop].append(RoutedEvent(event: event, listeners: numbers))
                     }
                 }
                 if let end = OutboxPosition(batch.end) { positions[batch.partition] = end }
             }
             return positions
         }
-        for (inbox, news) in zip(inboxes, news) { inbox.post(news, readTo: end) }
+        for (inbox, routed) in zip(inboxes, routed) { inbox.post(routed, readTo: end) }
     }
 
     func ended() { drain() }
@@ -119,7 +119,7 @@ final class LiveHub: FeedFollower, Sendable {
 }
 
 /// An event for some of a loop's subscriptions.
-struct LiveNews: Sendable {
+struct RoutedEvent: Sendable {
     let event: LiveEvent
     /// Their numbers in the loop.
     let listeners: [Int]
@@ -153,19 +153,19 @@ private struct LoopInbox: Sendable {
 
     /// Sets the positions at which the feed begins.
     func begin(at positions: [OutboxPosition]) {
-        backlog.begins(at: positions)
+        backlog.setStart(at: positions)
         perform { $0.began(at: positions) }
     }
 
     /// Posts the events for this loop, unless too many are pending.
     ///
     /// `end` is the feed's position.
-    func post(_ news: [LiveNews], readTo end: [OutboxPosition]) {
-        let hearers = news.reduce(0) { $0 + $1.listeners.count }
-        guard backlog.post(news.count, hearers: hearers, readTo: end) else { return }
+    func post(_ routed: [RoutedEvent], readTo end: [OutboxPosition]) {
+        let subscribers = routed.reduce(0) { $0 + $1.listeners.count }
+        guard backlog.post(routed.count, subscribers: subscribers, readTo: end) else { return }
         perform { [backlog] loop in
-            loop.take(news, readTo: end)
-            if backlog.take(news.count, hearers: hearers) { loop.missed() }
+            loop.take(routed, readTo: end)
+            if backlog.take(routed.count, subscribers: subscribers) { loop.missed() }
         }
     }
 }

@@ -7,31 +7,31 @@ import Synchronization
 /// subscriber for the event does not run. It is a class because the hub and the loops share it.
 final class LiveListeners: Sendable {
     /// The location of a subscription: its loop, and its number there.
-    struct Seat: Hashable, Sendable {
+    struct Location: Hashable, Sendable {
         let loop: Int
         let number: Int
     }
 
-    private let table = Mutex(InterestTable<Seat>())
+    private let table = Mutex(InterestTable<Location>())
 
     /// Adds a subscription with its interest.
-    func add(_ seat: Seat, hearing interest: Interest) {
+    func add(_ location: Location, matching interest: Interest) {
         // Computed before the lock, because a hundred sources take some hundred digests and the feed would wait.
         let routes = interest.routes
-        table.withLock { $0.insert(seat, hearing: interest, on: routes) }
+        table.withLock { $0.insert(location, matching: interest, on: routes) }
     }
 
-    func remove(_ seat: Seat) {
-        table.withLock { $0.remove(seat) }
+    func remove(_ location: Location) {
+        table.withLock { $0.remove(location) }
     }
 
     /// Returns which of the references may have a subscriber.
-    func mayHear(_ references: [OutboxReference]) -> [Bool] {
-        table.withLock { table in references.map { table.mayHear($0) } }
+    func mayMatch(_ references: [OutboxReference]) -> [Bool] {
+        table.withLock { table in references.map { table.mayMatch($0) } }
     }
 
     /// Returns the numbers of an event's subscriptions, by loop.
-    func hearing(_ event: FeedEvent) -> [Int: [Int]] {
+    func matching(_ event: FeedEvent) -> [Int: [Int]] {
         table.withLock { $0.listeners(of: event) }
             .reduce(into: [:]) { $0[$1.loop, default: []].append($1.number) }
     }

@@ -5,7 +5,7 @@ import PollerIdentity
 
 /// One subscription of a live connection, in its event loop.
 ///
-/// It sends events as they arrive and runs a ``CatchUp`` for missed ones. ``Following`` decides, and this class carries
+/// It sends events as they arrive and runs a ``CatchUp`` for missed ones. ``SubscriptionProgress`` decides, and this class carries
 /// the decision out. A task exists only while a catch-up runs. It is a class because the loop's index, the connection
 /// and a catch-up share it.
 final class LiveSubscription {
@@ -14,7 +14,7 @@ final class LiveSubscription {
 
     let connection: LiveConnection
     let subscription: Subscription
-    var following: Following
+    var progress: SubscriptionProgress
     /// The time of the next read after a failure.
     private(set) var retryAt: Duration?
     private var number: Int?
@@ -32,18 +32,18 @@ final class LiveSubscription {
     init(_ subscription: Subscription, of connection: LiveConnection) {
         self.connection = connection
         self.subscription = subscription
-        following = Following(subscription)
+        progress = SubscriptionProgress(subscription)
         number = connection.loop.listen(self)
     }
 
     /// Whether it waits for the client to accept data.
-    var waits: Bool { delivered != nil || (following.isBehind && retryAt == nil && !isReading) }
+    var waits: Bool { delivered != nil || (progress.isBehind && retryAt == nil && !isReading) }
 
     /// Ends the subscription.
     func stop() {
         guard let number else { return }
         self.number = nil
-        end.come()
+        end.markReached()
         connection.loop.remove(listener: number)
         backlog = []
         delivered.take()?.resume(returning: false)
@@ -55,14 +55,14 @@ final class LiveSubscription {
     ///
     /// Returns whether a flush is needed.
     func take(_ event: LiveEvent) -> Bool {
-        guard following.isNews(event) else { return false }
-        guard connection.hasRoom(), following.isClear(event) else {
-            following.fallBehind(at: event.before)
+        guard progress.shouldSendNow(event) else { return false }
+        guard connection.hasRoom(), progress.isClear(event) else {
+            progress.fallBehind(at: event.before)
             // The flush that follows lets it continue, or detects the stall.
             return true
         }
-        for telling in following.tell(event) {
-            switch telling {
+        for message in progress.record(event) {
+            switch message {
             case .event: send(event, nil)
             case .settled(let event):
                 let source = event.event.key.source
@@ -78,7 +78,7 @@ final class LiveSubscription {
         guard let transport = connection.transport else { return }
         let cursor = {
             self.connection.gateway.cursor.encode(
-                self.following.place(event.positions),
+                self.progress.resumeCursor(event.positions),
                 for: self.subscription.principal
             )
         }
@@ -87,7 +87,7 @@ final class LiveSubscription {
             guard let text = transport.text(message, subscription) else { return }
             return connection.send(.text(text))
         }
-        guard following.isShared(event) else {
+        guard progress.isAtFeedPosition(event) else {
             let message = LiveMessage.event(event.event, cursor: cursor())
             return connection.send(.text(transport.text(message, subscription) ?? ""))
         }
@@ -106,7 +106,7 @@ final class LiveSubscription {
         guard number != nil, !isReading else { return }
         isReading = true
         retryAt = nil
-        let from = following.beginReading()
+        let from = progress.beginReading()
         let eventLoop = connection.loop.eventLoop
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         let gateway = connection.gateway
@@ -114,7 +114,7 @@ final class LiveSubscription {
         gateway.work.start {
             var catchUp = CatchUp(
                 subscription: subscription,
-                store: gateway.store.asked(until: end),
+                store: gateway.store.bounded(until: end),
                 cursors: gateway.cursor,
                 deliver: { messages, state in
                     await withCheckedContinuation { delivered in
@@ -128,16 +128,16 @@ final class LiveSubscription {
     }
 
     /// Sends pending messages as far as there is room, and returns whether any were sent.
-    func goOn() -> Bool {
+    func continueSending() -> Bool {
         if delivered != nil, connection.hasRoom() {
             let hasSent = sendBacklog()
             // A sent message may have ended the connection and with it the wait.
             guard backlog.isEmpty, let delivered = delivered.take() else { return hasSent }
-            if let state = reached.take() { following.reached(state) }
+            if let state = reached.take() { progress.reached(state) }
             delivered.resume(returning: true)
             return hasSent
         }
-        if following.isBehind, retryAt == nil, !isReading, connection.isRoomy { read() }
+        if progress.isBehind, retryAt == nil, !isReading, connection.isRoomy { read() }
         return false
     }
 
@@ -173,9 +173,9 @@ final class LiveSubscription {
         case .stopped: break
         case .reached:
             hasBegun = true
-            guard let kept = following.goLive() else { break }
+            guard let kept = progress.goLive() else { break }
             for event in kept { _ = take(event) }
-            following.settlePlace(connection.loop.positions)
+            progress.adoptFeedPosition(connection.loop.positions)
         case .failed(let error) where hasBegun:
             connection.gateway.logger.warning(
                 "live subscription delayed",

@@ -13,7 +13,7 @@ struct OutboxEnds: Sendable {
     /// The partitions with an unavailable master.
     ///
     /// They end at the feed's position.
-    let away: Set<Int>
+    let unavailablePartitions: Set<Int>
 
     /// Interprets the store's reply.
     ///
@@ -21,8 +21,8 @@ struct OutboxEnds: Sendable {
     ///
     /// Returns `nil` if a partition could not be read and the feed has never read it.
     init?(_ bounds: [OutboxBounds?], reached: [OutboxPosition]?) {
-        away = Set(bounds.indices.filter { bounds[$0] == nil })
-        guard away.isEmpty || reached != nil else { return nil }
+        unavailablePartitions = Set(bounds.indices.filter { bounds[$0] == nil })
+        guard unavailablePartitions.isEmpty || reached != nil else { return nil }
         newest = bounds.enumerated().map { partition, bounds in
             bounds.map { OutboxPosition($0.newest) ?? .start } ?? reached?[partition] ?? .start
         }
@@ -57,10 +57,10 @@ struct OutboxEnds: Sendable {
 /// subscriptions of a gateway share it.
 final class OutboxEndsReader: Sendable {
     private typealias Outcome = Result<OutboxEnds, StoreError>
-    private typealias Waiter = CheckedContinuation<Turn, Never>
+    private typealias Waiter = CheckedContinuation<ReadRole, Never>
 
     /// The result of a request.
-    private enum Turn: Sendable {
+    private enum ReadRole: Sendable {
         case answered(Outcome)
         /// The caller performs the read, also for these waiters.
         case reads(for: [Waiter])
@@ -100,7 +100,7 @@ final class OutboxEndsReader: Sendable {
 
     /// Returns the ends, from a read that begins now or later.
     func ends() async throws(StoreError) -> OutboxEnds {
-        let turn = await withCheckedContinuation { (waiter: Waiter) in
+        let role = await withCheckedContinuation { (waiter: Waiter) in
             let isFree = state.withLock { state in
                 if state.isReading {
                     state.waiting.append(waiter)
@@ -111,7 +111,7 @@ final class OutboxEndsReader: Sendable {
             }
             if isFree { waiter.resume(returning: .reads(for: [])) }
         }
-        switch turn {
+        switch role {
         case .answered(let outcome): return try outcome.get()
         case .reads(let others):
             let outcome = await read()

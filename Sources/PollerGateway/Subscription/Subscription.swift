@@ -16,7 +16,7 @@ import PollerWire
 /// a source without changes.
 struct Subscription: Hashable, Sendable {
     /// The position to begin at.
-    enum From: Hashable, Sendable {
+    enum Start: Hashable, Sendable {
         /// With events recorded from now on.
         case now
         /// With the state of each named source, then its changes.
@@ -27,7 +27,7 @@ struct Subscription: Hashable, Sendable {
         case seq(Int)
 
         /// Whether it is a position that the client received before.
-        var isPlace: Bool {
+        var isPosition: Bool {
             switch self {
             case .now, .snapshot: false
             case .cursor, .seq: true
@@ -49,7 +49,7 @@ struct Subscription: Hashable, Sendable {
     ///
     /// `nil` means every type.
     let types: [String]?
-    let from: From
+    let from: Start
     let principal: Principal
     /// The only watch, or `nil` if it covers several sources or any account.
     let watch: WatchKey?
@@ -64,7 +64,7 @@ struct Subscription: Hashable, Sendable {
     }
 
     /// Whether an event has a requested type that the credentials may read.
-    func wants(_ event: Poller.Event) -> Bool {
+    func includes(_ event: Poller.Event) -> Bool {
         EventSubject.matches(event.type, types)
             && EventSubject.matches(event.type, principal.types)
     }
@@ -76,7 +76,7 @@ struct Subscription: Hashable, Sendable {
         principal: Principal,
         limits: GatewayLimits
     ) throws(InvalidInput) -> Subscription {
-        let from: From
+        let from: Start
         switch (message.from, message.afterSeq?.value) {
         case (nil, let seq?): from = .seq(seq)
         case (_, _?):
@@ -86,11 +86,11 @@ struct Subscription: Hashable, Sendable {
         case (let cursor?, nil): from = .cursor(cursor)
         }
         // As in the whole API, a source without an account belongs to the default account.
-        let isMeant = message.account == nil && message.sources != nil
+        let usesDefaultAccount = message.account == nil && message.sources != nil
         return try Subscription(
             id: id,
             ref: message.ref?.value,
-            account: isMeant ? try principal.standardAccount : message.account,
+            account: usesDefaultAccount ? try principal.defaultAccount : message.account,
             sources: message.sources,
             types: message.types,
             from: from,
@@ -109,7 +109,7 @@ struct Subscription: Hashable, Sendable {
         sources names: [String]?,
         types: [String]?,
         kind: String? = nil,
-        from: From,
+        from: Start,
         principal: Principal,
         limits: GatewayLimits
     ) throws(InvalidInput) {

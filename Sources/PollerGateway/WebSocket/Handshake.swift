@@ -66,12 +66,12 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// The delay before closing after a decoder error, which was answered with 400.
     private static let errorLinger = TimeAmount.seconds(1)
 
-    private let arrival: Arrival
+    private let pendingConnection: PendingConnection
     /// Returns the reason why a request gets no WebSocket, regardless of its handshake.
     private let refusal: (HTTPRequestHead) -> Refusal?
 
-    init(_ arrival: Arrival, refusal: @escaping (HTTPRequestHead) -> Refusal?) {
-        self.arrival = arrival
+    init(_ pendingConnection: PendingConnection, refusal: @escaping (HTTPRequestHead) -> Refusal?) {
+        self.pendingConnection = pendingConnection
         self.refusal = refusal
     }
 
@@ -79,18 +79,18 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else {
             return context.fireChannelRead(data)
         }
-        arrival.close(after: Arrival.answerMax)
+        pendingConnection.close(after: PendingConnection.answerMax)
         if HostField.isInvalid(head) {
             let refusal = Refusal(
                 status: .badRequest,
                 code: "invalid_header",
                 detail: "send one Host header with the address of this server"
             )
-            arrival.refused = (head, refusal)
+            pendingConnection.refused = (head, refusal)
             head.headers.remove(name: "upgrade")
         } else if Handshake.isRequested(by: head) {
             let refusal = refusal(head) ?? Handshake.refusal(of: head)
-            arrival.refused = (head, refusal ?? Handshake.notAccepted)
+            pendingConnection.refused = (head, refusal ?? Handshake.notAccepted)
             if refusal != nil { head.headers.remove(name: "upgrade") }
         } else {
             head.headers.remove(name: "upgrade")
@@ -100,7 +100,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        arrival.close(after: Self.errorLinger)
+        pendingConnection.close(after: Self.errorLinger)
         context.fireErrorCaught(error)
     }
 }
@@ -108,7 +108,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
 /// A connection until its request is answered: its deadline and its slot in the connection gate.
 ///
 /// It is used in the connection's event loop only.
-final class Arrival {
+final class PendingConnection {
     /// The time from connecting to a complete head.
     static let requestMax = TimeAmount.seconds(10)
     /// The time from the head to the first bytes of a stream, or to the end of a short response.
@@ -119,12 +119,12 @@ final class Arrival {
     /// The request and the reason, if it is rejected without reading more of it.
     var refused: (head: HTTPRequestHead, refusal: Refusal)?
     private let channel: any Channel
-    private var place: SlotCounter.Slot?
+    private var slot: SlotCounter.Slot?
     private var deadline: Scheduled<Void>?
 
-    init(_ channel: any Channel, _ place: SlotCounter.Slot) {
+    init(_ channel: any Channel, _ slot: SlotCounter.Slot) {
         self.channel = channel
-        self.place = place
+        self.slot = slot
         close(after: Self.requestMax)
     }
 
@@ -139,6 +139,6 @@ final class Arrival {
     /// Ends the arrival, because the connection has become a stream or is closed.
     func end() {
         deadline?.cancel()
-        (deadline, place) = (nil, nil)
+        (deadline, slot) = (nil, nil)
     }
 }

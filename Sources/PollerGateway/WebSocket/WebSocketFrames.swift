@@ -6,8 +6,8 @@ import NIOWebSocket
 /// | checked by | subject |
 /// |---|---|
 /// | NIO's decoder | lengths, control frames that are whole and at most 125 bytes |
-/// | `FrameRules` | masks, reserved bits, opcodes (RFC 6455 §5.1, §5.2) |
-/// | NIO's aggregator, `FrameFaults` | the order, number and total size of fragments |
+/// | `FrameValidator` | masks, reserved bits, opcodes (RFC 6455 §5.1, §5.2) |
+/// | NIO's aggregator, `FrameErrorHandler` | the order, number and total size of fragments |
 /// | this | UTF-8, close codes (§5.5.1, §7.4, §8.1) |
 ///
 /// The Autobahn test suite covers all of it.
@@ -84,15 +84,15 @@ enum WebSocketPipeline {
 
     /// Adds the handlers to a channel that has just become a WebSocket.
     ///
-    /// - `share`: limits the client's frames, or `nil` for no limit.
+    /// - `frameCount`: limits the client's frames, or `nil` for no limit.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
         fragmentsMax: Int = fragmentsMax,
-        share: FrameShare? = nil
+        frameCount: SharedFrameCount? = nil
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(FrameRules(share))
+        try pipeline.addHandler(FrameValidator(frameCount))
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
@@ -100,7 +100,7 @@ enum WebSocketPipeline {
                 maxAccumulatedFrameSize: messageBytesMax
             )
         )
-        try pipeline.addHandler(FrameFaults())
+        try pipeline.addHandler(FrameErrorHandler())
     }
 }
 
@@ -113,7 +113,7 @@ struct FrameCount: Hashable, Sendable {
     private var inSecond = 0
     private var beforeAuth = 0
     /// Whether the client is authenticated.
-    var isAdmitted = false
+    var isAuthenticated = false
 
     /// Creates a count for a connection that begins at time zero.
     init(limits: GatewayLimits) {
@@ -121,8 +121,8 @@ struct FrameCount: Hashable, Sendable {
     }
 
     /// Counts a frame and returns the reason if it exceeds a limit.
-    mutating func took(at now: Duration) -> String? {
-        if !isAdmitted {
+    mutating func recordFrame(at now: Duration) -> String? {
+        if !isAuthenticated {
             beforeAuth += 1
             guard beforeAuth <= limits.framesBeforeAuth else {
                 return "more than \(limits.framesBeforeAuth) frames before credentials"
@@ -140,7 +140,7 @@ struct FrameCount: Hashable, Sendable {
 /// The frame count of one connection, in its event loop.
 ///
 /// It is a class because the counting handler and the handler that authenticates the client share it.
-final class FrameShare {
+final class SharedFrameCount {
     var count: FrameCount
 
     /// Creates the count of a new connection.
@@ -154,30 +154,32 @@ final class FrameShare {
 /// Invalid are an unmasked frame, a reserved bit and an unknown opcode (RFC 6455 §5.1, §5.2). Only an extension, or a
 /// peer that is no WebSocket client, would send them. After the end nothing more is read, and further data stays in the
 /// socket.
-private final class FrameRules: ChannelInboundHandler {
+private final class FrameValidator: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    private let share: FrameShare?
+    private let frameCount: SharedFrameCount?
     private var began: NIODeadline?
     private var isOver = false
 
-    init(_ share: FrameShare?) {
-        self.share = share
+    init(_ frameCount: SharedFrameCount?) {
+        self.frameCount = frameCount
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
         let frame = unwrapInboundIn(data)
-        if let share {
+        if let frameCount {
             let now = context.eventLoop.now
             let began = began ?? now
             self.began = began
-            if let reason = share.count.took(at: .nanoseconds((now - began).nanoseconds)) {
+            if let reason = frameCount.count.recordFrame(
+                at: .nanoseconds((now - began).nanoseconds)
+            ) {
                 isOver = true
                 let code = WebSocketErrorCode(codeNumber: CloseCode.rateLimited.rawValue)
-                FrameFaults.end(context, code, reason)
+                FrameErrorHandler.end(context, code, reason)
                 return
             }
         }
@@ -188,7 +190,7 @@ private final class FrameRules: ChannelInboundHandler {
             known.contains(frame.opcode)
         else {
             isOver = true
-            FrameFaults.end(context, .protocolError)
+            FrameErrorHandler.end(context, .protocolError)
             return
         }
         context.fireChannelRead(data)
@@ -196,7 +198,7 @@ private final class FrameRules: ChannelInboundHandler {
 }
 
 /// Ends a connection with mismatched or too many fragments.
-private final class FrameFaults: ChannelInboundHandler {
+private final class FrameErrorHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame

@@ -24,37 +24,37 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     typealias OutboundOut = WebSocketFrame
 
     private let gateway: GatewayCore
-    private let share: FrameShare
+    private let frameCount: SharedFrameCount
     private var session: WebSocketSession
     /// The key or token in the handshake, until it was checked.
     private var token: String?
     /// The principal without credentials, or `nil` if they are required.
-    private var known: Principal?
+    private var anonymous: Principal?
     private var context: ChannelHandlerContext?
     private var connection: LiveConnection?
     /// The loop's time at which the session began.
     private var began = Duration.zero
     /// The connection slot of the credentials, held as long as the connection lasts.
-    private var place: SlotCounter.Slot?
+    private var slot: SlotCounter.Slot?
     private var isAuthenticating = false
     /// The frames received while credentials are checked.
     private var held: [ClientFrame] = []
 
     /// Creates a handler for a completed handshake.
     ///
-    /// - `share`: is updated once the client is authenticated.
+    /// - `frameCount`: is updated once the client is authenticated.
     init(
         _ gateway: GatewayCore,
         _ head: HTTPRequestHead,
         from address: IPAddress?,
-        _ share: FrameShare
+        _ frameCount: SharedFrameCount
     ) {
         self.gateway = gateway
-        self.share = share
+        self.frameCount = frameCount
         let every = gateway.jittered(gateway.limits.pingInterval)
         session = WebSocketSession(limits: gateway.limits, pingEvery: every)
         token = BearerToken.text(in: head)
-        known = gateway.authorizer.anonymous(head, from: address)
+        anonymous = gateway.authorizer.anonymous(head, from: address)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -63,17 +63,17 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         began = loop.now
         let connection = LiveConnection(gateway, loop, self)
         self.connection = connection
-        apply(session.open(token: token, known: known))
+        apply(session.open(token: token, anonymous: anonymous))
         token = nil
-        share.count.isAdmitted = session.principal != nil
+        frameCount.count.isAuthenticated = session.principal != nil
         loop.joined(connection)
         connection.flush()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { over() }
+    func handlerRemoved(context: ChannelHandlerContext) { didClose() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        over()
+        didClose()
         context.fireChannelInactive()
     }
 
@@ -138,9 +138,9 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         connection.cut(after: gateway.limits.closeTimeout)
     }
 
-    private func over() {
-        connection?.over()
-        (connection, context, place, held) = (nil, nil, nil, [])
+    private func didClose() {
+        connection?.didClose()
+        (connection, context, slot, held) = (nil, nil, nil, [])
     }
 
     // MARK: Session
@@ -173,9 +173,9 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         read(false)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        let (gateway, known) = (gateway, known)
+        let (gateway, anonymous) = (gateway, anonymous)
         gateway.work.start {
-            let admission = await gateway.authorizer.admit(credentials, known: known)
+            let admission = await gateway.authorizer.admit(credentials, anonymous: anonymous)
             eventLoop.execute { bound.value.authenticated(admission) }
         }
     }
@@ -184,7 +184,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         guard let connection else { return }
         isAuthenticating = false
         apply(session.authenticated(take(admission), now: now))
-        share.count.isAdmitted = session.principal != nil
+        frameCount.count.isAuthenticated = session.principal != nil
         while !isAuthenticating, !held.isEmpty { receive(held.removeFirst()) }
         if !isAuthenticating { read(true) }
         connection.flush()
@@ -196,8 +196,8 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         if connection?.loop.isRevoked(principal) ?? false {
             return .refused(.forbidden, reason: "a key is needed that was not revoked")
         }
-        place = gateway.slots.place(of: principal)
-        guard place == nil else { return admission }
+        slot = gateway.slots.takeSlot(for: principal)
+        guard slot == nil else { return admission }
         let option = principal.credential == .key ? " (POLLER_STREAMS_PER_KEY)" : ""
         return .refused(
             .tooManyConnections,
@@ -213,9 +213,9 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
 
     private func end(_ connection: LiveConnection, _ code: CloseCode, _ reason: String) {
         let isSlow = code == .slowConsumer
-        let place = isSlow ? nil : connection.place()
-        let cursor = place.flatMap { place in
-            session.principal.map { gateway.cursor.encode(place, for: $0) }
+        let resume = isSlow ? nil : connection.resumeCursor()
+        let cursor = resume.flatMap { resume in
+            session.principal.map { gateway.cursor.encode(resume, for: $0) }
         }
         connection.finish(
             with: [

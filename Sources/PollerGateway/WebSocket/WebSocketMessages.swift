@@ -97,7 +97,7 @@ enum ServerMessage {
             }.json
         case .event(let event, let cursor):
             let json = event.json(for: subscription.principal.view)
-            let frame = ServerFrame.Told {
+            let frame = ServerFrame.EventRecorded {
                 $0.sub = sub
                 $0.cursor = cursor
                 $0.event = RawJSON(unchecked: json)

@@ -93,9 +93,9 @@ struct WebSocketSession: Sendable {
     }
 
     /// Handles a new connection, possibly with a key in its request or a principal that needs none.
-    mutating func open(token: String?, known: Principal?) -> [Action] {
+    mutating func open(token: String?, anonymous: Principal?) -> [Action] {
         if let token { return [.authenticate(.token(token))] }
-        return known.map { authenticated(.admitted($0), now: .zero) } ?? []
+        return anonymous.map { authenticated(.admitted($0), now: .zero) } ?? []
     }
 
     /// Handles the result of a credentials check.
@@ -140,7 +140,7 @@ struct WebSocketSession: Sendable {
             return close(.forbidden, "authenticate first", now: now)
         }
         do throws(InvalidInput) {
-            if let shown = try message.credentials() { return [.authenticate(shown)] }
+            if let presented = try message.credentials() { return [.authenticate(presented)] }
             let reason = "auth needs a token, or a source and its client_secret"
             return close(.badMessage, reason, now: now)
         } catch {

@@ -18,7 +18,7 @@ package import NIOCore
 /// of a request.
 ///
 /// Two handlers share the state: this one receives bytes before they are decoded (and before TLS),
-/// and ``Heads`` receives the decoded parts.
+/// and ``RequestObserver`` receives the decoded parts.
 package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -124,7 +124,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     /// Reports decoded parts to the deadline of the same channel: the first part of a request is
     /// its head.
-    package final class Heads: ChannelInboundHandler, RemovableChannelHandler {
+    package final class RequestObserver: ChannelInboundHandler, RemovableChannelHandler {
         /// Any type that the decoder produces; this handler does not unwrap it.
         package typealias InboundIn = Never
 

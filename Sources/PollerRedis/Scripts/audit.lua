@@ -71,7 +71,7 @@ local function check_item(id)
       rescore(lane_of(lane))
     end
   end
-  for schedule, score in pairs({ [KEY.urgent] = urgent, [KEY.rest] = normal }) do
+  for schedule, score in pairs({ [KEY.urgent] = urgent, [KEY.normal] = normal }) do
     if score and not call('ZSCORE', key(READY[schedule]), lane) then
       fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
       if isRepairing then rescore(lane_of(lane)) end
@@ -194,7 +194,7 @@ else
   end
   -- Ranks continue from one list to the next. A lane in two lists is checked with the first. A lane in no list that has
   -- leases is checked in the first step.
-  local lists, names, total = { KEY.occupiedLanes, KEY.readyUrgent, KEY.readyRest }, {}, 0
+  local lists, names, total = { KEY.occupiedLanes, KEY.readyUrgent, KEY.readyNormal }, {}, 0
   local function is_in_earlier_list(name, last)
     for at = 1, last do
       if call('ZSCORE', key(lists[at]), name) then return true end

@@ -144,7 +144,7 @@ local function extend_deadline_over_gap(id)
 end
 
 local has_events, finished, released_slots, closed, dead = false, {}, {}, {}, {}
-local due_items = { [KEY.urgent] = {}, [KEY.rest] = {} }
+local due_items = { [KEY.urgent] = {}, [KEY.normal] = {} }
 for _, index in ipairs(valid) do
   local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
   local token, verdict, wait, schedule = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]

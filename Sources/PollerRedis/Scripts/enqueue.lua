@@ -6,7 +6,7 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
---          (EnqueueField in StoreLetters.swift, and WatchOption). A check needs id, source, lane and order
+--          (EnqueueField in ScriptCodes.swift, and WatchOption). A check needs id, source, lane and order
 -- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
 --          (lib_read_item.lua), if the watch is read}. A watch is read by the step `read`, and when a request with an
 --          order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
@@ -116,7 +116,7 @@ for n, new in ipairs(requests) do
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and 2 or 1) end
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
-        ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret, ITEM.hasLong,
+        ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment, ITEM.secret, ITEM.hasLong,
         ITEM.order, ITEM.notify, ITEM.metadata, unpack(OPTIONS.all))
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)

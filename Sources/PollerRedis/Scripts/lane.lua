@@ -27,11 +27,11 @@ elseif ARGV[1] == '' then
     end
   end
   if first >= 0 then
-    local urgent, normal = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
+    local urgent, normal = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyNormal))
     local last = math.min(first + count, urgent + normal) - 1
     if first < urgent then add(call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
     if last >= urgent then
-      add(call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
+      add(call('ZRANGE', key(KEY.readyNormal), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
     end
     if last + 1 < urgent + normal then
       next_position = last + 1
@@ -43,7 +43,7 @@ elseif ARGV[1] == '' then
     local cursor, skipped = floor(position / BATCH), position % BATCH
     local found = call('SSCAN', key(KEY.lanesWithSettings), int(cursor), 'COUNT', '100')
     local batch = found[2]
-    add({ unpack(batch, skipped + 1, min(skipped + count, #batch)) }, KEY.readyUrgent, KEY.readyRest)
+    add({ unpack(batch, skipped + 1, min(skipped + count, #batch)) }, KEY.readyUrgent, KEY.readyNormal)
     if skipped + count < #batch then
       next_position = first - count
     elseif found[1] ~= '0' then

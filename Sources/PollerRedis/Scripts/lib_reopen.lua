@@ -1,14 +1,14 @@
 -- Preface of the scripts that reopen closed items after a hint: hint.lua, which receives the hint, and commit.lua,
 -- which closes items that had a hint.
 --
--- A hint to an open item is stored in it (`ITEM.news`): the letter of HintNews, and the token of the lease during which
+-- A hint to an open item is stored in it (`ITEM.pendingHint`): the letter of HintTopic, and the token of the lease during which
 -- it came, 0 if the item had no lease. A poll that began before cannot have seen the change. Nor can a poll that does
 -- not read the charge, if the change is in the charge. The hint is removed once a poll has covered it.
 
 -- Of several hints, the most important one is kept.
 local IMPORTANCE = { [HINT.anything] = 1, [HINT.outcome] = 2, [HINT.money] = 3 }
 
--- Returns whether a hint reopens an item that is closed for a reason (ClosedReason, HintNews).
+-- Returns whether a hint reopens an item that is closed for a reason (ClosedReason, HintTopic).
 --
 -- The stored payment has a fourth value once there was money. An item that is in quarantine because its responses were
 -- not understood counts them in the sixth value of its state (WatchRecord). An item that ended its workers has no such
@@ -27,15 +27,15 @@ end
 -- Without a lease, the next poll sees every change that is not in a charge.
 local function store_hint(item, topic, token)
   if not token and topic == HINT.anything then return end
-  local known = sub(call('HGET', item, ITEM.news) or '', 1, 1)
+  local known = sub(call('HGET', item, ITEM.pendingHint) or '', 1, 1)
   if (IMPORTANCE[known] or 0) > IMPORTANCE[topic] then topic = known end
-  call('HSET', item, ITEM.news, topic .. (token or '0'))
+  call('HSET', item, ITEM.pendingHint, topic .. (token or '0'))
 end
 
 -- Returns whether the poll of a lease may have missed a hint that reopens the item in the state it closes with. A
 -- covered hint is removed. `hasReadCharge`: the poll has read the charge.
 local function has_uncovered_hint(item, token, reason, hasReadCharge, state)
-  local hint = call('HGET', item, ITEM.news)
+  local hint = call('HGET', item, ITEM.pendingHint)
   if not hint then return false end
   local topic, isOlder = sub(hint, 1, 1), sub(hint, 2) ~= token
   local isUnanswered = reason == CLOSED.expired or reason == CLOSED.gone or reason == CLOSED.dead
@@ -45,14 +45,14 @@ local function has_uncovered_hint(item, token, reason, hasReadCharge, state)
   if not isCovered and is_reopened_by(topic, reason, call('HGET', item, ITEM.payment), state) then
     return true
   end
-  call('HDEL', item, ITEM.news)
+  call('HDEL', item, ITEM.pendingHint)
   return false
 end
 
 -- Removes the hint that the poll of a lease has covered. The item stays open.
 local function remove_covered_hint(item, token)
-  local hint = call('HGET', item, ITEM.news)
-  if hint and sub(hint, 2) ~= token then call('HDEL', item, ITEM.news) end
+  local hint = call('HGET', item, ITEM.pendingHint)
+  if hint and sub(hint, 2) ~= token then call('HDEL', item, ITEM.pendingHint) end
 end
 
 -- Reopens a closed item as it was, with its original span: a new run, which stores the seq recorded before it. An item
@@ -69,7 +69,7 @@ local function reopen(id, reason, wall)
   else
     call('HSET', item, ITEM.reopenedSeq, w[4] or 0)
   end
-  call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes, ITEM.news)
+  call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes, ITEM.pendingHint)
   if reason == CLOSED.settled or reason == CLOSED.reached then
     call('HSET', item, ITEM.endedAs, reason)
   else

@@ -35,7 +35,7 @@ local function enter(keys, reads)
     format, match, find, sub, byte = string.format, string.match, string.find, string.sub, string.byte
   end
   M, lanes = keys[1], {}
-  rescored, gained = { [KEY.urgent] = {}, [KEY.rest] = {} }, { [KEY.urgent] = {}, [KEY.rest] = {} }
+  rescored, gained = { [KEY.urgent] = {}, [KEY.normal] = {} }, { [KEY.urgent] = {}, [KEY.normal] = {} }
   local partition = partition_cache[M]
   if not partition then
     -- With more than a thousand partitions, each is soon cached again.
@@ -134,11 +134,11 @@ local function bounded(x, default)
 end
 
 -- The two schedules of a lane, urgent and normal, and the set of ready lanes of each.
-local URGENT, NORMAL = KEY.urgent, KEY.rest
-local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.rest] = KEY.readyRest }
+local URGENT, NORMAL = KEY.urgent, KEY.normal
+local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.normal] = KEY.readyNormal }
 -- The fields of a lane that hold its turn in each list: its score when it was last served. A released slot or a new
 -- item therefore does not move it ahead of waiting lanes.
-local TURN = { [KEY.urgent] = LANE.urgentTurn, [KEY.rest] = LANE.restTurn }
+local TURN = { [KEY.urgent] = LANE.urgentTurn, [KEY.normal] = LANE.normalTurn }
 local FAILURES_MAX = 10
 -- How long an empty lane remembers its failures and its slowdown, ms; and since when an endpoint's attempts fail,
 -- because days may pass between two events.
@@ -251,7 +251,7 @@ end
 -- operator changes that. An empty lane leaves its sets, and is deleted: at once when it has no state to remember, else
 -- when that state has expired. Lanes with items are also in a list by name, so that a paged list can continue.
 local function save_lanes(now)
-  local ready = { [KEY.urgent] = {}, [KEY.rest] = {} }
+  local ready = { [KEY.urgent] = {}, [KEY.normal] = {} }
   for name, lane in pairs(lanes) do
     local isRescored, isEmpty = false, false
     for schedule, list in pairs(ready) do

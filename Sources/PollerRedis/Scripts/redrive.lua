@@ -15,7 +15,7 @@ local span = tonumber(w[4] or 0) - tonumber(w[3] or 0)
 call('HSET', key(KEY.item, id), ITEM.began, int(wall), ITEM.deadline, int(wall + span),
   ITEM.run, int((w[5] or 1) + 1))
 call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
-  ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment)
+  ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment)
 call('HDEL', key(KEY.long, id), LONG.error)
 call('ZREM', key(KEY.closed), id)
 call('ZREM', key(KEY.quarantine), id)

@@ -20,11 +20,11 @@ for at = 3, #ARGV, 2 do
     call('UNLINK', key(KEY.item, name), key(KEY.long, name), key(KEY.log, name), key(KEY.attempts, name),
       key(KEY.notes, name))
   else
-    for _, list in ipairs({ KEY.readyRest, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }) do
+    for _, list in ipairs({ KEY.readyNormal, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }) do
       call('ZREM', key(list), name)
     end
     call('SREM', key(KEY.lanesWithSettings), name)
-    call('UNLINK', key(KEY.rest, name), key(KEY.urgent, name), key(KEY.lane, name), key(KEY.replay, name))
+    call('UNLINK', key(KEY.normal, name), key(KEY.urgent, name), key(KEY.lane, name), key(KEY.replay, name))
   end
 end
 return (#ARGV - 2) / 2

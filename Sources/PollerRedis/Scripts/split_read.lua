@@ -10,7 +10,7 @@
 local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }
 local lists = isItems and { KEY.closed, KEY.quarantine, KEY.orders }
-  or { KEY.readyRest, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }
+  or { KEY.readyNormal, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }
 for at = 2, #ARGV do
   local name, keys, positions, w, parts = ARGV[at], {}, {}, {}, {}
   local function add_position(kind, score)

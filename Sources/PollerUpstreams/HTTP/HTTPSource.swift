@@ -24,7 +24,7 @@ package struct HTTPSource: Sendable {
     ///
     /// Viewers can read the recorded object, so it must not repeat a credential. Values shorter than eight bytes stay,
     /// because they are more likely ordinary words that the object may contain than credentials.
-    let confidences: Redaction
+    let credentialRedaction: Redaction
     private static let confidenceBytesMin = 8
 
     /// A header of every request, which never reveals its value in descriptions.
@@ -110,7 +110,7 @@ package struct HTTPSource: Sendable {
         self.headers = headers
         self.timeout = timeout
         self.limit = limit
-        confidences = Redaction(
+        credentialRedaction = Redaction(
             headers.filter(\.isConfidential).map(\.value) + template.credentials,
             bytesMin: Self.confidenceBytesMin
         )
@@ -231,7 +231,7 @@ struct URLTemplate: Hashable, Sendable {
     /// The start of each source's URL: normalised scheme, host and port, and the text up to the ID.
     private let start: String
     /// The target of an example source, with the path parts that every poll combines with an ID.
-    private let place: HTTPTarget
+    private let exampleTarget: HTTPTarget
     private let pathBefore: String
     private let pathAfter: String
 
@@ -260,7 +260,7 @@ struct URLTemplate: Hashable, Sendable {
         }
         let example = try HTTPTarget(try NotifyURL(before + "id" + after, field: "url"))
         start = String(example.url.dropLast(2 + after.count))
-        place = example
+        exampleTarget = example
         pathBefore = try HTTPTarget(try NotifyURL(before, field: "url")).path
         pathAfter = String(example.path.dropFirst(pathBefore.count + 2))
     }
@@ -303,6 +303,6 @@ struct URLTemplate: Hashable, Sendable {
         guard id != ".", id != ".." else {
             throw InvalidInput(field: "source", message: "is a dot segment")
         }
-        return HTTPTarget(place, path: pathBefore + id + pathAfter)
+        return HTTPTarget(exampleTarget, path: pathBefore + id + pathAfter)
     }
 }

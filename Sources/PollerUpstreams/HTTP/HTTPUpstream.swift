@@ -60,7 +60,7 @@ package struct HTTPUpstream: Upstream, Service {
     }
 
     /// Returns a copy with other sources and the same connections.
-    package func asking(_ sources: [HTTPSource]) -> Self {
+    package func reconfigured(_ sources: [HTTPSource]) -> Self {
         var other = self
         other.sources = Self.byName(sources)
         return other
@@ -166,7 +166,7 @@ package struct HTTPUpstream: Upstream, Service {
                 Observation(
                     status: status,
                     final: isFinal,
-                    object: RawJSON(unchecked: source.confidences.json(json))
+                    object: RawJSON(unchecked: source.credentialRedaction.json(json))
                 )
             )
         } catch {

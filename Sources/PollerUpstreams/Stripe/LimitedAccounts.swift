@@ -24,7 +24,7 @@ final class LimitedAccounts: Sendable {
     }
 
     /// Returns the remaining time of an account's limit, or `nil` if it is not limited.
-    func left(of account: AccountID, at now: Timestamp) -> Duration? {
+    func remaining(of account: AccountID, at now: Timestamp) -> Duration? {
         ends.withLock { ends in
             guard let end = ends[account] else { return nil }
             // An end that is too far in the future was recorded before the clock was set back.

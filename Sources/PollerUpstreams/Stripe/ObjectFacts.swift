@@ -197,14 +197,14 @@ struct ObjectDetail: Hashable, Sendable {
             }
             let range = try scanner.skip()
             let value = scanner.bytes[range]
-            note(field.isAddress ? Self.lasting(value) : value, path: path)
+            note(field.isAddress ? Self.stablePart(value) : value, path: path)
         }
     }
 
     /// Returns the part of a URL that is the same in every response.
     ///
     /// It excludes the query. For Stripe's own pages it is only the host, because their path contains a token.
-    private static func lasting(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func stablePart(_ address: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let bare = address.prefix { $0 != UInt8(ascii: "?") }
         // The URL is within quotation marks, and a slash may be escaped. The host starts after the second slash.
         let slashes = bare.indices.filter { bare[$0] == UInt8(ascii: "/") }

@@ -13,7 +13,7 @@ import Synchronization
 /// the parsed base URLs.
 final class PooledTransport: StripeTransport {
     /// The destination of a base URL's requests.
-    private struct Place {
+    private struct Destination {
         let origin: HTTPOrigin
         /// The prefix of every path; empty for Stripe itself.
         let prefix: String
@@ -22,7 +22,7 @@ final class PooledTransport: StripeTransport {
     private let client = PooledClient()
     private let resolver: any AddressResolver
     /// The destinations by base URL; the configuration has one or a few.
-    private let places = Mutex<[String: Place]>([:])
+    private let destinations = Mutex<[String: Destination]>([:])
 
     /// Creates a transport that connects to the addresses from `resolver`.
     init(resolver: any AddressResolver) {
@@ -34,10 +34,10 @@ final class PooledTransport: StripeTransport {
         timeout: Duration
     ) async throws(StripeError) -> StripeReply {
         let deadline = NIODeadline.now() + TimeAmount(timeout)
-        let place = try place(of: request)
-        let origin = place.origin
+        let destination = try destination(of: request)
+        let origin = destination.origin
         do throws(HTTPFailure) {
-            return try await send(request, place, [], deadline)
+            return try await send(request, destination, [], deadline)
         } catch {
             guard error == .unresolved else { throw StripeError(error, request, origin) }
         }
@@ -49,38 +49,38 @@ final class PooledTransport: StripeTransport {
             throw .transport(TransportFailure(kind: .connection, detail: detail))
         }
         do throws(HTTPFailure) {
-            return try await send(request, place, addresses, deadline)
+            return try await send(request, destination, addresses, deadline)
         } catch {
             throw StripeError(error, request, origin)
         }
     }
 
-    private func place(of request: StripeRequest) throws(StripeError) -> Place {
-        if let known = places.withLock({ $0[request.baseURL] }) { return known }
+    private func destination(of request: StripeRequest) throws(StripeError) -> Destination {
+        if let known = destinations.withLock({ $0[request.baseURL] }) { return known }
         let target: HTTPTarget
         do throws(InvalidInput) {
             target = try HTTPTarget(try NotifyURL(request.baseURL))
         } catch {
             throw request.invalidBaseURL
         }
-        let place = Place(
+        let destination = Destination(
             origin: HTTPOrigin(isSecure: target.isSecure, host: target.host, port: target.port),
             prefix: target.path == "/" ? "" : target.path
         )
-        places.withLock { $0[request.baseURL] = place }
-        return place
+        destinations.withLock { $0[request.baseURL] = destination }
+        return destination
     }
 
     private func send(
         _ request: StripeRequest,
-        _ place: Place,
+        _ destination: Destination,
         _ addresses: [SocketAddress],
         _ deadline: NIODeadline
     ) async throws(HTTPFailure) -> StripeReply {
         let call = HTTPCall(
             request.method,
-            place.prefix + request.target,
-            at: place.origin,
+            destination.prefix + request.target,
+            at: destination.origin,
             addresses: addresses,
             headers: request.headers,
             body: request.body.map { ByteBuffer(string: $0) },

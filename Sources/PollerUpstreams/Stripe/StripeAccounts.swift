@@ -55,7 +55,7 @@ package final class StripeAccounts: Sendable {
 
     /// The accounts whose organisation key can read only accounts named `acct_…`.
     package var organisations: [AccountID] {
-        named.filter { own[$0]?.configuration.isOfOrganisationAlone ?? false }
+        named.filter { own[$0]?.configuration.isOrganisationWithoutAccount ?? false }
     }
 
     /// Returns the reason why an account is not polled, and the fix.
@@ -70,7 +70,7 @@ package final class StripeAccounts: Sendable {
     /// Returns the client of an account, or `nil` if no key for it is configured.
     package func client(for account: AccountID) -> StripeClient? {
         if let own = own[account] {
-            return own.configuration.isOfOrganisationAlone ? nil : own
+            return own.configuration.isOrganisationWithoutAccount ? nil : own
         }
         guard account.isOfStripe,
             let platform = own[platforms[account] ?? .main]
@@ -91,5 +91,5 @@ extension AccountID {
 
 extension StripeClientConfiguration {
     /// Whether the key is an organisation's and no account is named.
-    fileprivate var isOfOrganisationAlone: Bool { key.isOrganization && account == nil }
+    fileprivate var isOrganisationWithoutAccount: Bool { key.isOrganization && account == nil }
 }

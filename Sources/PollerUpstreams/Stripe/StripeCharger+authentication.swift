@@ -55,7 +55,7 @@ extension StripeCharger {
             )
             let made = try response.decode(StripeAPI.Source.self)
             return .unauthenticated(
-                SecureTry(
+                ThreeDSecureSource(
                     key: WatchKey(
                         account: account,
                         source: SourceID(unchecked: made.id),
@@ -64,16 +64,16 @@ extension StripeCharger {
                     clientSecret: made.clientSecret.map { secret in
                         Poller.ClientSecret(unchecked: secret.rawValue)
                     },
-                    isAsked: made.status == .pending,
+                    needsRedirect: made.status == .pending,
                     publicURL: publicURL
                 )
             )
         } catch {
-            return Self.unmade(error)
+            return Self.authenticationFailure(error)
         }
     }
 
-    private static func unmade(_ error: StripeError) -> ChargeResult {
+    private static func authenticationFailure(_ error: StripeError) -> ChargeResult {
         guard !error.isIndeterminate, case .api(let failure) = error, failure.error != nil
         else { return .postponed("\(error)", retryAfter: nil) }
         switch failure.status {

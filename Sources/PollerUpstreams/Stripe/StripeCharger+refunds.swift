@@ -74,14 +74,14 @@ extension StripeCharger {
     }
 
     private static func refunded(_ error: StripeError) -> RefundResult {
-        guard !error.isIndeterminate, case .api(let failure) = error, let told = failure.error
+        guard !error.isIndeterminate, case .api(let failure) = error, let errorBody = failure.error
         else { return .postponed("\(error)", retryAfter: nil) }
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
-        case 400 where told.type == .idempotencyError:
+        case 400 where errorBody.type == .idempotencyError:
             return .postponed("\(failure)", retryAfter: refusedPause)
-        default: return told.code == "charge_already_refunded" ? .made : .refused("\(failure)")
+        default: return errorBody.code == "charge_already_refunded" ? .made : .refused("\(failure)")
         }
     }
 }

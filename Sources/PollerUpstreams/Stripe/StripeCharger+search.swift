@@ -42,7 +42,7 @@ extension StripeCharger {
     /// *Source*: <https://docs.stripe.com/sources/customers>.
     static func payment(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch {
         let id = source.id
-        let began = watch.isOnlyLooking ? watch.state.lastPolledAt : nil
+        let began = watch.isUnchangedSinceReopen ? watch.state.lastPolledAt : nil
         let since = (began ?? watch.createdAt) + clockTolerance
         let isNamed = watch.order != nil || watch.charge != nil
         let isKept = source.usage != .singleUse && source.customer != nil
@@ -98,8 +98,8 @@ extension StripeCharger {
         var wanted = order.metadata
         let isOurs = metadata.removeValue(forKey: mark) != nil
         // The shop may have set the same metadata itself.
-        let said = wanted.removeValue(forKey: purpose)
-        let name = watch.order?.description ?? said
+        let metadataName = wanted.removeValue(forKey: purpose)
+        let name = watch.order?.description ?? metadataName
         let named = metadata.removeValue(forKey: purpose)
         // A charge without an order name may still be for this order. Not charging is better than charging twice.
         if let named, let name, named != name { return false }

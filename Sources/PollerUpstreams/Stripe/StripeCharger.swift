@@ -46,7 +46,7 @@ package struct StripeCharger: Charger {
     private static let entriesMax = 50
 
     private(set) var accounts: StripeAccounts
-    private var standing: [AccountID: ChargeOrder]
+    private var defaults: [AccountID: ChargeOrder]
     private(set) var refunding: Set<AccountID>
     /// The public address for customers, or `nil` if there is none.
     let publicURL: String?
@@ -55,38 +55,38 @@ package struct StripeCharger: Charger {
 
     /// Creates a charger that uses the credentials of each watch's account.
     ///
-    /// `standing` is the default charge order of an account's watches. `refunding` lists the accounts whose duplicate
+    /// `defaults` is the default charge order of an account's watches. `refunding` lists the accounts whose duplicate
     /// payments are refunded. `publicURL` is the address to which customers return. `elapsed` returns a monotonic
     /// duration that requests use to share the timeout.
     package init(
         accounts: StripeAccounts,
-        standing: [AccountID: ChargeOrder] = [:],
+        defaults: [AccountID: ChargeOrder] = [:],
         refundingDuplicatesOf refunding: Set<AccountID> = [],
         publicURL: String? = nil,
         elapsed: @escaping @Sendable () -> Duration
     ) {
         self.accounts = accounts
-        self.standing = standing
+        self.defaults = defaults
         self.refunding = refunding
         self.publicURL = publicURL
         self.elapsed = elapsed
     }
 
     /// Returns a copy with other credentials and orders that keeps the positions of unfinished searches.
-    package func charging(
+    package func reconfigured(
         as accounts: StripeAccounts,
-        standing: [AccountID: ChargeOrder],
+        defaults: [AccountID: ChargeOrder],
         refundingDuplicatesOf refunding: Set<AccountID>
     ) -> Self {
         var other = self
         other.accounts = accounts
-        other.standing = standing
+        other.defaults = defaults
         other.refunding = refunding
         return other
     }
 
-    package func standingOrder(for account: AccountID) -> ChargeOrder? {
-        standing[account]
+    package func defaultCharge(for account: AccountID) -> ChargeOrder? {
+        defaults[account]
     }
 
     package func charge(
@@ -124,7 +124,7 @@ package struct StripeCharger: Charger {
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
             // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
-            case .unknown(let why): return Self.unsearched(why)
+            case .unknown(let why): return Self.searchFailure(why)
             case .nothing: break
             }
         }
@@ -158,7 +158,7 @@ package struct StripeCharger: Charger {
             )
             let charge = try response.decode(StripeAPI.Charge.self)
             guard response.headers.idempotentReplayed else { return Self.made(charge) }
-            return await asItIs(charge.id, client, until: end)
+            return await currentState(charge.id, client, until: end)
         } catch {
             let search = Self.search(source, watch, order, sum)
             let answer = await result(of: error, client, search, by: right, until: end)
@@ -179,7 +179,7 @@ package struct StripeCharger: Charger {
         switch await search.run(client, until: end, elapsed, marks) {
         case .found(let charge): return Self.made(charge)
         case .nothing: return .declined(code: "no_charge")
-        case .unknown(let why): return Self.unsearched(why)
+        case .unknown(let why): return Self.searchFailure(why)
         }
     }
 
@@ -187,7 +187,7 @@ package struct StripeCharger: Charger {
     ///
     /// Stripe's response to a repeated idempotency key is the original response. The bank may have declined the
     /// charge since, or the money may have been refunded.
-    private func asItIs(
+    private func currentState(
         _ charge: String,
         _ client: StripeClient,
         until end: Duration
@@ -217,31 +217,31 @@ package struct StripeCharger: Charger {
             return await search.found(client, until: end, elapsed, marks)
                 ?? .indeterminate("\(error)")
         }
-        guard case .api(let failure) = error, let told = failure.error else {
+        guard case .api(let failure) = error, let errorBody = failure.error else {
             return .postponed("\(error)", retryAfter: nil)
         }
-        let isLater = told.code.map(Self.codesToRepeat.contains) ?? false
+        let isLater = errorBody.code.map(Self.codesToRepeat.contains) ?? false
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: Self.refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
-        case 400 where told.type == .idempotencyError && right != nil:
+        case 400 where errorBody.type == .idempotencyError && right != nil:
             // Another source was charged for the order, or this one with another description.
             let reason = "the order was charged before: \(failure)"
             return await search.found(client, until: end, elapsed, marks)
                 ?? .postponed(reason, retryAfter: nil)
-        case 400 where told.type == .idempotencyError:
+        case 400 where errorBody.type == .idempotencyError:
             // The key belongs to an earlier attempt with another description, which may have succeeded.
             return await search.found(client, until: end, elapsed, marks)
                 ?? .indeterminate("\(failure)")
         case 402:
-            return .declined(code: told.code ?? "card_declined", reason: told.declineCode)
+            return .declined(code: errorBody.code ?? "card_declined", reason: errorBody.declineCode)
         default:
             // The source may be gone because it was charged by this product or with another key.
             switch await search.run(client, until: end, elapsed, marks) {
             case .found(let charge): return Self.made(charge)
-            case .nothing: return .declined(code: told.code ?? "http_\(failure.status)")
-            case .unknown(let why): return Self.unsearched(why)
+            case .nothing: return .declined(code: errorBody.code ?? "http_\(failure.status)")
+            case .unknown(let why): return Self.searchFailure(why)
             }
         }
     }
@@ -251,12 +251,12 @@ package struct StripeCharger: Charger {
         retryAfter: nil
     )
 
-    private static func unsearched(_ why: String) -> ChargeResult {
+    private static func searchFailure(_ why: String) -> ChargeResult {
         .postponed("the search for its charge continues: \(why)", retryAfter: nil)
     }
 
     static func made(_ charge: StripeAPI.Charge) -> ChargeResult {
-        let status: ChargeSeen.Status =
+        let status: ObservedCharge.Status =
             switch charge.status {
             // A charge that contradicts itself is not final yet.
             case .succeeded where charge.paid == false: .pending
@@ -269,7 +269,7 @@ package struct StripeCharger: Charger {
             RawJSON(unchecked: String(decoding: $0, as: UTF8.self))
         }
         return .made(
-            ChargeSeen(id: ChargeID(unchecked: charge.id), status: status, object: object)
+            ObservedCharge(id: ChargeID(unchecked: charge.id), status: status, object: object)
         )
     }
 

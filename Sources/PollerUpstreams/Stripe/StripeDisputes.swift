@@ -8,7 +8,7 @@ import StripeAPI
 /// It reads one page with the newest hundred. An account with more open disputes is in Stripe's dispute program and
 /// uses Stripe's own pages.
 /// *Source*: <https://docs.stripe.com/api/disputes/list>.
-package struct StripeDisputes: DisputeBook {
+package struct StripeDisputes: DisputeReader {
     /// The limit for a request; an operator waits for the response.
     private static let timeout = Duration.seconds(10)
 

@@ -47,7 +47,7 @@ extension StripeEvent {
             id: id,
             type: type,
             subjects: subjects,
-            news: endsHold ? .money : HintNews(ofType: type),
+            topic: endsHold ? .money : HintTopic(ofType: type),
             mandate: mandate
         )
     }
@@ -80,7 +80,7 @@ extension StripeEvent {
     }
 }
 
-extension HintNews {
+extension HintTopic {
     /// Returns the topic of an event type: changes of received money, the bank's decision, or anything else.
     fileprivate init(ofType type: String) {
         if ["charge.refund", "charge.dispute.", "refund."].contains(where: type.hasPrefix) {
@@ -110,7 +110,7 @@ extension EventNotification {
             id: id,
             type: name,
             subjects: [relatedObject.flatMap { try? SourceID($0.id) }].compactMap(\.self),
-            news: HintNews(ofType: name),
+            topic: HintTopic(ofType: name),
             isThin: true
         )
     }

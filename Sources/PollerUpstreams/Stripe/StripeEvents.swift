@@ -113,7 +113,7 @@ package struct StripeEvents: AccountEvents {
         of source: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> NoticeLookup {
-        guard let client = askedOnce(account) else { return .unreadable }
+        guard let client = clientWithoutRetries(account) else { return .unreadable }
         do throws(StripeError) {
             let found = try await client.retrieveMandateNotification(
                 id,
@@ -141,7 +141,7 @@ package struct StripeEvents: AccountEvents {
         about object: SourceID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> Bool {
-        guard var client = askedOnce(account) else { return false }
+        guard var client = clientWithoutRetries(account) else { return false }
         client.configuration.maxBodyBytes = Self.eventBytesMax
         do throws(StripeError) {
             let found: AccountEvent
@@ -173,7 +173,7 @@ package struct StripeEvents: AccountEvents {
         ofInvoice invoice: String,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> SourceID? {
-        guard let client = askedOnce(account) else { return nil }
+        guard let client = clientWithoutRetries(account) else { return nil }
         let response: StripeResponse
         do throws(StripeError) {
             response = try await client.get(
@@ -196,7 +196,7 @@ package struct StripeEvents: AccountEvents {
     }
 
     /// Returns a client that never retries, because the sender delivers a failed webhook again.
-    private func askedOnce(_ account: AccountID) -> StripeClient? {
+    private func clientWithoutRetries(_ account: AccountID) -> StripeClient? {
         guard var client = accounts.client(for: account) else { return nil }
         client.configuration.retry = .never
         return client

@@ -35,7 +35,7 @@ package struct StripePayers: PayerUpstream {
         with values: VerificationValues,
         timeout: Duration
     ) async -> VerificationResult {
-        guard watch.key.kind == .source else { return .notAsked }
+        guard watch.key.kind == .source else { return .notRequired }
         guard let stripe = StripePayer(accounts, watch) else {
             return .unknown(
                 "this process has no API key with this permission for account \(watch.key.account)"
@@ -60,7 +60,7 @@ package struct StripePayers: PayerUpstream {
     ) async -> RefundAccountResult {
         guard watch.key.kind == .source,
             let attributes = SourceRefundAttributes(account, paidBy: method)
-        else { return .notAsked }
+        else { return .notRequired }
         guard let stripe = StripePayer(accounts, watch) else {
             return .unknown(
                 "this process has no API key with this permission for account \(watch.key.account)"
@@ -82,7 +82,7 @@ package struct StripePayers: PayerUpstream {
     /// Returns the verification state of a source.
     private static func result(of source: StripeAPI.Source) -> VerificationResult {
         if source.status == .chargeable || source.status == .consumed { return .accepted }
-        guard let verification = source.verification else { return .notAsked }
+        guard let verification = source.verification else { return .notRequired }
         switch verification.status {
         case .succeeded: return .accepted
         case .failed: return .exhausted
@@ -144,15 +144,15 @@ private struct StripePayer {
 extension SourceRefundAttributes {
     /// Converts a refund account, or returns `nil` if the payment method cannot refund to this kind of account.
     fileprivate init?(_ account: RefundAccount, paidBy method: PaymentMethod) {
-        switch (account.place, method.name) {
+        switch (account.identifier, method.name) {
         case (.iban(let iban), "multibanco"):
             self = .multibanco(holderName: account.holder, iban: iban)
         case (.iban(let iban), "sepa_credit_transfer"):
             self = .sepaCreditTransfer(holderName: account.holder, iban: iban)
-        case (.american(let routing, let number, let isCompany), "ach_credit_transfer"):
+        case (.american(let routing, let number, let isBusiness), "ach_credit_transfer"):
             self = .achCreditTransfer(
                 holderName: account.holder,
-                holderType: isCompany ? "company" : "individual",
+                holderType: isBusiness ? "company" : "individual",
                 routingNumber: routing,
                 accountNumber: number
             )

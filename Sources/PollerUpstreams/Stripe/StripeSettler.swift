@@ -7,7 +7,7 @@ import StripeAPI
 /// | response | result |
 /// |---|---|
 /// | 2xx | `done` |
-/// | 400 because of its current status, 404 | `outrun` |
+/// | 400 because of its current status, 404 | `superseded` |
 /// | 400 with a code for a temporary error, 401, 403, 409, 429 | `postponed` |
 /// | 400 because the key was used with other parameters, 4xx without Stripe's error object | `postponed` |
 /// | other 4xx | `refused` |
@@ -27,18 +27,18 @@ package struct StripeSettler: Settler {
     private static let codesToRepeat: Set<String> = ["lock_timeout", "rate_limit"]
 
     private let accounts: StripeAccounts
-    private let standing: [AccountID: DeadlineActs]
+    private let defaults: [AccountID: DeadlineActs]
 
     /// Creates a settler that uses the credentials of each watch's account.
     ///
-    /// `standing` has the default actions of an account's watches.
-    package init(accounts: StripeAccounts, standing: [AccountID: DeadlineActs] = [:]) {
+    /// `defaults` has the default actions of an account's watches.
+    package init(accounts: StripeAccounts, defaults: [AccountID: DeadlineActs] = [:]) {
         self.accounts = accounts
-        self.standing = standing
+        self.defaults = defaults
     }
 
-    package func standing(for account: AccountID) -> DeadlineActs {
-        standing[account] ?? .unsaid
+    package func defaults(for account: AccountID) -> DeadlineActs {
+        defaults[account] ?? .unset
     }
 
     package func settle(
@@ -80,16 +80,16 @@ package struct StripeSettler: Settler {
 
     private static func result(of error: StripeError) -> SettleResult {
         if error.isIndeterminate { return .unknown("\(error)") }
-        guard case .api(let failure) = error, let told = failure.error else {
+        guard case .api(let failure) = error, let errorBody = failure.error else {
             return .postponed("\(error)", retryAfter: nil)
         }
-        let code = told.code ?? ""
+        let code = errorBody.code ?? ""
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: StripeCharger.refusedPause)
-        case 404: return .outrun("\(failure)")
+        case 404: return .superseded("\(failure)")
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
-        case 400 where codesOfStatus.contains(code): return .outrun("\(failure)")
-        case 400 where codesToRepeat.contains(code) || told.type == .idempotencyError:
+        case 400 where codesOfStatus.contains(code): return .superseded("\(failure)")
+        case 400 where codesToRepeat.contains(code) || errorBody.type == .idempotencyError:
             return .postponed("\(failure)", retryAfter: nil)
         default: return .refused("\(failure)")
         }

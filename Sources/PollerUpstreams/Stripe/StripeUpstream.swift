@@ -48,7 +48,7 @@ package struct StripeUpstream: Upstream {
     }
 
     /// Returns a copy with other credentials and the same connections.
-    package func asking(as accounts: StripeAccounts, expiry: SourceExpiry) -> Self {
+    package func reconfigured(as accounts: StripeAccounts, expiry: SourceExpiry) -> Self {
         var other = self
         other.accounts = accounts
         other.expiry = expiry
@@ -62,8 +62,8 @@ package struct StripeUpstream: Upstream {
         guard let client = accounts.client(for: watch.key.account) else {
             return .unserved(accounts.whyUnserved(watch.key.account))
         }
-        if let left = limited.left(of: watch.key.account, at: wallClock()) {
-            return .rateLimited(retryAfter: left)
+        if let remaining = limited.remaining(of: watch.key.account, at: wallClock()) {
+            return .rateLimited(retryAfter: remaining)
         }
         do throws(StripeError) {
             var query: [(String, String)] = []
@@ -185,7 +185,7 @@ package struct StripeUpstream: Upstream {
                 detail: facts.detail.text,
                 digest: BodyDigest.text(of: bytes),
                 expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: now),
-                toldAt: now
+                upstreamTime: now
             )
         )
     }

@@ -54,7 +54,7 @@ package struct StripeWebhooks: WebhookIntake {
     private let accounts: [AccountID: Account]
     let names: Set<AccountID>
     private let tolerance: Duration
-    private let hinting: Hinting
+    private let hinting: HintIntake
     private let watches: any WatchStore
     private let events: (any AccountEvents)?
     private let enqueuer: Enqueuer?
@@ -97,7 +97,7 @@ package struct StripeWebhooks: WebhookIntake {
         self.accounts = accounts
         self.names = names.union(accounts.keys)
         self.tolerance = tolerance
-        hinting = Hinting(watches: watches, marks: marks, events: events)
+        hinting = HintIntake(watches: watches, marks: marks, events: events)
         self.watches = watches
         self.events = events
         self.enqueuer = enqueuer
@@ -154,8 +154,8 @@ package struct StripeWebhooks: WebhookIntake {
             return verified != nil
         }
         guard isSigned else { return try await outcome(body, signature, account) }
-        let home = suspects.home(of: account.description)
-        let suspect = Hinting.suspect(webhook: body, of: account, countedIn: home)
+        let partition = suspects.partition(of: account.description)
+        let suspect = HintIntake.suspect(webhook: body, of: account, countedIn: partition)
         let outcome = try await suspects.handle(one: suspect) {
             () async throws(StoreError) -> WebhookOutcome in
             #if DEBUG

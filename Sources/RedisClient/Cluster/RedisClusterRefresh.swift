@@ -34,7 +34,7 @@ final class RedisClusterRefresh: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.state = RedisRefreshState(
             stableInterval: configuration.clusterRefreshInterval,
-            troubleInterval: configuration.clusterTroubleInterval
+            unstableInterval: configuration.clusterUnstableInterval
         )
     }
 
@@ -173,12 +173,12 @@ struct RedisRefreshState {
     }
 
     private let stableInterval: Duration
-    private let troubleInterval: Duration
+    private let unstableInterval: Duration
     private var state = State.unread
 
-    init(stableInterval: Duration, troubleInterval: Duration) {
+    init(stableInterval: Duration, unstableInterval: Duration) {
         self.stableInterval = stableInterval
-        self.troubleInterval = troubleInterval
+        self.unstableInterval = unstableInterval
     }
 
     /// Requests a refresh.
@@ -209,7 +209,8 @@ struct RedisRefreshState {
     mutating func finished(now: RedisInstant, isStable: Bool) -> RedisInstant {
         guard case .reading(let since, let isRequestedAgain) = state else { return now }
         state = .read(since: since)
-        let interval = isRequestedAgain ? Self.spacing : isStable ? stableInterval : troubleInterval
+        let interval =
+            isRequestedAgain ? Self.spacing : isStable ? stableInterval : unstableInterval
         return max(now, since + interval)
     }
 }

@@ -159,12 +159,12 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         switch inbox.withLock({ $0.append(event) }) {
         case .full: return false
         case .added: break
-        case .addedFirst: eventLoop.execute { self.emptyInbox() }
+        case .addedFirst: eventLoop.execute { self.drainInbox() }
         }
         return true
     }
 
-    private func emptyInbox() {
+    private func drainInbox() {
         let events = inbox.withLock { $0.takeAll() }
         for event in events {
             switch event {
@@ -215,7 +215,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     /// Changes the availability and returns the observers that waited for the change.
-    private func become(_ next: Availability) -> [RedisWaiter<Void>] {
+    private func setAvailability(_ next: Availability) -> [RedisWaiter<Void>] {
         switch (availability, next) {
         case (.shutDown, _): return []
         case (.awaited, .awaited), (.ready, .ready): break
@@ -269,7 +269,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     /// Stops writing on this connection and requests another server.
     private func leave(_ failure: RedisLinkFailure) {
-        _ = become(.awaited(by: [:]))
+        _ = setAvailability(.awaited(by: [:]))
         link.drain(failure)
         report(.wrongServer)
     }
@@ -280,7 +280,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     /// Fails everything that is not written yet, and every later request.
     private func shutDown() {
-        let observers = become(.shutDown)
+        let observers = setAvailability(.shutDown)
         fail(pipeline.close())
         for observer in observers { observer.resume(.failure(.closed)) }
     }
@@ -288,7 +288,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     // MARK: RedisLinkDelegate
 
     func linkReady() {
-        let observers = become(.ready)
+        let observers = setAvailability(.ready)
         if let endpoint = link.endpoint { report(.ready(endpoint)) }
         for observer in observers { observer.resume(.success(())) }
         flush()
@@ -307,7 +307,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     func linkLost(_ failure: RedisLinkFailure) {
-        _ = become(.awaited(by: [:]))
+        _ = setAvailability(.awaited(by: [:]))
         fail(pipeline.connectionLost(first: failure.commandError))
         report(.down)
     }

@@ -50,7 +50,7 @@ package struct RedisConfiguration: Sendable, Hashable {
     package var clusterRefreshInterval: Duration = .seconds(10)
     /// How often it is read while a required node is unreachable; a failover takes at least that
     /// long.
-    package var clusterTroubleInterval: Duration = .milliseconds(250)
+    package var clusterUnstableInterval: Duration = .milliseconds(250)
     /// How often an idle subscription connection is checked; a dead one is replaced within this
     /// plus ``commandTimeout``.
     package var keepAliveInterval: Duration = .seconds(10)

@@ -72,13 +72,13 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
         let path = database == 0 ? "" : "/\(database)"
         switch target {
         case .server(.unix(let socket)):
-            return "unix://\(shown(login))\(socket)\(database == 0 ? "" : "?db=\(database)")"
-        case .server: text += "://\(shown(login))\(hosts)\(path)"
-        case .cluster: text += "+cluster://\(shown(login))\(hosts)"
+            return "unix://\(redacted(login))\(socket)\(database == 0 ? "" : "?db=\(database)")"
+        case .server: text += "://\(redacted(login))\(hosts)\(path)"
+        case .cluster: text += "+cluster://\(redacted(login))\(hosts)"
         case .sentinel(_, let name):
             // An empty first login keeps its position before that of the sentinels.
-            let first = login == nil && sentinelLogin != nil ? "@" : shown(login)
-            text += "+sentinel://\(first)\(shown(sentinelLogin))\(hosts)/\(name)\(path)"
+            let first = login == nil && sentinelLogin != nil ? "@" : redacted(login)
+            text += "+sentinel://\(first)\(redacted(sentinelLogin))\(hosts)/\(name)\(path)"
         }
         return text
     }
@@ -89,7 +89,7 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
     /// Shows ``description`` only, so that `dump` cannot reveal the password.
     package var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 
-    private func shown(_ login: RedisLogin?) -> String { login.map { "\($0)@" } ?? "" }
+    private func redacted(_ login: RedisLogin?) -> String { login.map { "\($0)@" } ?? "" }
 }
 
 extension RedisURL {

@@ -127,8 +127,8 @@ struct ListenFiles {
     func secret() throws -> (key: SigningKey, path: String) {
         let url = folder.appendingPathComponent("listen-secret")
         if !FileManager.default.fileExists(atPath: url.path) {
-            var chance = SystemRandomNumberGenerator()
-            let text = SigningKey(using: &chance).reveal + "\n"
+            var generator = SystemRandomNumberGenerator()
+            let text = SigningKey(using: &generator).reveal + "\n"
             // If another process created the file first, its secret is read below.
             _ = FileManager.default.createFile(
                 atPath: url.path,

@@ -47,7 +47,7 @@ struct Configuration: Sendable {
     private let lines: [String: Int]
 
     /// The parsed content of the configuration file.
-    private struct Written {
+    private struct ParsedFile {
         var values: [String: Value] = [:]
         var sections = FileSections()
         var statements: [[String]: Statement] = [:]
@@ -64,7 +64,7 @@ struct Configuration: Sendable {
     /// One source of option values.
     ///
     /// Earlier places win.
-    private struct Place {
+    private struct ValueSource {
         let origin: Origin
         let text: (Option) -> String?
     }
@@ -85,22 +85,22 @@ struct Configuration: Sendable {
         let whole =
             try file.map { path throws(ConfigurationError) in
                 try Self.read(path, secrets)
-            } ?? Written()
+            } ?? ParsedFile()
         let written = whole.values
         sections = whole.sections
         sectionMistakes = whole.mistakes
         statements = whole.statements
         lines = written.compactMapValues(\.line)
-        let places = [
-            Place(origin: .flag) { flags[$0.key] },
-            Place(origin: .environment) { secrets.variable($0.variable) },
-            Place(origin: .environment) { $0.commonVariable.flatMap(secrets.variable) },
-            Place(origin: .file) { written[$0.key]?.text },
-            Place(origin: .standard, text: \.standard),
+        let valueSources = [
+            ValueSource(origin: .flag) { flags[$0.key] },
+            ValueSource(origin: .environment) { secrets.variable($0.variable) },
+            ValueSource(origin: .environment) { $0.commonVariable.flatMap(secrets.variable) },
+            ValueSource(origin: .file) { written[$0.key]?.text },
+            ValueSource(origin: .standard, text: \.standard),
         ]
         var values: [String: Value] = [:]
         for option in Option.all {
-            values[option.key] = try Self.value(of: option, in: places, secrets)
+            values[option.key] = try Self.value(of: option, in: valueSources, secrets)
         }
         self.values = values
         for option in Option.all {
@@ -130,24 +130,24 @@ struct Configuration: Sendable {
     /// A secret may be in a file that the place names.
     private static func value(
         of option: Option,
-        in places: [Place],
+        in valueSources: [ValueSource],
         _ secrets: SecretReader
     ) throws(ConfigurationError) -> Value? {
-        for place in places {
-            let text = place.text(option)
-            guard let file = option.inFile, let path = place.text(file) else {
-                if let text { return Value(text: text, origin: place.origin) }
+        for valueSource in valueSources {
+            let text = valueSource.text(option)
+            guard let file = option.inFile, let path = valueSource.text(file) else {
+                if let text { return Value(text: text, origin: valueSource.origin) }
                 continue
             }
             guard text == nil else {
                 throw ConfigurationError(
                     "\(option.variable) and \(file.variable) (\(option.flag) and \(file.flag)) are "
-                        + "both set, from \(place.origin.rawValue): remove one of them"
+                        + "both set, from \(valueSource.origin.rawValue): remove one of them"
                 )
             }
-            let named = "\(file.variable) (\(file.flag), from \(place.origin.rawValue))"
+            let named = "\(file.variable) (\(file.flag), from \(valueSource.origin.rawValue))"
             let secret = try secrets.contents(of: path, for: named)
-            return Value(text: secret, origin: place.origin)
+            return Value(text: secret, origin: valueSource.origin)
         }
         return nil
     }
@@ -183,7 +183,7 @@ struct Configuration: Sendable {
     private static func read(
         _ path: String,
         _ secrets: SecretReader
-    ) throws(ConfigurationError) -> Written {
+    ) throws(ConfigurationError) -> ParsedFile {
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -195,12 +195,12 @@ struct Configuration: Sendable {
         }
         do {
             guard let node = try Yams.compose(yaml: WrittenValue.withoutByteOrderMark(text)) else {
-                return Written()
+                return ParsedFile()
             }
             guard let mapping = node.mapping else {
                 throw ConfigurationError("\(path): is not a mapping of option keys to values")
             }
-            var written = Written()
+            var written = ParsedFile()
             for (key, value) in mapping {
                 if let name = key.string, FileSections.keys.contains(name) {
                     let node = YAMLNode(value, at: "\(path): \(name)", secrets)
@@ -213,7 +213,7 @@ struct Configuration: Sendable {
                 }
                 if value.mapping != nil, Option.isSecret(key) {
                     let node = YAMLNode(value, at: "\(path): \(key)", secrets)
-                    written.values[key] = Written.Value(
+                    written.values[key] = ParsedFile.Value(
                         text: try node.secret(),
                         isPlain: false,
                         line: value.mark?.line
@@ -224,7 +224,7 @@ struct Configuration: Sendable {
                     written.mistakes.append(noSection(key, in: path, value.mark?.line))
                     continue
                 }
-                written.values[key] = Written.Value(
+                written.values[key] = ParsedFile.Value(
                     text: text,
                     isPlain: true,
                     line: value.mark?.line

@@ -19,12 +19,12 @@ struct FileMember: Sendable {
     let help: String
 
     /// The full path, such as `accounts.NAME.charge`.
-    var place: String { "\(parent).\(name)" }
+    var fullPath: String { "\(parent).\(name)" }
 
     /// The entry in `check-config --describe`: purpose, allowed values and default.
     var description: String {
         """
-        \(place)
+        \(fullPath)
             \(help)
             \(form)
             \(standard.map { "default: \($0)" } ?? "required")

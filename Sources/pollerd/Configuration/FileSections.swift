@@ -117,13 +117,13 @@ struct FileSections: Sendable {
 
     /// Returns the limits of all accounts, with `standard` for accounts that set none.
     func limits(standard: AccountLimit) -> AccountLimits {
-        let own = limits.mapValues { limit in
+        let individual = limits.mapValues { limit in
             AccountLimit(
                 watches: limit.watches ?? standard.watches,
                 endpoints: limit.endpoints ?? standard.endpoints
             )
         }
-        return AccountLimits(standard: standard, own: own)
+        return AccountLimits(standard: standard, individual: individual)
     }
 
     /// Checks that each fallback name is an endpoint of this file.

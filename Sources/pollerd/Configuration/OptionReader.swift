@@ -24,7 +24,7 @@ struct OptionReader {
     }
 
     /// Rejects values with quotation marks or byte order marks that a tool has added.
-    func checkWritten() throws(ConfigurationError) {
+    func checkQuoting() throws(ConfigurationError) {
         for option in Option.all {
             guard let text = text(option.key), let objection = WrittenValue.problem(in: text)
             else { continue }

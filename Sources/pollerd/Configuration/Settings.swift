@@ -108,7 +108,7 @@ struct Settings: Sendable {
     init(_ configuration: Configuration, isTrial: Bool = false) throws(ConfigurationError) {
         if !isTrial, let mistake = configuration.sectionMistakes.first { throw mistake }
         let read = OptionReader(values: configuration.values)
-        try read.checkWritten()
+        try read.checkQuoting()
         do {
             redisURL = try RedisURL(read.text("redis_url") ?? "")
         } catch {
@@ -280,7 +280,7 @@ struct Settings: Sendable {
     /// The time by which a delivery's lease is longer than its attempt.
     static let deliveryMargin = Duration.seconds(15)
 
-    /// A hash of the upstreams, accounts and mail setting that this process serves (``Member/serves``).
+    /// A hash of the upstreams, accounts and mail setting that this process serves (``Member/capabilities``).
     ///
     /// Processes with equal hashes can do the same work.
     var served: String {

@@ -9,13 +9,13 @@ import Yams
 /// Its readers reject unknown content.
 struct YAMLNode {
     /// The path in messages, such as `poller.yaml: upstreams.bank`.
-    let place: String
+    let messagePath: String
     private let node: Yams.Node
     private let secrets: SecretReader
 
-    init(_ node: Yams.Node, at place: String, _ secrets: SecretReader) {
+    init(_ node: Yams.Node, at messagePath: String, _ secrets: SecretReader) {
         self.node = node
-        self.place = place
+        self.messagePath = messagePath
         self.secrets = secrets
     }
 
@@ -41,14 +41,14 @@ struct YAMLNode {
                         + (allowed ?? []).sorted().joined(separator: ", ")
                 )
             }
-            members.append((name, YAMLNode(value, at: "\(place).\(name)", secrets)))
+            members.append((name, YAMLNode(value, at: "\(messagePath).\(name)", secrets)))
         }
         return members
     }
 
     /// Returns a part of a mapping, or `nil` if it is missing.
     func member(_ name: String) -> YAMLNode? {
-        node.mapping?[name].map { YAMLNode($0, at: "\(place).\(name)", secrets) }
+        node.mapping?[name].map { YAMLNode($0, at: "\(messagePath).\(name)", secrets) }
     }
 
     /// Returns a required part.
@@ -72,7 +72,7 @@ struct YAMLNode {
         guard let sequence = node.sequence else { return [try text()] }
         var texts: [String] = []
         for item in sequence {
-            texts.append(try YAMLNode(item, at: place, secrets).text())
+            texts.append(try YAMLNode(item, at: messagePath, secrets).text())
         }
         return texts
     }
@@ -113,7 +113,7 @@ struct YAMLNode {
             }
             value = found
         } else if let path = try member("file")?.text() {
-            value = try secrets.contents(of: path, for: "\(place).file")
+            value = try secrets.contents(of: path, for: "\(messagePath).file")
         } else {
             throw wrong("needs env or file")
         }
@@ -132,7 +132,7 @@ struct YAMLNode {
     }
 
     func wrong(_ what: String) -> ConfigurationError {
-        ConfigurationError("\(place) \(what)", line: node.mark?.line)
+        ConfigurationError("\(messagePath) \(what)", line: node.mark?.line)
     }
 
     /// Returns every value here and below, by its path: `[accounts, acme, stripe_api_key]`.

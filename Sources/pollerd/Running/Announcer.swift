@@ -15,7 +15,7 @@ struct Announcer: Sendable {
 
     /// Prints `pollerd api listening on http://127.0.0.1:8080`.
     func listening(_ what: String, at url: String) {
-        say("pollerd \(what) listening on \(url)", ["listener": what, "url": url])
+        report("pollerd \(what) listening on \(url)", ["listener": what, "url": url])
     }
 
     /// Prints `pollerd redis listening on redis://:PASSWORD@127.0.0.1:6379/0`.
@@ -39,16 +39,16 @@ struct Announcer: Sendable {
 
     /// Prints `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
     func variable(_ name: String, _ value: String) {
-        say("export \(name)=\(value)")
+        report("export \(name)=\(value)")
     }
 
     /// Prints `pollerd starts no stripe-sandbox, because POLLER_STRIPE_API_BASE is set; unset it for one`.
     ///
     /// The variable of an earlier session is easily forgotten.
-    func noSandbox(because names: [String]) {
+    func reportNoSandbox(because names: [String]) {
         let (them, verb) = names.count == 1 ? ("it", "is") : ("them", "are")
         let list = names.joined(separator: " and ")
-        say(
+        report(
             "pollerd starts no stripe-sandbox, because \(list) \(verb) set; unset \(them) for one",
             ["variables": names.joined(separator: ",")]
         )
@@ -56,23 +56,23 @@ struct Announcer: Sendable {
 
     /// Prints `pollerd dashboard at http://127.0.0.1:8080/`.
     func dashboard(at url: String) {
-        say("pollerd dashboard at \(url)/", ["url": "\(url)/"])
+        report("pollerd dashboard at \(url)/", ["url": "\(url)/"])
     }
 
     /// Prints `pollerd ready` after everything has started, and reports it to the supervisor.
     func ready() {
-        say("pollerd ready")
-        supervisor.tell(.ready)
+        report("pollerd ready")
+        supervisor.notify(.ready)
     }
 
     /// Reports to the supervisor that the process is draining.
     ///
     /// The log has the reason.
     func stopping() {
-        supervisor.tell(.stopping)
+        supervisor.notify(.stopping)
     }
 
-    private func say(_ words: String, _ members: KeyValuePairs<String, String> = [:]) {
+    private func report(_ words: String, _ members: KeyValuePairs<String, String> = [:]) {
         var line = words
         if isJSON {
             let more = members.map {

@@ -39,7 +39,7 @@ struct Cluster: Sendable {
         masterKeys: MasterKeys = .none,
         logger: Logger
     ) async throws -> Cluster {
-        var hasSaidSo = false
+        var hasLogged = false
         while true {
             do throws(RedisError) {
                 try await client.waitUntilConnected(timeout: .seconds(5))
@@ -48,11 +48,11 @@ struct Cluster: Sendable {
                 try Task.checkCancellation()
                 // Logged once. The connection logs the reason repeatedly.
                 logger.log(
-                    level: hasSaidSo ? .debug : .warning,
+                    level: hasLogged ? .debug : .warning,
                     "Redis is not reachable; waiting for it before starting",
                     metadata: ["hint": "check POLLER_REDIS_URL"]
                 )
-                hasSaidSo = true
+                hasLogged = true
             }
         }
         while true {
@@ -67,7 +67,7 @@ struct Cluster: Sendable {
                 }
                 let refusal = try await StoreVersion.live.refusal(on: client, namespace: namespace)
                 if let refusal { throw ConfigurationError("\(refusal)") }
-                let layout = try await StoreLayout.agreed(
+                let layout = try await StoreLayout.loadOrCreate(
                     on: client,
                     namespace: namespace,
                     partitions: partitions
@@ -85,7 +85,7 @@ struct Cluster: Sendable {
                 }
                 await RedisFunctions(client: client, layout: layout, logger: logger)
                     .prepare(release: PollerdCommand.version)
-                var chance = SystemRandomNumberGenerator()
+                var generator = SystemRandomNumberGenerator()
                 let sealing = SealingGate()
                 return Cluster(
                     client: client,
@@ -134,7 +134,7 @@ struct Cluster: Sendable {
                         masterKeys: masterKeys,
                         gate: sealing
                     ),
-                    owner: OwnerID(using: &chance)
+                    owner: OwnerID(using: &generator)
                 )
             } catch StoreError.unavailable(let reason) {
                 // Redis is loading its file or failing over, which is temporary.

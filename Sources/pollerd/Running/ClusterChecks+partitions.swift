@@ -7,16 +7,16 @@ import PollerRedis
 extension ClusterChecks {
     /// Checks whether the store is being repartitioned, and which partitions are stopped for it.
     static func partitions(_ cluster: Cluster) async throws(StoreError) -> HealthResult {
-        let standing = try await RedisRepartition.standing(cluster.layout, on: cluster.client)
-        return result(of: standing, to: cluster.layout)
+        let status = try await RedisRepartition.status(cluster.layout, on: cluster.client)
+        return result(of: status, to: cluster.layout)
     }
 
     /// Returns the result for a process that uses `layout`.
     private static func result(
-        of standing: SplitStanding,
+        of status: RepartitionStatus,
         to layout: StoreLayout
     ) -> HealthResult {
-        switch standing.layout {
+        switch status.layout {
         case .fits: break
         case .missing:
             return HealthResult(
@@ -34,24 +34,24 @@ extension ClusterChecks {
                 action: "stop all processes of Poller, then start them again"
             )
         }
-        let count = standing.partitions
-        guard let former = standing.former else { return HealthResult(.ok, "\(count)") }
-        let progress = "\(standing.split) of \(2 * former) partitions are split"
-        if standing.isHeld {
+        let count = status.partitions
+        guard let former = status.former else { return HealthResult(.ok, "\(count)") }
+        let progress = "\(status.split) of \(2 * former) partitions are split"
+        if status.isRunning {
             return HealthResult(.ok, "\(progress), pollerd repartition is running")
         }
-        guard !standing.still.isEmpty else {
+        guard !status.stoppedPartitions.isEmpty else {
             return HealthResult(
                 .warning,
                 "\(progress), no process continues the repartitioning, and no partition is frozen",
                 action: "pollerd repartition \(count)"
             )
         }
-        let goesBack = standing.mayGoOn == standing.still.count
+        let goesBack = status.resumable == status.stoppedPartitions.count
         return HealthResult(
             .failed,
             "polling, delivery and enqueueing are stopped in "
-                + "\(standing.still.joined(separator: ", ")): "
+                + "\(status.stoppedPartitions.joined(separator: ", ")): "
                 + "the process that was splitting it has ended",
             action: "run pollerd repartition \(count) to continue"
                 + (goesBack ? ", or pollerd repartition --stop to reopen it undivided" : "")

@@ -20,19 +20,19 @@ extension ClusterChecks {
                     + "pollerd rekey"
             )
         }
-        let standing = try await secrets.standing()
-        if standing.isPlain {
+        let encryptionStatus = try await secrets.encryptionStatus()
+        if encryptionStatus.isPlain {
             return HealthResult(
                 .warning,
                 "secrets stored before the master key was set may still be in the clear",
                 action: "run pollerd rekey once every process has the master key"
             )
         }
-        if !standing.otherKeys.isEmpty {
+        if !encryptionStatus.otherKeys.isEmpty {
             return HealthResult(
                 .warning,
                 "some secrets may still be encrypted with "
-                    + "\(standing.otherKeys.joined(separator: ", ")) instead of the "
+                    + "\(encryptionStatus.otherKeys.joined(separator: ", ")) instead of the "
                     + "first key, \(first)",
                 action: "run pollerd rekey once every process has the keys in this order"
             )

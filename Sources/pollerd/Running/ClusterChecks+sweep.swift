@@ -30,7 +30,7 @@ extension ClusterChecks {
         }
         var swept: [SweptList] = []
         for account in accounts {
-            let standing = try await store.standing(of: account.turn)
+            let sweepStatus = try await store.sweepStatus(of: account.turn)
             let usage = try await store.addReads(
                 ReadUsage(reads: 0, transactions: 0),
                 of: account.id
@@ -38,7 +38,7 @@ extension ClusterChecks {
             swept.append(
                 SweptList(
                     account: account.id,
-                    standing: standing,
+                    sweepStatus: sweepStatus,
                     isPaid: usage.isPaid,
                     usedPercent: usage.usedPercent
                 )
@@ -50,7 +50,7 @@ extension ClusterChecks {
     /// One event list of an account, as the check reads it.
     struct SweptList: Sendable {
         let account: AccountID
-        let standing: SweepStanding?
+        let sweepStatus: SweepStatus?
         /// Whether the account received money within a day.
         let isPaid: Bool
         /// The used percentage of its read allowance.
@@ -64,13 +64,13 @@ extension ClusterChecks {
         at now: Timestamp
     ) -> HealthResult {
         let late = lists.filter { list in
-            guard let standing = list.standing else { return false }
+            guard let sweepStatus = list.sweepStatus else { return false }
             // A sweep that ended before it ever caught up has failed.
-            guard let delay = standing.delay(at: now) else { return standing.pause != nil }
+            guard let delay = sweepStatus.delay(at: now) else { return sweepStatus.pause != nil }
             return delay > delayMax
         }
         if let first = late.first {
-            let since = first.standing?.caughtUpAt.map { "last at \($0)" } ?? "never yet"
+            let since = first.sweepStatus?.caughtUpAt.map { "last at \($0)" } ?? "never yet"
             return HealthResult(
                 .warning,
                 "the events of \(names(of: late)) are not read in time (\(since)); webhooks "
@@ -81,9 +81,9 @@ extension ClusterChecks {
             )
         }
         let slow = lists.filter { list in
-            list.isPaid && (list.standing?.pause ?? .zero) > ReadBudget.paidIntervalMax * 2
+            list.isPaid && (list.sweepStatus?.pause ?? .zero) > ReadBudget.paidIntervalMax * 2
         }
-        let pauses = lists.compactMap(\.standing?.pause)
+        let pauses = lists.compactMap(\.sweepStatus?.pause)
         let longest = pauses.max() ?? .zero
         if let first = slow.max(by: { $0.pause < $1.pause }), !expectsWebhooks {
             return HealthResult(
@@ -117,7 +117,7 @@ extension ClusterChecks {
 }
 
 extension ClusterChecks.SweptList {
-    fileprivate var pause: Duration { standing?.pause ?? .zero }
+    fileprivate var pause: Duration { sweepStatus?.pause ?? .zero }
 }
 
 extension ReadUsage {

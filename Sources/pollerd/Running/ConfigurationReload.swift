@@ -88,7 +88,7 @@ struct ConfigurationReload: Service {
         var behind: [Settings] = []
         /// The mistakes of the last reading, and the number of checks since then.
         var mistakes: [String] = []
-        var looks = 0
+        var checks = 0
         /// The reason why the store rejects the configuration, if retrying alone does not help.
         var refusal: String?
 
@@ -135,20 +135,20 @@ struct ConfigurationReload: Service {
             case .hangup:
                 logger.notice("SIGHUP received; reloading the configuration")
                 reload(&state)
-            case .tick: look(&state)
+            case .tick: checkFiles(&state)
             }
             if !state.behind.isEmpty { await align(&state) }
         }
     }
 
     /// Checks whether files have changed and are completely written.
-    private func look(_ state: inout State) {
+    private func checkFiles(_ state: inout State) {
         let marks = FileMarks(of: state.files)
         guard marks != state.read else {
             state.seen = nil
-            state.looks += 1
+            state.checks += 1
             // The mistake may be in a file whose marks are not tracked, such as an incomplete certificate.
-            if !state.mistakes.isEmpty, state.looks >= Self.againAfter {
+            if !state.mistakes.isEmpty, state.checks >= Self.againAfter {
                 reload(&state, isAgain: true)
             }
             return
@@ -188,17 +188,17 @@ struct ConfigurationReload: Service {
             state.files.formUnion(reading.files)
             new = state.files == reading.files ? new : FileMarks(of: state.files)
             let all = (error as? Mistakes)?.all ?? [error as? ConfigurationError].compactMap(\.self)
-            let told = all.map { "\($0)" }
-            if !isAgain || told != state.mistakes {
+            let descriptions = all.map { "\($0)" }
+            if !isAgain || descriptions != state.mistakes {
                 ReloadMetrics.count("refused")
-                tell(all)
+                logMistakes(all)
             }
-            state.mistakes = told
+            state.mistakes = descriptions
             ReloadMetrics.found(mistakes: state.mistakeCount)
         }
         state.read = new
         state.seen = nil
-        state.looks = 0
+        state.checks = 0
     }
 
     /// Applies a configuration without mistakes.
@@ -233,7 +233,7 @@ struct ConfigurationReload: Service {
         }
     }
 
-    private func tell(_ mistakes: [ConfigurationError]) {
+    private func logMistakes(_ mistakes: [ConfigurationError]) {
         for mistake in mistakes.prefix(Self.mistakesMax) {
             var metadata: Logger.Metadata = ["error": "\(mistake)"]
             metadata["file"] = feed.source.file.map { "\($0)" }
@@ -256,13 +256,13 @@ struct ConfigurationReload: Service {
             return
         } catch {
             guard !Task.isCancelled else { return }
-            let told = "\(error)"
+            let failure = "\(error)"
             logger.log(
-                level: told == state.refusal ? .debug : .error,
+                level: failure == state.refusal ? .debug : .error,
                 "configuration not yet applied to the store; retrying",
-                metadata: ["error": "\(told)"]
+                metadata: ["error": "\(failure)"]
             )
-            state.refusal = told
+            state.refusal = failure
         }
         ReloadMetrics.found(mistakes: state.mistakeCount)
     }

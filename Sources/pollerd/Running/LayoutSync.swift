@@ -18,12 +18,12 @@ struct LayoutSync: Service {
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
-            var last = StoreLayout.Standing.fits
+            var last = StoreLayout.Status.fits
             var isToBeOpened = false
             // Cancelled: the drain has begun, and this process writes no layout any more.
             while true {
                 try await Task.sleep(for: SecretsSync.pause)
-                last = await look(after: last, &isToBeOpened)
+                last = await check(after: last, &isToBeOpened)
             }
         }
     }
@@ -32,13 +32,13 @@ struct LayoutSync: Service {
     ///
     /// `isToBeOpened` is true after this process has written the layout back, until partitions that were added later
     /// are open.
-    private func look(
-        after last: StoreLayout.Standing,
+    private func check(
+        after last: StoreLayout.Status,
         _ isToBeOpened: inout Bool
-    ) async -> StoreLayout.Standing {
+    ) async -> StoreLayout.Status {
         do {
-            let standing = try await layout.standing(on: client)
-            switch standing {
+            let status = try await layout.status(on: client)
+            switch status {
             case .missing:
                 if try await layout.restore(on: client) {
                     isToBeOpened = true
@@ -47,7 +47,7 @@ struct LayoutSync: Service {
                         metadata: ["partitions": "\(layout.partitions)"]
                     )
                 }
-            case .other(let stored) where standing != last:
+            case .other(let stored) where status != last:
                 logger.error(
                     "the store has a different layout; restart this process",
                     metadata: ["stored": "\(stored.text)", "known": "\(layout.text)"]
@@ -63,7 +63,7 @@ struct LayoutSync: Service {
                 ).reopen()
                 isToBeOpened = false
             }
-            return standing
+            return status
         } catch {
             // An unavailable store is reported by the connection.
             logger.debug("layout not read", metadata: ["error": "\(error)"])

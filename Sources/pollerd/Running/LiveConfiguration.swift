@@ -8,7 +8,7 @@ import Synchronization
 /// The parts of a node that depend on its configuration, built from it as a whole.
 ///
 /// It is an immutable class. A reader holds one reference and finishes with the configuration it started with.
-final class Configured: Sendable {
+final class ConfiguredParts: Sendable {
     let settings: Settings
     let accounts: StripeAccounts
     let sources: ConfiguredSources
@@ -37,7 +37,7 @@ final class Configured: Sendable {
         sources = ConfiguredSources(settings.sections.upstreams, accounts: accounts)
         settler = StripeSettler(
             accounts: accounts,
-            standing: settings.sections.accounts.mapValues(\.acts)
+            defaults: settings.sections.accounts.mapValues(\.acts)
         )
         payers = StripePayers(accounts: accounts)
         events = StripeEvents(accounts: accounts)
@@ -59,17 +59,17 @@ final class Configured: Sendable {
 ///
 /// It is a class because all roles of a process share it.
 final class LiveConfiguration: Sendable {
-    private let held: Mutex<Configured>
+    private let held: Mutex<ConfiguredParts>
 
-    init(_ configured: Configured) {
+    init(_ configured: ConfiguredParts) {
         held = Mutex(configured)
     }
 
     /// The configuration now in effect.
-    var now: Configured { held.withLock { $0 } }
+    var now: ConfiguredParts { held.withLock { $0 } }
 
     /// Replaces the configuration in effect.
-    func replace(with configured: Configured) {
+    func replace(with configured: ConfiguredParts) {
         held.withLock { $0 = configured }
     }
 }
@@ -125,8 +125,8 @@ extension LiveConfiguration: PayerUpstream {
 }
 
 extension LiveConfiguration: Settler {
-    func standing(for account: AccountID) -> DeadlineActs {
-        now.settler.standing(for: account)
+    func defaults(for account: AccountID) -> DeadlineActs {
+        now.settler.defaults(for: account)
     }
 
     func settle(_ watch: Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult {
@@ -134,7 +134,7 @@ extension LiveConfiguration: Settler {
     }
 }
 
-extension LiveConfiguration: DisputeBook {
+extension LiveConfiguration: DisputeReader {
     var disputedAccounts: [AccountID] { now.disputes.disputedAccounts }
 
     func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute] {

@@ -48,8 +48,8 @@ extension Node {
 
     /// Creates the watch for cluster incidents, including those of other processes.
     func incidentWatch() -> any Service {
-        let looker = ClusterTroubles(
-            ClusterSeams(
+        let checker = IncidentDetector(
+            ClusterStores(
                 watches: cluster.watches,
                 deliveries: cluster.deliveries,
                 lanes: cluster.watches,
@@ -68,9 +68,9 @@ extension Node {
                 try? await RedisRequirements.memoryUsed(client)
             }
         )
-        return IncidentWatch(
+        return IncidentMonitor(
             store: cluster.watches,
-            looker: looker,
+            checker: checker,
             owner: cluster.owner,
             pace: IncidentPace(hold: settings.incidentHold),
             clock: clock,

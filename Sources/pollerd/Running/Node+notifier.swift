@@ -103,7 +103,7 @@ extension Node {
                 deliveries: cluster.deliveries,
                 channels: channels.all,
                 audit: audit,
-                places: settings.deliveryConcurrency,
+                slots: settings.deliveryConcurrency,
                 tracer: traces?.tracer,
                 logger: log("notifier")
             ),
@@ -113,7 +113,7 @@ extension Node {
                 lease: settings.deliveryLease,
                 lane: endpointLimit,
                 drainTimeout: settings.drainTimeout,
-                patience: SlowReceivers.patience
+                patience: SlowRecipientLimiter.patience
             ),
             clock: clock,
             logger: log("notifier")
@@ -149,10 +149,10 @@ extension Node {
                 outbox: cluster.watches,
                 deliveries: cluster.deliveries,
                 directory: directory,
-                orders: OrderBook(cluster.watches),
+                orders: OrderService(cluster.watches),
                 refunds: DuplicateRefunds(
                     accounts: { [live] in live.now.settings.refundingAccounts },
-                    orders: OrderBook(cluster.watches),
+                    orders: OrderService(cluster.watches),
                     watches: cluster.watches
                 ),
                 suspects: suspects,
@@ -179,8 +179,8 @@ extension Node {
                 partitions: partitions,
                 inFlight: { 0 },
                 share: { share in
-                    fallbacks.own(share.owned)
-                    repair.own(share.owned)
+                    fallbacks.assign(share.owned)
+                    repair.assign(share.owned)
                 }
             ),
         ]
@@ -188,7 +188,7 @@ extension Node {
     }
 
     /// Makes the registry match the endpoints of the configuration file.
-    func registerEndpoints(_ configured: Configured) async throws {
+    func registerEndpoints(_ configured: ConfiguredParts) async throws {
         guard let file = configured.endpoints else { return }
         do {
             try await file.apply { change in

@@ -75,8 +75,8 @@ extension Node {
         let sections = settings.sections
         let upstream = MeteredUpstream(
             Upstreams(
-                stripe: polling.stripe.asking(as: accounts, expiry: settings.sourceExpiry),
-                http: polling.http.asking(sections.upstreams)
+                stripe: polling.stripe.reconfigured(as: accounts, expiry: settings.sourceExpiry),
+                http: polling.http.reconfigured(sections.upstreams)
             ),
             meter: polling.meter
         )
@@ -99,17 +99,17 @@ extension Node {
         _ accounts: StripeAccounts
     ) -> [any FollowUp] {
         let sections = settings.sections
-        let orders = OrderBook(cluster.watches)
-        let charger = polling.charger.charging(
+        let orders = OrderService(cluster.watches)
+        let charger = polling.charger.reconfigured(
             as: accounts,
-            standing: sections.accounts.compactMapValues(\.charge),
+            defaults: sections.accounts.compactMapValues(\.charge),
             refundingDuplicatesOf: settings.refundingAccounts
         )
         let settler = StripeSettler(
             accounts: accounts,
-            standing: sections.accounts.mapValues(\.acts)
+            defaults: sections.accounts.mapValues(\.acts)
         )
-        let secureTries = SecureTries(
+        let threeDSecureWatcher = ThreeDSecureWatcher(
             watches: cluster.watches,
             enqueuer: Enqueuer(
                 watches: cluster.watches,
@@ -118,7 +118,7 @@ extension Node {
             )
         )
         return [
-            ChargeFollowUp(charger, orders: orders, secureTries: secureTries),
+            ChargeFollowUp(charger, orders: orders, threeDSecureWatcher: threeDSecureWatcher),
             RefundFollowUp(charger, orders: orders, logger: log("worker")),
             DeadlineFollowUp(settler, orders: orders, logger: log("worker")),
         ]
@@ -203,7 +203,7 @@ extension Node {
                 ? Enqueuer(
                     watches: cluster.watches,
                     deliveries: cluster.deliveries,
-                    orders: OrderBook(cluster.watches)
+                    orders: OrderService(cluster.watches)
                 ) : nil,
             openWatches: openWatches,
             suspects: suspects,
@@ -247,7 +247,7 @@ extension Node {
     /// Returns the accounts to sweep.
     ///
     /// A publishable key may not list events.
-    static func sweptAccounts(_ configured: Configured) -> ConfiguredSweep.Accounts {
+    static func sweptAccounts(_ configured: ConfiguredParts) -> ConfiguredSweep.Accounts {
         let settings = configured.settings
         if settings.stripeSweep == .off { return [] }
         var interval: Duration?

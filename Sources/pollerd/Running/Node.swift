@@ -67,7 +67,7 @@ struct Node: Sendable {
         suspects = PoisonGuard(store: cluster.watches, logger: guardLogger)
         webhookHealth = Self.webhookHealth(cluster)
         resolver = SystemResolver(clock: clock)
-        live = LiveConfiguration(Configured(settings, Self.accounts(settings)))
+        live = LiveConfiguration(ConfiguredParts(settings, Self.accounts(settings)))
         traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
         startup = Startup(
             of: Set(["admin"] + roles.intersection([.api, .gateway]).map(\.rawValue)),
@@ -84,7 +84,7 @@ struct Node: Sendable {
         following configurations: ConfigurationFeed
     ) async throws -> [any Service] {
         var services: [any Service] = []
-        let parts = FollowingParts(
+        let parts = PersistentParts(
             polling: roles.contains(.worker) ? polling() : nil,
             openWatches: roles.contains(.api) ? openWatches() : nil
         )
@@ -92,7 +92,7 @@ struct Node: Sendable {
         let feed = LiveFeed(
             outbox: cluster.watches,
             clock: clock,
-            home: EventLoopHome(cluster.client),
+            loopExecutor: RedisLoopExecutor(cluster.client),
             rest: .milliseconds(5),
             logger: log("feed")
         )
@@ -180,7 +180,7 @@ struct Node: Sendable {
                 drainTimeout: settings.drainTimeout
             ),
             clock: clock,
-            home: EventLoopHome(cluster.client),
+            loopExecutor: RedisLoopExecutor(cluster.client),
             logger: log("worker")
         )
         loops.add(worker.drain)
@@ -210,7 +210,7 @@ struct Node: Sendable {
             version: PollerdCommand.version,
             startedAt: WallClock.now(),
             inFlight: 0,
-            places: roles.contains(.worker) ? settings.workerConcurrency : nil,
+            slots: roles.contains(.worker) ? settings.workerConcurrency : nil,
             form: cluster.layout.form,
             partitions: cluster.layout.partitions
         )
@@ -218,7 +218,7 @@ struct Node: Sendable {
             membership: cluster.members,
             member: member,
             loops: loops,
-            serves: { [live] in live.now.settings.served },
+            capabilities: { [live] in live.now.settings.served },
             clock: clock,
             logger: log("heartbeat")
         )

@@ -6,7 +6,7 @@ import PollerQueue
 import PollerRedis
 
 /// The parts of a node's roles that stay when its configuration changes.
-struct FollowingParts: Sendable {
+struct PersistentParts: Sendable {
     /// The polling parts, or `nil` if this process does not poll.
     let polling: Node.Polling?
     /// The limit of open watches, or `nil` if this process does not enqueue.
@@ -17,10 +17,10 @@ extension Node {
     /// Builds the parts that follow these settings at run time.
     ///
     /// Options that need a restart do not affect them.
-    func configured(by settings: Settings, _ parts: FollowingParts) -> Configured {
+    func configured(by settings: Settings, _ parts: PersistentParts) -> ConfiguredParts {
         let accounts = Self.accounts(settings)
         let endpoints = roles.contains(.notifier) ? settings.sections.endpoints : nil
-        return Configured(
+        return ConfiguredParts(
             settings,
             accounts,
             polls: parts.polling.map { polls($0, settings, accounts) },
@@ -42,7 +42,7 @@ extension Node {
 /// lanes and registered endpoints are in the store. ``align(since:)`` updates them as soon as the store is available.
 struct NodeChange: Sendable {
     let node: Node
-    let parts: FollowingParts
+    let parts: PersistentParts
     let keys: KeyRing
     /// The certificates by listener name.
     let certificates: [String: ListenerTLS]

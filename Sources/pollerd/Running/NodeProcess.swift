@@ -76,7 +76,7 @@ struct NodeProcess {
         let embedded =
             isEmbedded
             ? try EmbeddedPrograms(dataFolder: dataFolder, withSandbox: otherStripe.isEmpty) : nil
-        if isEmbedded, !otherStripe.isEmpty { announcer.noSandbox(because: otherStripe) }
+        if isEmbedded, !otherStripe.isEmpty { announcer.reportNoSandbox(because: otherStripe) }
         defer { embedded?.stop() }
         let shutdown = Shutdown(embedded: embedded, announcer: announcer, logger: logger)
         let listeners = OwnListeners()
@@ -181,12 +181,12 @@ struct NodeProcess {
         _ settings: Settings,
         _ roles: Set<Role>
     ) -> [(option: String, address: ListenAddress)] {
-        var places: [(option: String, address: ListenAddress)] = []
-        if roles.contains(.api) { places.append(("api-bind", settings.apiBind)) }
+        var listenAddresses: [(option: String, address: ListenAddress)] = []
+        if roles.contains(.api) { listenAddresses.append(("api-bind", settings.apiBind)) }
         if roles.contains(.gateway), let bind = settings.gatewayBind {
-            places.append(("gateway-bind", bind))
+            listenAddresses.append(("gateway-bind", bind))
         }
-        return places + [("admin-bind", settings.adminBind)]
+        return listenAddresses + [("admin-bind", settings.adminBind)]
     }
 
     /// Returns the roles, without the gateway if it is off.

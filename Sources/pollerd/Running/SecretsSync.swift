@@ -18,14 +18,14 @@ struct SecretsSync: Service {
             // Cancelled: the drain has begun, and this process creates nothing new.
             while true {
                 try await Task.sleep(for: Self.pause)
-                await look()
+                await refresh()
             }
         }
     }
 
-    private func look() async {
+    private func refresh() async {
         do {
-            ring.replace(with: try await secrets.look())
+            ring.replace(with: try await secrets.refresh())
         } catch let error as SealError {
             logger.error(
                 "root secrets not read; this process stores no secrets until they are",

@@ -27,7 +27,7 @@ struct Supervisor: Sendable {
     /// Sends the state once, without waiting.
     ///
     /// A lost state is not sent again, because a supervisor that restarts the process for it would do so anyway.
-    func tell(_ state: State) {
+    func notify(_ state: State) {
         // A path that is too long for a socket is ignored.
         guard let socketPath, let address = try? SocketAddress(unixDomainSocketPath: socketPath)
         else { return }

@@ -70,9 +70,9 @@ struct PaymentRun {
             detail: facts.detail.text,
             digest: BodyDigest.text(of: bytes),
             expiresAt: SourceExpiry.documented.expiresAt(facts, of: kind, now: now),
-            toldAt: now
+            upstreamTime: now
         )
-        return Answer(kind: kind, observation: observation.told(at: now))
+        return Answer(kind: kind, observation: observation.converted(at: now))
     }
 
     /// Runs all processing of a response.
@@ -91,16 +91,16 @@ struct PaymentRun {
         let known = fresh.after(first.change)
         let second = decide(known, observation)
         try follow(second.change, of: known)
-        let charge = ChargeSeen(
+        let charge = ObservedCharge(
             id: ChargeID(unchecked: "ch_1"),
             status: .succeeded,
             object: observation.object
         )
-        var chance = SeededGenerator(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         let made = PollDecider().decide(
             context(known),
             .charged(observation, .made(charge)),
-            using: &chance
+            using: &generator
         )
         try follow(made.change, of: known)
         if decodes { decode(observation, of: answer.kind) }
@@ -113,7 +113,7 @@ struct PaymentRun {
                 authorisation: key.kind == .paymentIntent ? .capture : nil,
                 abandoned: .cancel
             )
-            : .unsaid
+            : .unset
         return Poller.Watch(
             key: key,
             policy: .auto,
@@ -134,8 +134,12 @@ struct PaymentRun {
 
     private func decide(_ watch: Poller.Watch, _ observation: Observation) -> Decision<WatchChange>
     {
-        var chance = SeededGenerator(seed: 1)
-        return PollDecider().decide(context(watch), .answer(.observed(observation)), using: &chance)
+        var generator = SeededGenerator(seed: 1)
+        return PollDecider().decide(
+            context(watch),
+            .answer(.observed(observation)),
+            using: &generator
+        )
     }
 
     private func follow(_ change: WatchChange, of watch: Poller.Watch) throws {
@@ -180,18 +184,18 @@ struct PaymentRun {
         _ event: Poller.Event,
         in language: PayerLanguage
     ) throws {
-        if let news = PaymentMail(event, of: snapshot, publicURL: "https://pay.example") {
-            let mail = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+        if let rendered = PaymentMail(event, of: snapshot, publicURL: "https://pay.example") {
+            let mail = MailTemplates.standard.content(rendered, branding: nil, unsubscribe: nil)
             #expect(!mail.subject.isEmpty)
         }
         for isFirst in [true, false] {
-            let news = PollerAPI.ReturnUpdate(
+            let rendered = PollerAPI.ReturnUpdate(
                 snapshot,
                 isFirst: isFirst,
                 in: PayerWords.in(language)
             )
-            #expect(!news.said.title.isEmpty)
-            _ = news.step.codeText
+            #expect(!rendered.payerMessage.title.isEmpty)
+            _ = rendered.step.codeText
         }
         guard language == languages.first else { return }
         let entries = SearchEntries(of: snapshot, keys: .standard)
@@ -233,10 +237,10 @@ struct PaymentRun {
             )
             _ = order.note(member, seq: event.seq, payment)
         }
-        let truth = order.truth.payment
-        #expect(truth.amountReceived <= .max && truth.amountReturned <= .max)
+        let summary = order.summary.payment
+        #expect(summary.amountReceived <= .max && summary.amountReturned <= .max)
         let kept = Poller.Order(stored: order.stored, key: key, createdAt: Self.now, seq: 2)
-        #expect(kept?.truth == order.truth)
+        #expect(kept?.summary == order.summary)
     }
 
     /// Decodes the object with the Stripe library.
@@ -261,11 +265,11 @@ struct PaymentRun {
 
 /// A settler that changes nothing.
 private struct NoSettler: Settler {
-    func standing(for account: AccountID) -> DeadlineActs { .unsaid }
+    func defaults(for account: AccountID) -> DeadlineActs { .unset }
 
     func settle(_ watch: Poller.Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult
     {
-        .outrun("")
+        .superseded("")
     }
 }
 

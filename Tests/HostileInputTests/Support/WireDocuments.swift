@@ -111,7 +111,7 @@ struct WireDocuments {
                 )
                 _ = order.note(member, seq: 1, Poller.Payment(state: .paid, amountReceived: .max))
                 _ = order.take(member, seq: 1)
-                #expect(order.truth.payment.amountReceived <= .max)
+                #expect(order.summary.payment.amountReceived <= .max)
                 _ = order.stored
             }
         case .request:
@@ -171,7 +171,7 @@ struct WireDocuments {
             seq: watch.seq,
             reopenedSeq: watch.seq,
             endedAs: archived.closed,
-            news: .money,
+            pendingHint: .money,
             hintedAt: Self.now,
             state: watch.state,
             payment: watch.payment
@@ -182,7 +182,7 @@ struct WireDocuments {
         guard let answer = PaymentRun.answer(watch.key.kind, Array(object.description.utf8)) else {
             return
         }
-        var chance = SeededGenerator(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         let context = PollContext(
             opened,
             due: watch.deadline,
@@ -193,13 +193,13 @@ struct WireDocuments {
         let decision = PollDecider().decide(
             context,
             .answer(.observed(answer.observation)),
-            using: &chance
+            using: &generator
         )
         #expect(SearchEntries(after: decision.change).terms.count <= SearchTerm.countMax)
         _ = PollDecider().decide(
             context,
             .answer(.unavailable("", retryAfter: .seconds(Int64.max))),
-            using: &chance
+            using: &generator
         )
         _ = (opened.end, opened.remembered, PollerWire.Watch(archived.snapshot).json)
     }

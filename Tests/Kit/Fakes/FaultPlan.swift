@@ -28,11 +28,11 @@ package final class FaultPlan: Sendable {
     private struct State: Sendable {
         var isDown = false
         var isAway: @Sendable (LaneID) -> Bool = { _ in false }
-        var outboxesAway: Set<Int> = []
-        var ledgersAway: Set<Int> = []
+        var unreachableOutboxes: Set<Int> = []
+        var unreachableLedgers: Set<Int> = []
         var faults: [Operation: [Fault]] = [:]
         var spared: [Operation: Int] = [:]
-        var onItsWay: [Operation: @Sendable () -> Void] = [:]
+        var whileInProgress: [Operation: @Sendable () -> Void] = [:]
         var failures = 0
     }
 
@@ -51,7 +51,7 @@ package final class FaultPlan: Sendable {
 
     /// Runs `passes` while the next reply of such an operation is on its way.
     package func delay(_ operation: Operation, _ passes: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onItsWay[operation] = passes }
+        state.withLock { $0.whileInProgress[operation] = passes }
     }
 
     /// Fails all operations, or stops failing them.
@@ -62,7 +62,7 @@ package final class FaultPlan: Sendable {
     /// Fails marks in these lanes, and reads of events of their watches.
     ///
     /// This simulates one of several shards that does not respond.
-    package func setAway(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
+    package func setUnreachable(_ isAway: @escaping @Sendable (LaneID) -> Bool) {
         state.withLock { $0.isAway = isAway }
     }
 
@@ -73,8 +73,8 @@ package final class FaultPlan: Sendable {
     }
 
     /// Fails the outboxes of some partitions, and the mark ledgers of others.
-    package func setAway(outboxes: Set<Int>, ledgers: Set<Int> = []) {
-        state.withLock { ($0.outboxesAway, $0.ledgersAway) = (outboxes, ledgers) }
+    package func setUnreachable(outboxes: Set<Int>, ledgers: Set<Int> = []) {
+        state.withLock { ($0.unreachableOutboxes, $0.unreachableLedgers) = (outboxes, ledgers) }
     }
 
     /// Runs an operation on the outbox of a partition.
@@ -83,7 +83,7 @@ package final class FaultPlan: Sendable {
         _ operation: Operation,
         _ body: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
-        if state.withLock({ $0.outboxesAway.contains(partition) }) {
+        if state.withLock({ $0.unreachableOutboxes.contains(partition) }) {
             throw .unavailable("the outbox of partition \(partition) does not respond")
         }
         return try await run(operation, body)
@@ -94,7 +94,7 @@ package final class FaultPlan: Sendable {
         ledger partition: Int,
         _ body: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
-        if state.withLock({ $0.ledgersAway.contains(partition) }) {
+        if state.withLock({ $0.unreachableLedgers.contains(partition) }) {
             throw .unavailable("partition \(partition) does not respond")
         }
         return try await run(.other, body)
@@ -121,7 +121,7 @@ package final class FaultPlan: Sendable {
         }
         if fault == .refused { throw .unavailable("the plan fails \(operation)") }
         let result = try await body()
-        let passes = state.withLock { $0.onItsWay.removeValue(forKey: operation) }
+        let passes = state.withLock { $0.whileInProgress.removeValue(forKey: operation) }
         passes?()
         if fault == .answerLost {
             throw .unavailable("the plan loses the response of \(operation)")

@@ -25,8 +25,8 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
-    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
-        try await plan.run(.other) { () throws(StoreError) in try await base.hint(key, of: news) }
+    package func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.hint(key, of: topic) }
     }
 
     package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {
@@ -56,7 +56,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         try await plan.run(.other) { () throws(StoreError) in try await base.note(note, of: key) }
     }
 
-    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+    package func notes(of key: WatchKey) async throws(StoreError) -> [StoredNote] {
         try await plan.run(.read) { () throws(StoreError) in try await base.notes(of: key) }
     }
 
@@ -173,7 +173,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     }
 
     package func references(
-        behind places: [OutboxPlace],
+        behind places: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
         try await plan.run(.read) { () throws(StoreError) in
@@ -301,12 +301,12 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
     }
 }
 
-extension FaultyDeliveryQueue: MarkLedger where Base: MarkLedger {
+extension FaultyDeliveryQueue: MarkWatermarkStore where Base: MarkWatermarkStore {
     package func partition(of lane: LaneID) -> Int { base.partition(of: lane) }
 
-    package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
+    package func watermark(partition: Int) async throws(StoreError) -> MarkWatermark {
         try await plan.run(ledger: partition) { () throws(StoreError) in
-            try await base.standing(partition: partition)
+            try await base.watermark(partition: partition)
         }
     }
 

@@ -108,10 +108,10 @@ package final class PythonPeer: Sendable {
                 found = lines.first(where: matches)
                 return found != nil
             }
-        } catch is NeverHappened {
-            throw NeverHappened(fact: "\(fact); the peer \(state)", limit: limit)
+        } catch is ConditionTimeout {
+            throw ConditionTimeout(fact: "\(fact); the peer \(state)", limit: limit)
         }
-        guard let found else { throw NeverHappened(fact: fact, limit: limit) }
+        guard let found else { throw ConditionTimeout(fact: fact, limit: limit) }
         return found
     }
 

@@ -7,7 +7,7 @@ package enum Samples {
     package static let start = Timestamp(ms: 1_795_165_200_125)
 
     /// Returns the event about the result of a chargeable source's charge.
-    package static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
+    package static func charge(_ status: ObservedCharge.Status, final: Bool = false) -> Event {
         let watch = Watch(
             WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
             createdAt: start,

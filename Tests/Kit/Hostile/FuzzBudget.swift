@@ -29,10 +29,10 @@ package struct FuzzBudget: Sendable {
         print("fuzz \(name): POLLER_FUZZ_SEED=\(seed)")
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: span)
-        var chance = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         var rounds = 0
         repeat {
-            try body(&chance)
+            try body(&generator)
             rounds += 1
         } while clock.now < end
         print("fuzz \(name): \(rounds) documents")

@@ -7,25 +7,25 @@ package enum JSONMutation {
     /// Returns the bytes of a document with one to four random changes.
     package static func mutated(
         _ document: JSONTree,
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> [UInt8] {
         var tree = document
-        for _ in 0..<Int.random(in: 1...4, using: &chance) { tree = changed(tree, &chance) }
-        return damaged(Array(tree.json.utf8), using: &chance)
+        for _ in 0..<Int.random(in: 1...4, using: &generator) { tree = changed(tree, &generator) }
+        return damaged(Array(tree.json.utf8), using: &generator)
     }
 
     /// Returns the bytes of a text, sometimes truncated, changed or not UTF-8.
     package static func damaged(
         _ bytes: [UInt8],
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> [UInt8] {
         var bytes = bytes
-        guard let place = bytes.indices.randomElement(using: &chance) else { return bytes }
-        switch Int.random(in: 0..<12, using: &chance) {
+        guard let place = bytes.indices.randomElement(using: &generator) else { return bytes }
+        switch Int.random(in: 0..<12, using: &generator) {
         case 0: bytes.removeSubrange(place...)
-        case 1: bytes[place] = UInt8.random(in: .min ... .max, using: &chance)
+        case 1: bytes[place] = UInt8.random(in: .min ... .max, using: &generator)
         case 2: bytes.insert(contentsOf: [0xED, 0xA0, 0x80], at: place)
-        case 3: bytes.insert(UInt8.random(in: 0x80...0xFF, using: &chance), at: place)
+        case 3: bytes.insert(UInt8.random(in: 0x80...0xFF, using: &generator), at: place)
         case 4: bytes.remove(at: place)
         default: break
         }
@@ -34,17 +34,19 @@ package enum JSONMutation {
 
     private static func changed(
         _ tree: JSONTree,
-        _ chance: inout some RandomNumberGenerator
+        _ generator: inout some RandomNumberGenerator
     ) -> JSONTree {
         let paths = tree.paths { _ in true }
-        guard let path = paths.randomElement(using: &chance) else { return tree }
-        let kind = Int.random(in: 0..<8, using: &chance)
-        let hostile = (HostileNumbers.numbers + HostileNumbers.others).randomElement(using: &chance)
-        let depth = depths.randomElement(using: &chance) ?? 1
-        let length = lengths.randomElement(using: &chance) ?? 1
-        let other = paths.randomElement(using: &chance) ?? []
+        guard let path = paths.randomElement(using: &generator) else { return tree }
+        let kind = Int.random(in: 0..<8, using: &generator)
+        let hostile = (HostileNumbers.numbers + HostileNumbers.others).randomElement(
+            using: &generator
+        )
+        let depth = depths.randomElement(using: &generator) ?? 1
+        let length = lengths.randomElement(using: &generator) ?? 1
+        let other = paths.randomElement(using: &generator) ?? []
         let moved = other.reduce(tree) { $0.children[$1] }
-        let pick = Int.random(in: 0..<1024, using: &chance)
+        let pick = Int.random(in: 0..<1024, using: &generator)
         return tree.replacing(path) { value in
             switch (kind, value) {
             case (0, .object(var members)) where !members.isEmpty:

@@ -79,7 +79,7 @@ struct LaneHealth: Sendable {
         lastFailure = signal.failure ?? lastFailure
         switch signal {
         case .fine:
-            if !flaws.contains(.neverForgivesTrouble) { failingSince = nil }
+            if !flaws.contains(.neverResetsFailures) { failingSince = nil }
             failures = 0
             lastFailure = nil
             opens = 0
@@ -89,7 +89,7 @@ struct LaneHealth: Sendable {
         case .slow(let span):
             let half = max(LaneSignal.factorMin, factor(now) / 2)
             let until = now + max(span, .zero)
-            if let slowed, now < slowed.until, !flaws.contains(.halvesForEveryAnswer) {
+            if let slowed, now < slowed.until, !flaws.contains(.halvesForEveryResponse) {
                 // A burst of responses halves the factor once.
                 self.slowed = (slowed.factor, max(slowed.until, until))
             } else {
@@ -102,8 +102,8 @@ struct LaneHealth: Sendable {
         case .denied, .garbled, .revoked:
             failures += 1
             failed = max(failed ?? .again, .denied)
-        case .stillFailing where flaws.contains(.blamesTheLaneForOneItem),
-            .stillGarbled where flaws.contains(.blamesTheLaneForOneItem):
+        case .stillFailing where flaws.contains(.opensCircuitForOneItem),
+            .stillGarbled where flaws.contains(.opensCircuitForOneItem):
             apply(.failing, now: now)
         case .stillFailing, .stillGarbled:
             failed = failed ?? .again

@@ -4,7 +4,7 @@ package import PollerQueue
 import Synchronization
 
 /// Reading the state of deliveries, and retrying them.
-extension MemoryDeliveryQueue: DeliveryBook {
+extension MemoryDeliveryQueue: DeliveryOperations {
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
             partition: partition(of: LaneID(endpoint: endpoint)),
@@ -70,9 +70,9 @@ extension MemoryDeliveryQueue: DeliveryBook {
     ) -> String {
         let id = snapshot.id.item
         if state == .dead, case .closed(_, let at) = item.phase {
-            return "b" + ListedPlace.newestFirst(at, id)
+            return "b" + ListPosition.newestFirst(at, id)
         }
-        return "a" + ListedPlace.newestFirst(item.record.createdAt, id)
+        return "a" + ListPosition.newestFirst(item.record.createdAt, id)
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
@@ -98,7 +98,7 @@ extension MemoryDeliveryQueue: DeliveryBook {
                 for (id, endpoint, _) in dead.sorted(by: { $0.2 > $1.2 }).prefix(limit) {
                     found.add(DeliveryID(partition: partition.number, item: id), of: endpoint)
                 }
-                if dead.count > limit { found.leaveOut() }
+                if dead.count > limit { found.markIncomplete() }
             }
             return found
         }

@@ -18,9 +18,9 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         var attempts: [AttemptRecord] = []
 
         /// Adds an event to those that are sent in any case.
-        mutating func sendAlso(_ seq: Int) {
+        mutating func sendForced(_ seq: Int) {
             var state = delivery.state
-            state.sendAlso(seq)
+            state.sendForced(seq)
             delivery = Delivery(
                 endpoint: delivery.endpoint,
                 url: delivery.url,
@@ -35,7 +35,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     let flaws: Set<QueueFlaw>
     private let time: any StoreTime
     private let queue: Mutex<MemoryQueue<Record>>
-    private let wakeNews = NewsStreams()
+    private let wakeStreams = NotificationStreams()
     let replays = Mutex<[String: ReplayJob]>([:])
     let ledger = Mutex(Ledger())
     let saved = Mutex<(MemoryQueue<Record>, Ledger)?>(nil)
@@ -151,7 +151,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 
     package func wakes() -> AsyncStream<Int?> {
-        wakeNews.stream()
+        wakeStreams.stream()
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
@@ -161,11 +161,11 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                 let partition = queue.partition(of: lane)
                 let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
                 if let item = queue[partition].items[id] {
-                    if let seq = mark.telling {
+                    if let seq = mark.forcedSeq {
                         if case .leased = item.phase, !flaws.contains(.losesNamedEvents) {
                             throw .unavailable("the delivery is leased")
                         }
-                        queue[partition].update(id) { $0.sendAlso(seq) }
+                        queue[partition].update(id) { $0.sendForced(seq) }
                     }
                     queue[partition].makeDue(id, isUrgent: mark.isUrgent, now: now)
                     continue
@@ -174,7 +174,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                     endpoint: mark.endpoint,
                     url: mark.url,
                     watch: mark.watch,
-                    state: DeliveryState(again: [mark.telling].compactMap(\.self))
+                    state: DeliveryState(again: [mark.forcedSeq].compactMap(\.self))
                 )
                 queue[partition].insert(
                     id,
@@ -203,9 +203,9 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         let (result, wakes) = try queue.withLock { queue throws(StoreError) in
-            (try operation(&queue, time.now), queue.takeNews(time.now))
+            (try operation(&queue, time.now), queue.takeWake(time.now))
         }
-        wakeNews.send(wakes)
+        wakeStreams.send(wakes)
         return result
     }
 
@@ -214,15 +214,15 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         _ operation: (inout MemoryQueue<Record>, Timestamp) -> Result
     ) -> Result {
         let (result, wakes) = queue.withLock { queue in
-            (operation(&queue, time.now), queue.takeNews(time.now))
+            (operation(&queue, time.now), queue.takeWake(time.now))
         }
-        wakeNews.send(wakes)
+        wakeStreams.send(wakes)
         return result
     }
 }
 
 /// The ledger of marks, and losing the last writes as in a failover.
-extension MemoryDeliveryQueue: MarkLedger {
+extension MemoryDeliveryQueue: MarkWatermarkStore {
     /// The recorded marks by partition.
     struct Ledger: Sendable {
         struct Note: Sendable {
@@ -237,10 +237,10 @@ extension MemoryDeliveryQueue: MarkLedger {
         var history: String { "history-\(losses)" }
     }
 
-    package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
+    package func watermark(partition: Int) async throws(StoreError) -> MarkWatermark {
         ledger.withLock { ledger in
             let note = ledger.notes[partition]
-            return MarkStanding(
+            return MarkWatermark(
                 history: ledger.history,
                 noted: note?.history,
                 whole: note?.whole ?? Timestamp(ms: 0)

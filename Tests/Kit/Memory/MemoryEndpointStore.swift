@@ -75,18 +75,18 @@ package final class MemoryEndpointStore: EndpointStore {
         state.withLock { state in
             // It remembers every removed endpoint, so a reader starts over only with an unknown version.
             let isBeginning = version > state.version || (version == 0 && !isContinuing)
-            let isReset = isBeginning && !flaws.contains(.neverBeginsAnew)
+            let isReset = isBeginning && !flaws.contains(.neverResetsReaders)
             let since = isReset ? 0 : version
             let changed = state.records.values.filter { $0.version > since }
                 .sorted { $0.version < $1.version }
-            let told = changed.prefix(page)
-            let hasMore = told.count < changed.count
-            let upper = hasMore ? told.last?.version ?? since : state.version
+            let returned = changed.prefix(page)
+            let hasMore = returned.count < changed.count
+            let upper = hasMore ? returned.last?.version ?? since : state.version
             return EndpointChanges(
                 isReset: isReset,
                 version: upper,
                 hasMore: hasMore,
-                endpoints: told.map(\.endpoint),
+                endpoints: returned.map(\.endpoint),
                 removed: flaws.contains(.hidesRemovals)
                     ? []
                     : state.removed.filter { $0.value > since && $0.value <= upper }

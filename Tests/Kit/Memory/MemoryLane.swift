@@ -13,8 +13,8 @@ struct MemoryLane: Sendable {
 
     private let flaws: Set<QueueFlaw>
     private let circuit: CircuitHold
-    private(set) var urgent = MemoryWheel()
-    private(set) var rest = MemoryWheel()
+    private(set) var urgent = MemorySchedule()
+    private(set) var rest = MemorySchedule()
     /// The number of leased items.
     var inFlight = 0
     /// The limit an operator has set; `nil` for the default.
@@ -47,26 +47,26 @@ struct MemoryLane: Sendable {
 
     // MARK: Schedules
 
-    func wheel(isUrgent: Bool) -> MemoryWheel { isUrgent ? urgent : rest }
+    func schedule(isUrgent: Bool) -> MemorySchedule { isUrgent ? urgent : rest }
 
     /// Adds an item to a schedule.
-    mutating func insert(_ place: MemoryWheel.Place, isUrgent: Bool) {
+    mutating func insert(_ place: MemorySchedule.Place, isUrgent: Bool) {
         if isUrgent { urgent.insert(place) } else { rest.insert(place) }
     }
 
     /// Removes an item from a schedule.
-    mutating func remove(_ place: MemoryWheel.Place, isUrgent: Bool) {
+    mutating func remove(_ place: MemorySchedule.Place, isUrgent: Bool) {
         if isUrgent { urgent.remove(place) } else { rest.remove(place) }
     }
 
     /// Empties both schedules.
     mutating func removeAll() {
-        urgent = MemoryWheel()
-        rest = MemoryWheel()
+        urgent = MemorySchedule()
+        rest = MemorySchedule()
     }
 
     /// Returns how many items are served before a waiting one.
-    func ahead(of place: MemoryWheel.Place, isUrgent: Bool, now: Timestamp) -> Int {
+    func ahead(of place: MemorySchedule.Place, isUrgent: Bool, now: Timestamp) -> Int {
         isUrgent
             ? urgent.count(before: place)
             : rest.count(before: place) + urgent.count(dueAt: now)
@@ -102,7 +102,7 @@ struct MemoryLane: Sendable {
     ///
     /// Returns `nil` if no item waits, every slot is taken, or the lane is paused.
     func start(isUrgent: Bool, _ common: LaneLimit, _ now: Timestamp) -> Timestamp? {
-        guard let head = wheel(isUrgent: isUrgent).head, inFlight < slots(common, now),
+        guard let head = schedule(isUrgent: isUrgent).head, inFlight < slots(common, now),
             !isPaused || flaws.contains(.ignoresPauses)
         else { return nil }
         let allowed =
@@ -123,7 +123,7 @@ struct MemoryLane: Sendable {
         startsAt: Timestamp,
         _ now: Timestamp
     ) {
-        let charged = flaws.contains(.chargesTheClaim) ? now : startsAt
+        let charged = flaws.contains(.chargesRateAtClaim) ? now : startsAt
         rate.take(limit(common), factor: health.factor(now), at: charged)
         if limit(common).ratePerSecond > 0 { notBefore = rate.allows(limit(common)) }
         inFlight += 1
@@ -137,7 +137,7 @@ struct MemoryLane: Sendable {
 
     /// Moves the lane behind those that wait.
     mutating func served(isUrgent: Bool, _ number: Int, _ now: Timestamp) {
-        if flaws.contains(.servesInNoTurns) { return }
+        if flaws.contains(.skipsRotation) { return }
         turns[isUrgent] = Turn(servedAt: now, number: number)
     }
 

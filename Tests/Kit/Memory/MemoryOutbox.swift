@@ -124,12 +124,12 @@ struct MemoryOutbox: Sendable {
         by consumer: OwnerID,
         now: Timestamp
     ) -> Set<String> {
-        guard !flaws.contains(.forgetsWhoIsAtWork) else { return [] }
+        guard !flaws.contains(.ignoresActiveConsumers) else { return [] }
         var lost: Set<String> = []
         for entry in entries {
             let index = kept.firstIndex { $0.entry.id == entry.id }
             guard let index, case .at(_, let holder) = kept[index].delivered,
-                holder == consumer || flaws.contains(.letsAnybodyHold)
+                holder == consumer || flaws.contains(.allowsRetakingEntries)
             else {
                 lost.insert(entry.id)
                 continue
@@ -213,7 +213,7 @@ extension OutboxEntry {
 ///
 /// It is lossy like Redis' pub/sub: a slow subscriber loses the oldest notifications and receives a `nil` instead. This
 /// is a class because a store and its subscribers share it.
-final class NewsStreams: Sendable {
+final class NotificationStreams: Sendable {
     /// The notifications kept for a slow subscriber; each only names a partition, so a few are enough.
     private let bufferMax = 64
     private let state = Mutex(State())

@@ -19,21 +19,21 @@ extension MemoryPartition {
         }
         if isContested { contests += 1 }
         // Items limited by their lane instead of the claim alternate: every fifth claim begins with normal items.
-        if isContested, contests % 5 == 0, !flaws.contains(.starvesTheRest) {
+        if isContested, contests % 5 == 0, !flaws.contains(.starvesNormalItems) {
             serve(isUrgent: false, upTo: round.room < 5 ? round.room : fifth, &round)
             serve(isUrgent: true, upTo: round.room, &round)
         } else {
-            let share = flaws.contains(.starvesTheRest) ? 0 : fifth
+            let share = flaws.contains(.starvesNormalItems) ? 0 : fifth
             serve(isUrgent: true, upTo: round.room - share, &round)
             serve(isUrgent: false, upTo: round.room, &round)
             serve(isUrgent: true, upTo: round.room, &round)
         }
         serve(isUrgent: false, upTo: round.room, &round)
-        told = nextReady(now)
+        announcedReady = nextReady(now)
         return Claim(
             leases: round.leases,
             now: now,
-            nextReady: told,
+            nextReady: announcedReady,
             recovered: recovered,
             fullLanes: Set(round.leases.map(\.lane)).filter {
                 self[$0].inFlight >= self[$0].slots(limit, now)
@@ -43,7 +43,7 @@ extension MemoryPartition {
 
     private mutating func recover(_ now: Timestamp) -> Int {
         let ended = leaseEnds.filter { $0.value <= now }
-            .map { MemoryWheel.Place(due: $0.value, id: $0.key) }
+            .map { MemorySchedule.Place(due: $0.value, id: $0.key) }
             .sorted()
             .prefix(Self.recoveriesMax)
         for place in ended {
@@ -52,12 +52,12 @@ extension MemoryPartition {
             leaseEnds[id] = nil
             item.token += 1
             item.crashes += 1
-            if flaws.contains(.losesEndedLeases) {
+            if flaws.contains(.reclaimsLeasedItems) {
                 items[id] = item
                 self[item.lane].insert(.init(due: lease.due, id: id), isUrgent: lease.isUrgent)
                 continue
             }
-            if !flaws.contains(.keepsSlotsOfEndedLeases) { self[item.lane].inFlight -= 1 }
+            if !flaws.contains(.keepsSlotsOfExpiredLeases) { self[item.lane].inFlight -= 1 }
             putBack(id, item, lease, now: now)
         }
         return ended.count
@@ -104,7 +104,7 @@ extension MemoryPartition {
         let end = round.leases.count + quota
         while round.leases.count < end, round.room > 0,
             let ready = self[lane].start(isUrgent: isUrgent, limit, now), ready <= round.horizon,
-            let place = self[lane].wheel(isUrgent: isUrgent).head,
+            let place = self[lane].schedule(isUrgent: isUrgent).head,
             var item = items[place.id]
         {
             guard round.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {

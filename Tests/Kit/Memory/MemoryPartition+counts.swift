@@ -96,14 +96,14 @@ extension MemoryPartition {
 
     /// Returns the schedule entries of waiting items, according to the items.
     private func waiting() -> (
-        urgent: [LaneID: Set<MemoryWheel.Place>],
-        rest: [LaneID: Set<MemoryWheel.Place>]
+        urgent: [LaneID: Set<MemorySchedule.Place>],
+        rest: [LaneID: Set<MemorySchedule.Place>]
     ) {
-        var urgent: [LaneID: Set<MemoryWheel.Place>] = [:]
-        var rest: [LaneID: Set<MemoryWheel.Place>] = [:]
+        var urgent: [LaneID: Set<MemorySchedule.Place>] = [:]
+        var rest: [LaneID: Set<MemorySchedule.Place>] = [:]
         for (id, item) in items {
             guard case .waiting(let due, let isUrgent) = item.phase else { continue }
-            let place = MemoryWheel.Place(due: due, id: id)
+            let place = MemorySchedule.Place(due: due, id: id)
             if isUrgent {
                 urgent[item.lane, default: []].insert(place)
             } else {

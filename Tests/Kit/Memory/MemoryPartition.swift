@@ -23,7 +23,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     /// The limit of the last claim, which decides readiness between claims.
     var limit = LaneLimit.unlimited
     /// The ready time of the last claim or wake; `nil` if that was "empty".
-    var told: Timestamp?
+    var announcedReady: Timestamp?
     /// Whether a leased item was marked since the last notification: its commit must not wait for a batch.
     private var isMarked = false
     /// A count of the turns of lanes.
@@ -55,9 +55,11 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 
     /// Returns whether an item became ready earlier than announced; true only once.
-    mutating func takeNews(_ now: Timestamp) -> Bool {
-        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
-        told = ready
+    mutating func takeWake(_ now: Timestamp) -> Bool {
+        guard let ready = nextReady(now), announcedReady.map({ ready < $0 }) ?? true else {
+            return false
+        }
+        announcedReady = ready
         return true
     }
 
@@ -75,7 +77,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     /// they end too early, which does no harm; deadlines are extended by the gap.
     mutating func follow(_ span: Duration, to now: Timestamp) {
         guard span < .zero else {
-            if !flaws.contains(.endsThingsInGaps) { gap = ClockGap(span: span, end: now) }
+            if !flaws.contains(.expiresItemsInGaps) { gap = ClockGap(span: span, end: now) }
             return
         }
         gap.undo(at: now)
@@ -83,13 +85,13 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         for id in items.keys { items[id]?.shift(by: span) }
         for lane in lanes.keys { self[lane].shift(by: span) }
         leaseEnds = leaseEnds.mapValues { $0 + span }
-        told = told.map { $0 + span }
+        announcedReady = announcedReady.map { $0 + span }
     }
 
     // MARK: Ending a lease
 
     /// Returns the state of a lease.
-    func standing(of ref: LeaseRef) -> LeaseStanding {
+    func standing(of ref: LeaseRef) -> LeaseState {
         guard let item = items[ref.id] else { return .lost }
         if flaws.contains(.takesStaleCommits), case .leased = item.phase { return .held }
         return item.standing(of: ref)
@@ -106,7 +108,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         guard var item = items[id], case .leased(let lease) = item.phase else { return }
         endLease(id, item)
         self[item.lane].health.apply(signal, now: now)
-        if !flaws.contains(.forgivesNoCrash) { item.crashes = 0 }
+        if !flaws.contains(.neverResetsCrashes) { item.crashes = 0 }
         switch verdict {
         case .next(let after):
             let due = lease.hinted ? now : now + max(after, .zero)
@@ -115,7 +117,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
             wait(id, item, due: now, isUrgent: true)
         case .rest: close(id, item, .settled, now)
         case .setAside:
-            let isLost = flaws.contains(.settlesWhatIsSetAside)
+            let isLost = flaws.contains(.closesDespiteDeadLetters)
             close(id, item, isLost ? .settled : .dead, now)
         case .close(let reason): close(id, item, reason, now)
         }
@@ -280,7 +282,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 /// that may not be claimed now stays first: it blocks its schedule until a claim that begins with it.
 struct ClaimRound: Sendable {
     /// A schedule of a lane.
-    struct WheelID: Hashable, Sendable {
+    struct ScheduleID: Hashable, Sendable {
         let lane: LaneID
         let isUrgent: Bool
     }
@@ -289,7 +291,7 @@ struct ClaimRound: Sendable {
     let now: Timestamp
     private(set) var leases: [Lease<ItemID>] = []
     /// Schedules whose earliest item must wait for another claim.
-    private(set) var blocked: Set<WheelID> = []
+    private(set) var blocked: Set<ScheduleID> = []
     private var placesMax: Int
 
     /// Creates an empty round.
@@ -324,7 +326,7 @@ struct ClaimRound: Sendable {
     }
 
     /// Leaves a schedule's earliest item, and so all after it, for another claim.
-    mutating func leave(_ wheel: WheelID) {
-        blocked.insert(wheel)
+    mutating func leave(_ schedule: ScheduleID) {
+        blocked.insert(schedule)
     }
 }

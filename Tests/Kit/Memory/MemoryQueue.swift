@@ -76,7 +76,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         guard partitions.indices.contains(partition) else { return commits.map { _ in .leaseLost } }
         // Lease states are determined before the first write, and a repeat within the batch counts once.
         var taken: Set<LeaseRef> = []
-        var standings: [LeaseStanding] = []
+        var standings: [LeaseState] = []
         for commit in commits {
             let isRepeated = taken.contains(commit.ref)
             let standing = isRepeated ? .ended : partitions[partition].standing(of: commit.ref)
@@ -131,7 +131,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         let taken = partition.leaseEnds.filter { id, end in
             guard case .leased(let lease) = partition.items[id]?.phase, lease.owner == lost.owner
             else { return false }
-            if partition.flaws.contains(.recallsWhatIsHeld) { return true }
+            if partition.flaws.contains(.recallsReceivedLeases) { return true }
             return lost.since.map { end > $0 + lost.lease } ?? true
         }
         for id in taken.keys { partitions[lost.partition].giveBack(id, now: now) }
@@ -139,8 +139,8 @@ struct MemoryQueue<Record: Sendable>: Sendable {
     }
 
     /// Returns the partitions in which an item became ready earlier than announced.
-    mutating func takeNews(_ now: Timestamp) -> [Int] {
-        partitions.indices.filter { partitions[$0].takeNews(now) }
+    mutating func takeWake(_ now: Timestamp) -> [Int] {
+        partitions.indices.filter { partitions[$0].takeWake(now) }
     }
 
     /// Returns the partitions in which a leased item was marked.

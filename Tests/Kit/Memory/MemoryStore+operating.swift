@@ -64,7 +64,7 @@ extension MemoryStore: Membership {
             let partition = state.queue[state.queue.partition(of: lane)]
             return [true, false]
                 .flatMap { isUrgent in
-                    partition[lane].wheel(isUrgent: isUrgent).places.filter { $0.due <= now }
+                    partition[lane].schedule(isUrgent: isUrgent).places.filter { $0.due <= now }
                         .prefix(limit)
                 }
                 .sorted()
@@ -106,7 +106,7 @@ extension MemoryItem<WatchRecord> {
     ) -> Explanation.Place {
         switch phase {
         case .waiting(let due, let isUrgent):
-            let place = MemoryWheel.Place(due: due, id: id)
+            let place = MemorySchedule.Place(due: due, id: id)
             let ahead = lane.ahead(of: place, isUrgent: isUrgent, now: now)
             return .waiting(due: due, isUrgent: isUrgent, ahead: ahead)
         case .leased(let lease): return .leased(owner: lease.owner, until: lease.endsAt)

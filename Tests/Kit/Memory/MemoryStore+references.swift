@@ -5,7 +5,7 @@ import Synchronization
 /// The outbox as live readers read it.
 extension MemoryStore {
     package func references(
-        behind places: [OutboxPlace],
+        behind places: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
         looks.withLock { $0 += 1 }

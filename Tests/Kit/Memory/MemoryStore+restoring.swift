@@ -15,7 +15,7 @@ extension MemoryStore {
                     phase: .closed(archived.closed, at: now),
                     record: WatchRecord(archived)
                 )
-                if state.flaws.contains(.tellsWhatIsRestored) {
+                if state.flaws.contains(.republishesRestoredEvents) {
                     for event in archived.events {
                         state.outbox[partition].append(event, notify: archived.notify, now: now)
                     }

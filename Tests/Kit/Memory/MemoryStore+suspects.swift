@@ -4,14 +4,14 @@ package import PollerQueue
 
 /// Deaths per entry and entries that are set aside, in memory.
 extension MemoryStore: SuspectStore {
-    package func home(ofSuspects name: String) -> Int {
+    package func partition(ofSuspects name: String) -> Int {
         LaneID(unchecked: name).partition(of: partitions)
     }
 
     package func begin(
         _ suspects: [Suspect],
         isAlone: Bool
-    ) async throws(StoreError) -> [SuspectStanding] {
+    ) async throws(StoreError) -> [SuspectState] {
         changing { state, now in
             suspects.map { state.suspects.begin($0, isAlone: isAlone, now: now) }
         }
@@ -30,12 +30,12 @@ extension MemoryStore: SuspectStore {
             if isNew, state.suspects.count(in: partition) >= SetAsideEntry.countMax { return false }
             state.suspects.marks[entry.id] = nil
             guard let id = entry.outboxEntry else {
-                state.suspects.aside[entry.id] = MemorySuspects.Aside(entry: entry)
+                state.suspects.aside[entry.id] = MemorySuspects.SetAside(entry: entry)
                 return true
             }
             guard let taken = state.outbox[partition].remove(id) else { return true }
             let key = taken.event.key
-            state.suspects.aside[entry.id] = MemorySuspects.Aside(
+            state.suspects.aside[entry.id] = MemorySuspects.SetAside(
                 entry: SetAsideEntry(
                     Suspect(
                         .outbox,
@@ -87,13 +87,13 @@ struct MemorySuspects: Sendable {
     }
 
     /// An entry that is set aside.
-    struct Aside: Sendable {
+    struct SetAside: Sendable {
         let entry: SetAsideEntry
         var taken: OutboxEntry?
     }
 
     var marks: [String: Mark] = [:]
-    var aside: [String: Aside] = [:]
+    var aside: [String: SetAside] = [:]
 
     /// Returns how many entries of a partition are set aside.
     func count(in partition: Int) -> Int {
@@ -101,7 +101,7 @@ struct MemorySuspects: Sendable {
     }
 
     /// Marks an entry; returns its state before.
-    mutating func begin(_ suspect: Suspect, isAlone: Bool, now: Timestamp) -> SuspectStanding {
+    mutating func begin(_ suspect: Suspect, isAlone: Bool, now: Timestamp) -> SuspectState {
         if aside[suspect.id] != nil { return .setAside }
         guard let mark = marks[suspect.id] else {
             marks[suspect.id] = Mark(deaths: 1, first: now, last: now)

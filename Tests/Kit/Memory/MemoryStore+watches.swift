@@ -58,7 +58,7 @@ extension MemoryStore {
         }
     }
 
-    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
+    package func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)
             guard let item = state.queue[partition].items[key.id] else { return false }
@@ -66,7 +66,7 @@ extension MemoryStore {
             var isReview = false
             switch item.phase {
             case .closed(let reason, _):
-                guard Self.opens(reason, news, item.record, state.flaws) else { return false }
+                guard Self.opens(reason, topic, item.record, state.flaws) else { return false }
                 state.queue[partition].update(key.id) { $0.reopen(from: reason, now: now) }
                 isReview = reason == .settled || reason == .reached
             case .waiting: break
@@ -74,7 +74,7 @@ extension MemoryStore {
             }
             state.queue[partition].update(key.id) { record in
                 record.hintedAt = now
-                if !isReview { record.keep(news, during: token) }
+                if !isReview { record.keep(topic, during: token) }
             }
             state.queue[partition].makeDue(key.id, now: now)
             return true
@@ -83,19 +83,19 @@ extension MemoryStore {
 
     fileprivate static func opens(
         _ reason: ClosedReason,
-        _ news: HintNews,
+        _ topic: HintTopic,
         _ record: WatchRecord,
         _ flaws: Set<QueueFlaw>
     ) -> Bool {
         switch reason {
         case .expired, .gone: return !flaws.contains(.leavesExpiredClosed)
         case .settled, .reached:
-            if flaws.contains(.opensWhatIsSettled) { return true }
-            guard let payment = record.payment, !flaws.contains(.hearsNothingOfMoney) else {
+            if flaws.contains(.reopensSettledWatches) { return true }
+            guard let payment = record.payment, !flaws.contains(.ignoresMoneyHints) else {
                 return false
             }
-            return news == .money || (news == .outcome && payment.money == nil)
-        case .dead: return record.state.malformed > 0 || flaws.contains(.opensWhatEndsWorkers)
+            return topic == .money || (topic == .outcome && payment.money == nil)
+        case .dead: return record.state.malformed > 0 || flaws.contains(.reopensDeadWatches)
         case .cancelled: return false
         }
     }
@@ -176,7 +176,7 @@ extension MemoryStore {
         _ partition: MemoryPartition<WatchRecord>
     ) -> [(place: String, snapshot: WatchSnapshot)] {
         partition.items.map { id, item in
-            (ListedPlace.newestFirst(item.snapshot.watch.createdAt, id), item.snapshot)
+            (ListPosition.newestFirst(item.snapshot.watch.createdAt, id), item.snapshot)
         }
     }
 
@@ -187,7 +187,7 @@ extension MemoryStore {
             guard let item = partition.items[id], case .closed(_, let at) = item.phase else {
                 return nil
             }
-            return (ListedPlace.newestFirst(at, id), item.snapshot)
+            return (ListPosition.newestFirst(at, id), item.snapshot)
         }
     }
 
@@ -218,7 +218,7 @@ extension MemoryStore {
         }
     }
 
-    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+    package func notes(of key: WatchKey) async throws(StoreError) -> [StoredNote] {
         reading { state, _ in
             state.queue[state.queue.partition(of: key.lane)].items[key.id]?.record.notes ?? []
         }
@@ -277,7 +277,8 @@ extension MemoryStore.State {
             if seesMoney { queue[ref.partition].update(ref.id) { $0.forgetSeen(by: ref.token) } }
             return
         }
-        guard !flaws.contains(.closesOverNews), let item = queue[ref.partition].items[ref.id],
+        guard !flaws.contains(.closesWithUncoveredHints),
+            let item = queue[ref.partition].items[ref.id],
             case .closed(let reason, _) = item.phase
         else { return }
         var isOpened = false
@@ -295,7 +296,7 @@ extension MemoryStore.State {
 }
 
 /// The position of an item in a list, as text that sorts.
-enum ListedPlace {
+enum ListPosition {
     /// Sorts the newest first: the difference has the same number of digits for some centuries.
     static func newestFirst(_ instant: Timestamp, _ id: ItemID) -> String {
         "\(10_000_000_000_000 - instant.ms):\(id)"

@@ -28,7 +28,7 @@ package final class MemoryStore: WatchStore, Outbox {
             let partition = commits.first?.ref.partition ?? 0
             var recorded: [(Event, [NotifyURL])] = []
             let flaws = flaws
-            let commits = commits.map { prolonged(outlivingGap($0), now: now) }
+            let commits = commits.map { keptOpen(extendedOverGap($0), now: now) }
             let held = commits.filter { isHeld($0.ref) }
             let results = try queue.commit(
                 commits,
@@ -45,8 +45,10 @@ package final class MemoryStore: WatchStore, Outbox {
                         forgets: flaws.contains(.forgetsPayments),
                         learnsNothing: flaws.contains(.learnsNoSecrets)
                     )
-                    let told = change.events.suffix(flaws.contains(.tellsOnlyTheLast) ? 1 : .max)
-                    recorded += told.map {
+                    let published = change.events.suffix(
+                        flaws.contains(.publishesOnlyTheLastEvent) ? 1 : .max
+                    )
+                    recorded += published.map {
                         ($0.carrying(metadata: record.metadata), record.notify)
                     }
                 }
@@ -62,7 +64,8 @@ package final class MemoryStore: WatchStore, Outbox {
         /// Keeps a watch open whose deadline was in a gap, a span without claims.
         ///
         /// The watch gets the time that was left before, and is polled again.
-        private mutating func outlivingGap(_ commit: Commit<WatchChange>) -> Commit<WatchChange> {
+        private mutating func extendedOverGap(_ commit: Commit<WatchChange>) -> Commit<WatchChange>
+        {
             guard commit.verdict == .close(.expired), queue.hasPartition(commit.ref.partition)
             else { return commit }
             let partition = queue[commit.ref.partition]
@@ -86,7 +89,7 @@ package final class MemoryStore: WatchStore, Outbox {
         /// Keeps a watch open if a request with a later deadline or a further goal joined during the lease.
         ///
         /// The commit then only requests another poll.
-        private func prolonged(
+        private func keptOpen(
             _ commit: Commit<WatchChange>,
             now: Timestamp
         ) -> Commit<WatchChange> {
@@ -116,9 +119,9 @@ package final class MemoryStore: WatchStore, Outbox {
     private let time: any StoreTime
     private let state: Mutex<State>
     private let saved = Mutex<State?>(nil)
-    private let wakeNews = NewsStreams()
-    private let markNews = NewsStreams()
-    private let arrivalNews = NewsStreams()
+    private let wakeStreams = NotificationStreams()
+    private let markStreams = NotificationStreams()
+    private let arrivalStreams = NotificationStreams()
     let read = Mutex(0)
     /// A count of reads by live readers.
     let looks = Mutex(0)
@@ -166,9 +169,9 @@ package final class MemoryStore: WatchStore, Outbox {
     package func rewind() {
         guard let state = saved.withLock({ $0 }) else { return }
         self.state.withLock { $0 = state }
-        wakeNews.sendLoss()
-        markNews.sendLoss()
-        arrivalNews.sendLoss()
+        wakeStreams.sendLoss()
+        markStreams.sendLoss()
+        arrivalStreams.sendLoss()
     }
 
     /// Follows a clock that was set forward or back by a span.
@@ -225,7 +228,7 @@ package final class MemoryStore: WatchStore, Outbox {
     ) async throws(StoreError) -> Bool {
         changing { state, now in
             let oldest = state.queue[partition].gap.olderThan(retention, at: now)
-            let sparesNone = state.flaws.contains(.forgetsWhatMayComeBack)
+            let sparesNone = state.flaws.contains(.purgesRefundablePayments)
             return state.queue[partition].purge(closedAt: oldest) { record, reason in
                 guard !sparesNone, let kept = record.keptUntil(reason, afterlife: afterlife),
                     kept + (.zero - retention) > oldest
@@ -237,11 +240,11 @@ package final class MemoryStore: WatchStore, Outbox {
     }
 
     package func wakes() -> AsyncStream<Int?> {
-        wakeNews.stream()
+        wakeStreams.stream()
     }
 
     package func marks() -> AsyncStream<Int?> {
-        markNews.stream()
+        markStreams.stream()
     }
 
     // MARK: Outbox
@@ -307,7 +310,7 @@ package final class MemoryStore: WatchStore, Outbox {
     }
 
     package func arrivals() -> AsyncStream<Int?> {
-        arrivalNews.stream()
+        arrivalStreams.stream()
     }
 
     // MARK: Access
@@ -320,13 +323,13 @@ package final class MemoryStore: WatchStore, Outbox {
             let result = try operation(&state, time.now)
             defer { state.arrived = [] }
             return (
-                result, wakes: state.queue.takeNews(time.now), marks: state.queue.takeMarks(),
+                result, wakes: state.queue.takeWake(time.now), marks: state.queue.takeMarks(),
                 arrivals: state.arrived
             )
         }
-        wakeNews.send(outcome.wakes)
-        markNews.send(outcome.marks)
-        arrivalNews.send(outcome.arrivals)
+        wakeStreams.send(outcome.wakes)
+        markStreams.send(outcome.marks)
+        arrivalStreams.send(outcome.arrivals)
         return outcome.0
     }
 
@@ -338,13 +341,13 @@ package final class MemoryStore: WatchStore, Outbox {
             let result = operation(&state, time.now)
             defer { state.arrived = [] }
             return (
-                result, wakes: state.queue.takeNews(time.now), marks: state.queue.takeMarks(),
+                result, wakes: state.queue.takeWake(time.now), marks: state.queue.takeMarks(),
                 arrivals: state.arrived
             )
         }
-        wakeNews.send(outcome.wakes)
-        markNews.send(outcome.marks)
-        arrivalNews.send(outcome.arrivals)
+        wakeStreams.send(outcome.wakes)
+        markStreams.send(outcome.marks)
+        arrivalStreams.send(outcome.arrivals)
         return outcome.0
     }
 

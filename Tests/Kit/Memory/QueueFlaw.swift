@@ -3,37 +3,37 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// Commits are accepted from every former owner of the item: no fence.
     case takesStaleCommits
     /// A recall also takes leases whose claims the owner has received.
-    case recallsWhatIsHeld
+    case recallsReceivedLeases
     /// The slots of expired leases stay taken.
-    case keepsSlotsOfEndedLeases
+    case keepsSlotsOfExpiredLeases
     /// A hint to a leased item is lost.
     case forgetsHintsWhileLeased
     /// Every lane is served without its rate limit.
     case ignoresRates
     /// An item whose lease has expired is claimed again although it stays leased to the first worker.
-    case losesEndedLeases
+    case reclaimsLeasedItems
     /// Urgent items wait with the normal ones.
     case ignoresPriorities
     /// While there are urgent items, normal ones are not served.
-    case starvesTheRest
+    case starvesNormalItems
     /// Items claimed ahead are reported to start at once.
     case startsAheadAtOnce
     /// Items claimed ahead are all charged to the rate at the time of the claim.
-    case chargesTheClaim
+    case chargesRateAtClaim
     /// A lane that was served stays ahead of the others.
-    case servesInNoTurns
+    case skipsRotation
     /// A lane's own limit is stored and not applied.
     case ignoresOwnLimits
     /// A paused lane is served.
     case ignoresPauses
     /// Each of a burst of 429s halves the rate again.
-    case halvesForEveryAnswer
+    case halvesForEveryResponse
     /// A halved lane stays halved.
     case neverRecoversFactor
     /// No failure opens a circuit.
     case neverOpens
     /// An item that fails again and again opens the circuit of its lane.
-    case blamesTheLaneForOneItem
+    case opensCircuitForOneItem
     /// An open circuit allows no probe when its hold is over.
     case neverProbes
     /// A circuit whose hold is over lets everything through.
@@ -43,7 +43,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// Items that killed their workers are claimed in batches of any size.
     case ignoresCrashes
     /// Crashes are counted over an item's whole life, not in a row.
-    case forgivesNoCrash
+    case neverResetsCrashes
     /// An item closed as dead is not quarantined.
     case forgetsQuarantine
     /// A redriven watch has its old deadline.
@@ -51,53 +51,53 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// A hint reopens no closed watch.
     case leavesExpiredClosed
     /// A hint reopens every closed watch.
-    case opensWhatIsSettled
+    case reopensSettledWatches
     /// A hint reopens a watch that has killed its workers.
-    case opensWhatEndsWorkers
+    case reopensDeadWatches
     /// A claim does not report that the circuit of a lane is open.
     case hidesOpenCircuits
     /// A restored watch replaces an existing one.
     case restoresOverOthers
     /// Events of a restored watch are published again.
-    case tellsWhatIsRestored
+    case republishesRestoredEvents
     /// In a commit with a claim, the claim comes first.
     case claimsBeforeCommitting
     /// A note about marks is accepted although another history has begun.
     case notesForAnyHistory
     /// Entries of the outbox become idle although their consumer reports that it is at work.
-    case forgetsWhoIsAtWork
+    case ignoresActiveConsumers
     /// A consumer that has lost an entry of the outbox to another one takes it back.
-    case letsAnybodyHold
+    case allowsRetakingEntries
     /// Trimming drops old entries, even if a consumer has not read them.
     case trimsUnacknowledged
     /// Waiting items stand still for as long as the clock was set back.
     case freezesWithTheClock
     /// Items expire whose deadline was in a gap.
-    case endsThingsInGaps
+    case expiresItemsInGaps
     /// Closed items are never removed.
     case neverPurges
     /// Paid items are removed with the others, although their money may still go back.
-    case forgetsWhatMayComeBack
+    case purgesRefundablePayments
     /// Attempts of deliveries are not stored.
     case losesAttempts
     /// A delivery with dead letters closes like any other.
-    case settlesWhatIsSetAside
+    case closesDespiteDeadLetters
     /// A revision ignores leases and changes of the delivery.
     case revisesBlindly
     /// A mark that names an event has no special effect while the delivery is leased.
     case losesNamedEvents
     /// An endpoint's failures are counted from its first failure ever.
-    case neverForgivesTrouble
+    case neverResetsFailures
     /// A process that left is still listed.
     case keepsDepartedMembers
     /// A process whose announcement expires is not listed as lost.
     case forgetsLostMembers
     /// A hint about money does not reopen a watch that closed with an answer.
-    case hearsNothingOfMoney
+    case ignoresMoneyHints
     /// A watch is closed although its poll has not covered a hint.
-    case closesOverNews
+    case closesWithUncoveredHints
     /// Of the events of a commit, only the last is added to the outbox.
-    case tellsOnlyTheLast
+    case publishesOnlyTheLastEvent
     /// A commit without a payment removes the stored payment.
     case forgetsPayments
     /// A secret that a poll has learned is not stored.
@@ -111,11 +111,12 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// events.
     package var isBeyondSimulation: Bool {
         switch self {
-        case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
-            .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .letsAnybodyHold, .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments,
-            .learnsNoSecrets, .hearsNothingOfMoney, .movesToOtherOrders, .forgetsWhatMayComeBack,
-            .closesOverNews, .restoresOverOthers, .tellsWhatIsRestored, .recallsWhatIsHeld,
+        case .losesAttempts, .closesDespiteDeadLetters, .revisesBlindly, .losesNamedEvents,
+            .neverResetsFailures, .notesForAnyHistory, .ignoresActiveConsumers,
+            .allowsRetakingEntries, .freezesWithTheClock, .expiresItemsInGaps, .forgetsPayments,
+            .learnsNoSecrets, .ignoresMoneyHints, .movesToOtherOrders, .purgesRefundablePayments,
+            .closesWithUncoveredHints, .restoresOverOthers, .republishesRestoredEvents,
+            .recallsReceivedLeases,
             .hidesOpenCircuits, .forgetsLostMembers:
             true
         default: false
@@ -134,7 +135,7 @@ package enum EndpointFlaw: String, Hashable, Sendable, CaseIterable {
     /// Removed endpoints are not returned to readers.
     case hidesRemovals
     /// A reader of another registry gets its changes and keeps the old endpoints.
-    case neverBeginsAnew
+    case neverResetsReaders
     /// An account may have any number of endpoints.
     case forgetsAccounts
     /// Two endpoints of an account may have the same name.

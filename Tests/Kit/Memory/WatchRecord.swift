@@ -16,7 +16,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     private(set) var endedAs: ClosedReason?
     var hintedAt: Timestamp?
     /// The topic of the pending hint, and the token of the lease during which it arrived.
-    private var news: (kind: HintNews, token: Int?)?
+    private var news: (kind: HintTopic, token: Int?)?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
     private(set) var order: OrderID?
@@ -26,7 +26,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     private(set) var metadata: String
     private(set) var lastError: String?
     private(set) var log: [Event] = []
-    private(set) var notes: [KeptNote] = []
+    private(set) var notes: [StoredNote] = []
     /// The last event that a purge has removed.
     private var forgottenSeq = 0
 
@@ -70,7 +70,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         case .cancelled, .dead: return nil
         case .settled, .reached, .expired, .gone: break
         }
-        guard let news = payment?.newsUntil else { return nil }
+        guard let news = payment?.changesUntil else { return nil }
         return min(news, (state.lastPolledAt ?? createdAt) + afterlife)
     }
 
@@ -94,7 +94,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
             seq: seq,
             reopenedSeq: reopenedSeq,
             endedAs: endedAs,
-            news: news?.kind,
+            pendingHint: news?.kind,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
@@ -111,11 +111,11 @@ struct WatchRecord: Sendable, HasWatchOptions {
     ///
     /// A poll for which the watch was reopened is still pending.
     mutating func announce(_ event: Event, isClosed: Bool) {
-        let isOnlyLooking = reopenedSeq == seq
+        let isUnchangedSinceReopen = reopenedSeq == seq
         record(event)
         if isClosed {
             beginRun()
-        } else if isOnlyLooking {
+        } else if isUnchangedSinceReopen {
             reopenedSeq = seq
         }
     }
@@ -184,9 +184,9 @@ struct WatchRecord: Sendable, HasWatchOptions {
     }
 
     /// Stores a hint; of several, the most important one.
-    mutating func keep(_ kind: HintNews, during token: Int?) {
+    mutating func keep(_ kind: HintTopic, during token: Int?) {
         if token == nil, kind == .anything { return }
-        let gravity: [HintNews] = [.anything, .outcome, .money]
+        let gravity: [HintTopic] = [.anything, .outcome, .money]
         let known = gravity.firstIndex(of: news?.kind ?? .anything) ?? 0
         let gravest = gravity[max(known, gravity.firstIndex(of: kind) ?? 0)]
         news = (kind: gravest, token: token)
@@ -197,7 +197,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         by token: Int,
         closing reason: ClosedReason,
         seesMoney: Bool
-    ) -> HintNews? {
+    ) -> HintTopic? {
         let kept = news
         news = nil
         guard let kept else { return nil }
@@ -247,7 +247,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     mutating func note(_ note: WatchNote, now: Timestamp) {
         let isKnown = notes.suffix(8).contains { $0.note == note && now - $0.at < WatchNote.pause }
         guard !isKnown else { return }
-        notes = (notes + [KeptNote(at: now, note: note)]).suffix(WatchNote.countMax)
+        notes = (notes + [StoredNote(at: now, note: note)]).suffix(WatchNote.countMax)
     }
 
     /// Records an event, which must be the next.

@@ -52,11 +52,11 @@ package struct PaymentWalk {
     package private(set) var isPaid = false
 
     /// Creates a payment that was never polled.
-    package init(using chance: inout some RandomNumberGenerator) {
+    package init(using generator: inout some RandomNumberGenerator) {
         let kinds: [SourceKind] = [.source, .source, .source, .paymentIntent, .setupIntent]
-        kind = kinds[Int.random(in: 0..<kinds.count, using: &chance)]
-        method = Self.methods[Int.random(in: 0..<Self.methods.count, using: &chance)]
-        goal = WatchGoal.allCases[Int.random(in: 0..<WatchGoal.allCases.count, using: &chance)]
+        kind = kinds[Int.random(in: 0..<kinds.count, using: &generator)]
+        method = Self.methods[Int.random(in: 0..<Self.methods.count, using: &generator)]
+        goal = WatchGoal.allCases[Int.random(in: 0..<WatchGoal.allCases.count, using: &generator)]
     }
 
     /// The watch as readers see it.
@@ -73,10 +73,10 @@ package struct PaymentWalk {
     }
 
     /// Polls until an event is recorded; `nil` once the watch has closed.
-    package mutating func next(using chance: inout some RandomNumberGenerator) -> Event? {
+    package mutating func next(using generator: inout some RandomNumberGenerator) -> Event? {
         while closed == nil {
-            now = now + .milliseconds(Int64.random(in: 1...10_000_000, using: &chance))
-            let decision = poll(using: &chance)
+            now = now + .milliseconds(Int64.random(in: 1...10_000_000, using: &generator))
+            let decision = poll(using: &generator)
             state = decision.change.state
             if case .close(let reason) = decision.verdict { closed = reason }
             guard let event = decision.change.event else { continue }
@@ -100,29 +100,29 @@ package struct PaymentWalk {
     }
 
     private mutating func poll(
-        using chance: inout some RandomNumberGenerator
+        using generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let decider = PollDecider()
-        switch Int.random(in: 0..<(kind == .source ? 5 : 3), using: &chance) {
+        switch Int.random(in: 0..<(kind == .source ? 5 : 3), using: &generator) {
         case 0:
             let failures: [PollResult] = [
                 .unavailable("503", retryAfter: nil), .lockTimeout, .gone, .malformed("half"),
             ]
-            let failure = failures[Int.random(in: 0..<failures.count, using: &chance)]
+            let failure = failures[Int.random(in: 0..<failures.count, using: &generator)]
             return decider.decide(
                 PollContext(watch, at: now),
                 .answer(failure),
-                using: &chance
+                using: &generator
             )
         case 3:
-            let seen = look(using: &chance)
+            let seen = look(using: &generator)
             return decider.decide(
                 PollContext(watch, at: now),
-                .charged(seen, charged(using: &chance)),
-                using: &chance
+                .charged(seen, charged(using: &generator)),
+                using: &generator
             )
         case 4 where state.charge.charge != nil && !state.charge.isSettled:
-            let status = bank(using: &chance)
+            let status = bank(using: &generator)
             if status == .succeeded { isPaid = true }
             let seen = Observation(
                 status: SourceStatus(unchecked: status.rawValue),
@@ -132,22 +132,22 @@ package struct PaymentWalk {
             return decider.decide(
                 PollContext(watch, at: now),
                 .chargeAnswer(state.charge.charge ?? ChargeID(unchecked: "ch_1"), .observed(seen)),
-                using: &chance
+                using: &generator
             )
         default:
             return decider.decide(
                 PollContext(watch, at: now),
-                .answer(.observed(look(using: &chance))),
-                using: &chance
+                .answer(.observed(look(using: &generator))),
+                using: &generator
             )
         }
     }
 
-    private mutating func look(using chance: inout some RandomNumberGenerator) -> Observation {
+    private mutating func look(using generator: inout some RandomNumberGenerator) -> Observation {
         let statuses = Self.statuses[kind] ?? []
-        let status = statuses[Int.random(in: 0..<statuses.count, using: &chance)]
+        let status = statuses[Int.random(in: 0..<statuses.count, using: &generator)]
         // Occasionally larger than an event may carry.
-        let isShown = Int.random(in: 0..<8, using: &chance) > 0
+        let isShown = Int.random(in: 0..<8, using: &generator) > 0
         let isSettled =
             kind == .source && status == "consumed" && method.settlesAtOnce && isShown
         if isSettled || (kind == .paymentIntent && status == "succeeded") { isPaid = true }
@@ -157,26 +157,27 @@ package struct PaymentWalk {
             final: Self.finals.contains(status),
             object: isShown
                 ? RawJSON(unchecked: #"{"type":"\#(method.type)"\#(usage),"livemode":true}"#) : nil,
-            detail: Bool.random(using: &chance) ? "" : "a"
+            detail: Bool.random(using: &generator) ? "" : "a"
         )
     }
 
-    private mutating func charged(using chance: inout some RandomNumberGenerator) -> ChargeResult {
-        let status = bank(using: &chance)
+    private mutating func charged(using generator: inout some RandomNumberGenerator) -> ChargeResult
+    {
+        let status = bank(using: &generator)
         let results: [ChargeResult] = [
             .declined(code: "card_declined"), .indeterminate("500"),
             .postponed("429", retryAfter: nil), .incomplete(received: 1, wanted: 2),
         ]
-        guard Bool.random(using: &chance) else {
-            return results[Int.random(in: 0..<results.count, using: &chance)]
+        guard Bool.random(using: &generator) else {
+            return results[Int.random(in: 0..<results.count, using: &generator)]
         }
         let id = ChargeID(unchecked: "ch_1")
         if status == .succeeded { isPaid = true }
-        return .made(ChargeSeen(id: id, status: status, object: Self.charge))
+        return .made(ObservedCharge(id: id, status: status, object: Self.charge))
     }
 
-    private func bank(using chance: inout some RandomNumberGenerator) -> ChargeSeen.Status {
-        let all: [ChargeSeen.Status] = [.pending, .succeeded, .failed]
-        return all[Int.random(in: 0..<3, using: &chance)]
+    private func bank(using generator: inout some RandomNumberGenerator) -> ObservedCharge.Status {
+        let all: [ObservedCharge.Status] = [.pending, .succeeded, .failed]
+        return all[Int.random(in: 0..<3, using: &generator)]
     }
 }

@@ -30,12 +30,12 @@ package struct SeedRange: Hashable, Sendable {
     ) async throws -> SimulationFailure? {
         let clock = ContinuousClock()
         let begin = clock.now
-        var told = begin
+        var reportedAt = begin
         for number in 0..<count {
             if let failure = try await simulation(start + number).failure() { return failure }
             let now = clock.now
-            guard now - told > .seconds(5) || number + 1 == count else { continue }
-            told = now
+            guard now - reportedAt > .seconds(5) || number + 1 == count else { continue }
+            reportedAt = now
             let rate = Double(number + 1) / ((now - begin) / .seconds(1))
             let tenths = Int(rate * 10)
             let line =

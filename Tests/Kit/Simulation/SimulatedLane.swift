@@ -74,7 +74,7 @@ struct SimulatedLane {
     }
 
     /// Applies the signals of one batch of commits, in their order.
-    mutating func hear(_ signals: [LaneSignal], _ now: Timestamp) {
+    mutating func receive(_ signals: [LaneSignal], _ now: Timestamp) {
         var (isShaken, isSilent, isDenied) = (false, false, false)
         for signal in signals {
             switch signal {

@@ -31,10 +31,10 @@ extension SimulationModel {
             claim.leases.count <= 8 || !crashes.contains { $0 >= 2 },
             "an item with two crashes in a claim of \(claim.leases.count)"
         )
-        var served: [Wheel] = []
+        var served: [Schedule] = []
         for lease in claim.leases {
             let isUrgent = try take(lease, request, now)
-            served.append(Wheel(lane: lease.lane, isUrgent: isUrgent))
+            served.append(Schedule(lane: lease.lane, isUrgent: isUrgent))
         }
         for lane in Set(claim.leases.map(\.lane)) {
             let slots = (lanes[lane] ?? SimulatedLane()).slots(common, now)
@@ -158,18 +158,18 @@ extension SimulationModel {
     /// Checks that a ready lane is not skipped again and again while others of its list are served.
     private mutating func checkTurns(
         _ partition: Int,
-        served: Set<Wheel>,
+        served: Set<Schedule>,
         left: [[LaneID]]
     ) throws {
         let before = passedOver[partition] ?? [:]
-        var counts: [Wheel: Int] = [:]
+        var counts: [Schedule: Int] = [:]
         for (isUrgent, lanes) in zip([true, false], left) {
             let isOtherServed = served.contains { $0.isUrgent == isUrgent }
             for lane in lanes {
-                let wheel = Wheel(lane: lane, isUrgent: isUrgent)
-                if served.contains(wheel) { continue }
-                let count = (before[wheel] ?? 0) + (isOtherServed ? 1 : 0)
-                counts[wheel] = count
+                let schedule = Schedule(lane: lane, isUrgent: isUrgent)
+                if served.contains(schedule) { continue }
+                let count = (before[schedule] ?? 0) + (isOtherServed ? 1 : 0)
+                counts[schedule] = count
                 // Each of the others may be ahead of it once, and once more for a suspect.
                 try require(
                     count <= 2 * (Self.lanesMax - 1),

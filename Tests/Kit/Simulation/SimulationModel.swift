@@ -49,7 +49,7 @@ struct SimulationModel {
         let endsAt: Timestamp
         var isHinted = false
         /// Whether it was marked by a hint rather than by a join.
-        var hasNews = false
+        var hasHint = false
 
         /// Returns its place after an expired or released lease.
         func back(_ now: Timestamp) -> Place {
@@ -58,7 +58,7 @@ struct SimulationModel {
     }
 
     /// The waiting items of one lane and one urgency.
-    struct Wheel: Hashable {
+    struct Schedule: Hashable {
         let lane: LaneID
         let isUrgent: Bool
     }
@@ -73,7 +73,7 @@ struct SimulationModel {
     var outbox: [Int: [Recorded]] = [:]
     var members: [OwnerID: (member: Member, until: Timestamp)] = [:]
     /// How often in a row lanes of a partition were skipped although others of their list were served.
-    var passedOver: [Int: [Wheel: Int]] = [:]
+    var passedOver: [Int: [Schedule: Int]] = [:]
     /// Watches changed by operations since this set was last emptied.
     var touched: Set<WatchKey> = []
 
@@ -169,7 +169,7 @@ struct SimulationModel {
             items[key]?.place = .waiting(due: min(due, now), isUrgent: true)
         case .leased(var held):
             held.isHinted = true
-            held.hasNews = true
+            held.hasHint = true
             items[key]?.place = .leased(held)
         case .closed, nil: break
         }
@@ -248,7 +248,7 @@ struct SimulationModel {
             signals[item.lane, default: []].append(commit.signal)
         }
         for (lane, signals) in signals {
-            lanes[lane, default: SimulatedLane()].hear(signals, now)
+            lanes[lane, default: SimulatedLane()].receive(signals, now)
         }
     }
 
@@ -279,7 +279,7 @@ struct SimulationModel {
         case .rest: item.place = .closed(.settled, at: now)
         case .setAside: item.place = .closed(.dead, at: now)
         // Its poll began before the hint, which would reopen it.
-        case .close(.expired) where held.hasNews:
+        case .close(.expired) where held.hasHint:
             reopen(&item, for: item.deadline - item.createdAt, now)
         case .close(let reason): item.place = .closed(reason, at: now)
         }

@@ -38,7 +38,7 @@ extension SimulationRun {
         note("consume \(entries.count) events of \(partition)\(startsOver ? ", anew" : "")")
         try model.consumed(partition, entries, limit: limit, startsOver: startsOver)
         for entry in entries where !unread.contains(entry) { unread.append(entry) }
-        told.formUnion(entries.map(\.event.id))
+        reported.formUnion(entries.map(\.event.id))
     }
 
     private mutating func trim(_ partition: Int, retention: Duration) async throws {
@@ -83,9 +83,9 @@ extension SimulationRun {
             throw ConformanceFailure(message: "audit: " + faults.joined(separator: "; "))
         }
         for key in keys.sorted(by: { $0.source.description < $1.source.description }) {
-            let told = try await harness.watches.explain(key, limit: QueueSimulation.lane)
+            let reported = try await harness.watches.explain(key, limit: QueueSimulation.lane)
             let log = try await harness.watches.events(of: key, after: 0, limit: 200)
-            try model.compare(key, told, log, now)
+            try model.compare(key, reported, log, now)
         }
         try model.compare(try await harness.watches.stats(), now)
     }
@@ -149,7 +149,7 @@ extension SimulationRun {
         }
         for key in model.items.keys {
             let log = try await harness.watches.events(of: key, after: 0, limit: 200)
-            let missed = log.filter { !told.contains($0.id) }.map(\.seq)
+            let missed = log.filter { !reported.contains($0.id) }.map(\.seq)
             if !missed.isEmpty {
                 throw ConformanceFailure(message: "\(key.source): never read \(missed)")
             }

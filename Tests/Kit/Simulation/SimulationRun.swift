@@ -14,7 +14,7 @@ struct SimulationRun {
     /// The consumer's unacknowledged entries.
     var unread: [OutboxEntry] = []
     /// Events that the consumer has received, also before a rewind of the store.
-    var told: Set<EventID> = []
+    var reported: Set<EventID> = []
     /// The steps so far, a line each.
     private(set) var trace: [String] = []
     /// The model of the last checkpoint.

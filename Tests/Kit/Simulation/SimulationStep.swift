@@ -99,15 +99,15 @@ extension SimulationStep {
 /// come in spells, as outages and rate limits do. If they were drawn evenly, ten failures in a row would almost never
 /// occur.
 private struct SimulatedWorld {
-    private enum Spell: CaseIterable {
+    private enum LoadPhase: CaseIterable {
         case fair
         case mixed
         case limited
         case down
     }
 
-    private var chance: SeededGenerator
-    private var spell = Spell.mixed
+    private var generator: SeededGenerator
+    private var phase = LoadPhase.mixed
     /// Steps to play before the others: the operator's limits.
     private var first: [SimulationStep] = []
     private var accounts = 4
@@ -116,7 +116,7 @@ private struct SimulatedWorld {
     private var placesMax = [12, 12]
 
     init(seed: UInt64) {
-        chance = SeededGenerator(seed: seed)
+        generator = SeededGenerator(seed: seed)
         accounts = 1 + number(4)
         passMaxMs = [100, 400, 1500][number(3)]
         waitMaxMs = [50, 600, 2000][number(3)]
@@ -127,7 +127,7 @@ private struct SimulatedWorld {
 
     mutating func step() -> SimulationStep {
         if let step = first.popLast() { return step }
-        if number(80) == 0 { spell = Spell.allCases[number(Spell.allCases.count)] }
+        if number(80) == 0 { phase = LoadPhase.allCases[number(LoadPhase.allCases.count)] }
         let worker = number(3)
         switch number(100) {
         case 0..<12:
@@ -199,7 +199,7 @@ private struct SimulatedWorld {
 
     private mutating func signal() -> LaneSignal {
         let isTypical = number(16) > 0
-        switch (spell, number(8)) {
+        switch (phase, number(8)) {
         case (.fair, _) where isTypical: return .fine
         case (.down, 0) where isTypical: return .refused(.milliseconds(number(500)))
         case (.down, 1) where isTypical: return .stillFailing
@@ -218,6 +218,6 @@ private struct SimulatedWorld {
     }
 
     private mutating func number(_ count: Int) -> Int {
-        Int.random(in: 0..<count, using: &chance)
+        Int.random(in: 0..<count, using: &generator)
     }
 }

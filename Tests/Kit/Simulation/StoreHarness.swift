@@ -6,7 +6,7 @@ package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
     var watches: any WatchStore & Outbox & SuspectStore { get }
     /// The queue of deliveries.
-    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
+    var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
     /// The requests with an idempotency key.
@@ -76,7 +76,7 @@ package struct MemoryHarness: StoreHarness {
 
     package var watches: any WatchStore & Outbox & SuspectStore { store }
 
-    package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
+    package var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
 
     package var endpoints: any EndpointStore { registry }
 

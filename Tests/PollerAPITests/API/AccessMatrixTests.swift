@@ -27,7 +27,7 @@ struct AccessMatrixTests {
                 for role in KeyRole.allCases {
                     let answer = try await api.request(
                         HTTPMethod(rawValue: route.methodName),
-                        Foreigner.path(route, [:]),
+                        ForeignObjects.path(route, [:]),
                         body: route.body == nil ? nil : "{}",
                         headers: Self.headers(Self.key(role))
                     )
@@ -47,8 +47,8 @@ struct AccessMatrixTests {
     func charging() async throws {
         let lines = "\(Self.key(.operator)) role=operator\n\(Self.key(.admin)) role=admin"
         try await LiveAPI.run(keys: KeyFile(text: lines)) { api in
-            for wish in [#""charge":{}"#, #""authorisation":"capture""#] {
-                let body = #"{"source":"src_1",\#(wish)}"#
+            for requestBody in [#""charge":{}"#, #""authorisation":"capture""#] {
+                let body = #"{"source":"src_1",\#(requestBody)}"#
                 for (path, body) in [("/v1/watches", body), ("/v1/watches/batch", "[\(body)]")] {
                     let refused = try await api.request(
                         .POST,
@@ -74,32 +74,42 @@ struct AccessMatrixTests {
     func accounts() async throws {
         let line = "\(Self.key(.admin)) role=admin account=acme"
         try await LiveAPI.run(keys: KeyFile(text: "\(line)\nkey-of-everything-0123456789")) { api in
-            let foreigner = try await Foreigner(
+            let foreignObjects = try await ForeignObjects(
                 api,
                 headers: Self.headers("key-of-everything-0123456789")
             )
-            let before = try await foreigner.state()
+            let before = try await foreignObjects.state()
             let asked = Self.headers(Self.key(.admin))
             let conditions = ["If-None-Match": "*", "If-Match": "*", "Idempotency-Key": "matrix"]
             for route in api.routes where route.access.scope != nil {
                 for (named, more) in [
-                    (foreigner.account, [:]), (nil, [:]), (foreigner.account, conditions),
+                    (foreignObjects.account, [:]), (nil, [:]), (foreignObjects.account, conditions),
                 ] {
                     let headers = asked.merging(more) { $1 }
-                    let there = try await foreigner.ask(route, foreigner.names, named, headers)
-                    let missing = try await foreigner.ask(route, foreigner.missing, named, headers)
+                    let there = try await foreignObjects.ask(
+                        route,
+                        foreignObjects.names,
+                        named,
+                        headers
+                    )
+                    let missing = try await foreignObjects.ask(
+                        route,
+                        foreignObjects.missing,
+                        named,
+                        headers
+                    )
                     #expect(there.status == missing.status, "\(route.operation): \(there.text)")
                     #expect(
-                        foreigner.neutral(there.text) == foreigner.neutral(missing.text),
+                        foreignObjects.neutral(there.text) == foreignObjects.neutral(missing.text),
                         "\(route.operation)"
                     )
                     let hasName = route.path.contains("{")
-                    for trace in foreigner.traces where !hasName {
+                    for trace in foreignObjects.traces where !hasName {
                         #expect(!there.text.contains(trace), "\(route.operation) tells \(trace)")
                     }
                 }
             }
-            let after = try await foreigner.state()
+            let after = try await foreignObjects.state()
             for (before, after) in zip(before, after) { #expect(before == after) }
         }
     }
@@ -120,13 +130,13 @@ struct AccessMatrixTests {
             let names = ["{endpoint}": try #require(made.json["id"] as? String, "\(made.text)")]
             var kept = 0
             for route in api.routes where route.access.scope != nil {
-                guard case .kept = route.repeats else { continue }
+                guard case .kept = route.idempotency else { continue }
                 var replays: [Bool] = []
                 for key in [KeyRole.admin, .admin, .operator] {
                     let answer = try await api.request(
                         HTTPMethod(rawValue: route.methodName),
-                        Foreigner.path(route, names),
-                        body: Foreigner.wish(of: route),
+                        ForeignObjects.path(route, names),
+                        body: ForeignObjects.requestBody(of: route),
                         headers: Self.headers(Self.key(key)).merging(["Idempotency-Key": "n"]) {
                             $1
                         }
@@ -187,7 +197,7 @@ struct AccessMatrixTests {
 }
 
 /// One object of each kind in an account that a key is not bound to, and names of missing objects.
-private struct Foreigner {
+private struct ForeignObjects {
     let account = "foreign"
     let names: [String: String]
     let missing = [
@@ -209,8 +219,8 @@ private struct Foreigner {
         let hook = #"{"url":"https://f.example/hook","account":"foreign"}"#
         let endpoint = try await api.request(.POST, "/v1/endpoints", body: hook, headers: headers)
         names["{endpoint}"] = try #require(endpoint.json["id"] as? String, "\(endpoint.text)")
-        let wish = #"{"role":"admin","accounts":["foreign"]}"#
-        let key = try await api.request(.POST, "/v1/keys", body: wish, headers: headers)
+        let requestBody = #"{"role":"admin","accounts":["foreign"]}"#
+        let key = try await api.request(.POST, "/v1/keys", body: requestBody, headers: headers)
         names["{key}"] = try #require(key.json["id"] as? String, "\(key.text)")
         let mark = DeliveryMark(
             endpoint: EndpointID(unchecked: try #require(names["{endpoint}"])),
@@ -260,7 +270,7 @@ private struct Foreigner {
         _ headers: [String: String]
     ) async throws -> Answer {
         var path = Self.path(route, names)
-        let takes = Set(route.parameters.filter { $0.place == .query }.map(\.name))
+        let takes = Set(route.parameters.filter { $0.location == .query }.map(\.name))
         var query: [String] = []
         if let account, takes.contains("account"), route.operation != "listDeliveries" {
             query.append("account=\(account)")
@@ -278,7 +288,7 @@ private struct Foreigner {
     }
 
     /// Returns a valid body for a route, for the default account.
-    static func wish(of route: RouteDescription) -> String {
+    static func requestBody(of route: RouteDescription) -> String {
         switch route.operation {
         case "enqueue": #"{"source":"src_1"}"#
         case "enqueueBatch": #"[{"source":"src_2"}]"#

@@ -10,7 +10,7 @@ import Testing
 struct AccountRoutesTests {
     private static let limits = AccountLimits(
         standard: AccountLimit(watches: 3, endpoints: 2),
-        own: [AccountID(unchecked: "free"): .none]
+        individual: [AccountID(unchecked: "free"): .none]
     )
 
     @Test("at its limit, an account cannot start a watch but can enqueue open ones again")

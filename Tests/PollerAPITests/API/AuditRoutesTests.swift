@@ -53,7 +53,7 @@ struct AuditRoutesTests {
         try await run { api in
             for route in api.routes {
                 switch route.audit {
-                case .look: #expect(route.methodName == "GET", "\(route.operation)")
+                case .read: #expect(route.methodName == "GET", "\(route.operation)")
                 case .change: #expect(route.methodName != "GET", "\(route.operation)")
                 case .traffic(let why):
                     #expect(route.methodName != "GET" && why.count > 20, "\(route.operation)")
@@ -204,8 +204,8 @@ private struct Stage {
         let hook = #"{"url":"https://f.example/hook","headers":{"X-Auth":"header-secret"}}"#
         let made = try await api.request(.POST, "/v1/endpoints", body: hook, headers: headers)
         endpoint = try #require(made["id"], "\(made.text)")
-        let wish = #"{"role":"viewer"}"#
-        let key = try await api.request(.POST, "/v1/keys", body: wish, headers: headers)
+        let requestBody = #"{"role":"viewer"}"#
+        let key = try await api.request(.POST, "/v1/keys", body: requestBody, headers: headers)
         self.key = try #require(key["id"], "\(key.text)")
     }
 

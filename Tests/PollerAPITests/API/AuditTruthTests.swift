@@ -149,13 +149,13 @@ struct AuditTruthTests {
             #expect(answer.number("done") == 1, "\(answer.text)")
             let own = #"{"q":"source=src_2","account":"acme"}"#
             #expect(try await send(api, .POST, path, own, key: Self.acme).number("done") == 1)
-            func told(_ key: String) async throws -> [String?] {
+            func audited(_ key: String) async throws -> [String?] {
                 try await trail(api, key: key).map {
                     ($0["after"] as? [String: Any])?["q"] as? String
                 }
             }
-            #expect(try await told(Self.admin) == ["source=src_2", "source=src_1"])
-            #expect(try await told(Self.acme) == ["source=src_2", nil])
+            #expect(try await audited(Self.admin) == ["source=src_2", "source=src_1"])
+            #expect(try await audited(Self.acme) == ["source=src_2", nil])
         }
     }
 
@@ -190,14 +190,14 @@ struct AuditTruthTests {
         let stores = try await RedisStores()
         let store = stores.endpoints
         let trail: any AuditTrail = stores.trail
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         let account = AccountID(unchecked: "acme")
         var wanted = Endpoint(
             id: EndpointID(account: account, name: "books"),
             account: account,
             name: "books",
             url: try NotifyURL("https://books.example/"),
-            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+            secrets: [EndpointSecret(WebhookSecret(using: &generator))]
         )
         func apply() async throws -> (before: String?, after: String?) {
             let recorder = AuditRecorder(trail: trail, logger: LiveAPI.quiet)
@@ -211,15 +211,15 @@ struct AuditTruthTests {
             return (change?.before?.description, change?.after?.description)
         }
         _ = try await apply()
-        wanted.secrets = [EndpointSecret(WebhookSecret(using: &chance))]
-        var told = try await apply()
-        #expect(told == (#"{"secret":"(not shown)"}"#, #"{"secret":"(changed)"}"#))
+        wanted.secrets = [EndpointSecret(WebhookSecret(using: &generator))]
+        var audited = try await apply()
+        #expect(audited == (#"{"secret":"(not shown)"}"#, #"{"secret":"(changed)"}"#))
         wanted.headers = [try EndpointHeader("X-Auth", "canary")]
-        told = try await apply()
-        #expect(told == (#"{"headers":"(not shown)"}"#, #"{"headers":"(changed)"}"#))
+        audited = try await apply()
+        #expect(audited == (#"{"headers":"(not shown)"}"#, #"{"headers":"(changed)"}"#))
         wanted.scope = try EndpointScope(types: ["payment.paid"])
-        told = try await apply()
-        #expect(told == (#"{"types":[]}"#, #"{"types":["payment.paid"]}"#))
+        audited = try await apply()
+        #expect(audited == (#"{"types":[]}"#, #"{"types":["payment.paid"]}"#))
 
         let limit = LaneLimit(ratePerSecond: 5, burst: 1, inFlightMax: 2)
         let lane = LaneID(account: account, kind: .http)

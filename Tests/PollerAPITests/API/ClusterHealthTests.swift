@@ -168,7 +168,7 @@ struct ClusterHealthTests {
     }
 
     @Test("the backlog check advises starting a worker only if none is alive")
-    func backlogOfNobody() throws {
+    func backlogWithoutWorkers() throws {
         let late = [Self.lane("a", overdueFor: .seconds(90))]
         let alone = try Self.health("backlog", Self.status(late, roles: ["api"]))
         #expect(alone.status == .failed)
@@ -206,8 +206,8 @@ struct ClusterHealthTests {
         let quarantined = Self.status([], watches: StoreStats(quarantined: 2))
         #expect(try Self.health("quarantine", quarantined).status == .warning)
         let waiting = StoreStats(undelivered: 5)
-        let nobody = Self.status([], watches: waiting, roles: ["worker"])
-        #expect(try Self.health("outbox", nobody).status == .failed)
+        let withoutNotifier = Self.status([], watches: waiting, roles: ["worker"])
+        #expect(try Self.health("outbox", withoutNotifier).status == .failed)
         #expect(try Self.health("outbox", Self.status([], watches: waiting)).status == .ok)
         let many = Self.status([], watches: StoreStats(undelivered: 5000))
         #expect(try Self.health("outbox", many).status == .warning)

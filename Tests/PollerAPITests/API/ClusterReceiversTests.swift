@@ -15,14 +15,14 @@ struct ClusterReceiversTests {
         let store: MemoryStore
         let deliveries: MemoryDeliveryQueue
         let endpoints: MemoryEndpointStore
-        let troubles: ClusterTroubles
+        let troubles: IncidentDetector
 
         init() {
             store = MemoryStore(time: time)
             deliveries = MemoryDeliveryQueue(time: time)
             endpoints = MemoryEndpointStore(time: time)
-            troubles = ClusterTroubles(
-                ClusterSeams(
+            troubles = IncidentDetector(
+                ClusterStores(
                     watches: store,
                     deliveries: deliveries,
                     lanes: store,
@@ -69,8 +69,11 @@ struct ClusterReceiversTests {
             }
         }
 
-        func seen(_ kind: IncidentKind, open: [Poller.Incident] = []) async throws -> Sighting {
-            try #require(try await troubles.look(at: time.now, open: open)[kind])
+        func seen(
+            _ kind: IncidentKind,
+            open: [Poller.Incident] = []
+        ) async throws -> IncidentObservation {
+            try #require(try await troubles.check(at: time.now, open: open)[kind])
         }
 
         /// Records an event that becomes a dead letter, without a further event.
@@ -109,12 +112,12 @@ struct ClusterReceiversTests {
         #expect(seen.action?.contains("pollerctl delivery") == true && seen.isWhole)
         // The incident begins at the recipient's first failure, and is reported once.
         var board = IncidentBoard()
-        let news = board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60))
-        #expect(news.map(\.since) == [since] && news.map(\.openedAt) == [rig.time.now])
+        let changed = board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60))
+        #expect(changed.map(\.since) == [since] && changed.map(\.openedAt) == [rig.time.now])
         #expect(board.note([.endpointFailing: seen], at: rig.time.now, hold: .seconds(60)).isEmpty)
 
         try await rig.attempt(mark, .rest, DeliveryState(cursor: 1))
-        #expect(try await rig.seen(.endpointFailing) == Sighting(action: seen.action))
+        #expect(try await rig.seen(.endpointFailing) == IncidentObservation(action: seen.action))
     }
 
     @Test("a recipient that is disabled or has no pending deliveries is not failing")
@@ -168,12 +171,12 @@ struct ClusterReceiversTests {
             try await rig.attempt(mark, later, failed, error: "answered 450", signal: .erring)
         }
         rig.time.advance(by: .seconds(600))
-        for look in 1...2 {
+        for check in 1...2 {
             let seen = try await rig.seen(.endpointFailing)
             #expect(
                 Set(seen.troubles.compactMap(\.subject))
                     == ["\(ours.endpoint)", "ep_registered", "\(hook.endpoint)"],
-                "look \(look)"
+                "look \(check)"
             )
             #expect(seen.isWhole)
         }
@@ -202,8 +205,8 @@ struct ClusterReceiversTests {
         try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
         let over = try await rig.seen(.deadLetters, open: board.open)
         #expect(over.troubles.isEmpty && over.isWhole)
-        let news = board.note([.deadLetters: over], at: rig.time.now, hold: .zero)
-        #expect(news.map { $0.resolvedAt != nil } == [true])
+        let changed = board.note([.deadLetters: over], at: rig.time.now, hold: .zero)
+        #expect(changed.map { $0.resolvedAt != nil } == [true])
     }
 
     @Test("a combined incident ends when its last endpoint recovers")
@@ -270,15 +273,15 @@ struct ClusterReceiversTests {
             members: [member],
             laneLimit: .unlimited
         )
-        let seen = ClusterTroubles.credentials(status)
+        let seen = IncidentDetector.credentials(status)
         #expect(seen.troubles.map(\.subject) == ["acme"] && seen.troubles.map(\.count) == [6])
         #expect(
             seen.troubles.first?.message
                 == "the upstream refuses the key of account acme (401): 6 payments are not polled"
         )
         #expect(seen.action?.contains("STRIPE_API_KEY") == true)
-        #expect(ClusterTroubles.stopped(status).troubles.isEmpty)
-        #expect(ClusterTroubles.processes(status)[.backlog]?.troubles.isEmpty == true)
+        #expect(IncidentDetector.stopped(status).troubles.isEmpty)
+        #expect(IncidentDetector.processes(status)[.backlog]?.troubles.isEmpty == true)
         // If a key has no access to some objects, the lane is reported once it is stopped.
         let denied = ClusterStatus(
             watches: StoreStats(pending: 2),
@@ -288,7 +291,7 @@ struct ClusterReceiversTests {
             members: [member],
             laneLimit: .unlimited
         )
-        #expect(ClusterTroubles.credentials(denied).troubles.isEmpty)
-        #expect(ClusterTroubles.stopped(denied).troubles.map(\.subject) == ["acme/sources"])
+        #expect(IncidentDetector.credentials(denied).troubles.isEmpty)
+        #expect(IncidentDetector.stopped(denied).troubles.map(\.subject) == ["acme/sources"])
     }
 }

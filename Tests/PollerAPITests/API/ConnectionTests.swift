@@ -208,7 +208,7 @@ struct ConnectionTests {
         _ = try await polls.first(
             within: .seconds(30),
             for: LongPolls.Waiter(key: key, address: address),
-            hearing: .everything,
+            matching: .everything,
             read: { found }
         )
     }

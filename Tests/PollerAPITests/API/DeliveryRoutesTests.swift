@@ -145,11 +145,13 @@ struct DeliveryRoutesTests {
             for source in ["src_1", "src_2"] {
                 let endpoint = EndpointID(unchecked: id)
                 let dead = try await fail(api, source, state, .setAside, endpoint: endpoint)
-                let told = try await api.get("/v1/deliveries/\(dead)")
-                #expect(told["given_up_at"] != nil && told["last_error"] == "answered 503")
+                let details = try await api.get("/v1/deliveries/\(dead)")
+                #expect(details["given_up_at"] != nil && details["last_error"] == "answered 503")
             }
-            let told = try #require(try await health())
-            #expect(told["dead"] as? Int == 2 && told["last_error"] as? String == "answered 503")
+            let details = try #require(try await health())
+            #expect(
+                details["dead"] as? Int == 2 && details["last_error"] as? String == "answered 503"
+            )
             let shown = try await CommandRun.pollerctl("endpoint", "get", id, url: api.url)
             #expect(shown.output.contains("events of 2 deliveries"), "\(shown.output)")
         }

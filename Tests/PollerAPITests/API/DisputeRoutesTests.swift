@@ -10,7 +10,7 @@ import Testing
 @Suite("Disputes over HTTP", .timeLimit(.minutes(5)))
 struct DisputeRoutesTests {
     /// A dispute book with fixed disputes, which counts the reads.
-    private final class Book: DisputeBook {
+    private final class Book: DisputeReader {
         let disputedAccounts = [AccountID(unchecked: "acme"), .main]
         private let all: [AccountDispute]
         private let reads = Mutex(0)
@@ -82,7 +82,7 @@ struct DisputeRoutesTests {
     }
 
     /// A dispute book with many accounts, one of them unreadable, and slow reads.
-    private final class SlowBook: DisputeBook {
+    private final class SlowBook: DisputeReader {
         let disputedAccounts: [AccountID]
         private let reads = Mutex((now: 0, most: 0, all: 0))
 

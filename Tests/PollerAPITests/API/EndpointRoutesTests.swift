@@ -253,14 +253,14 @@ struct EndpointRoutesTests {
     @Test("an endpoint of the configuration file can be disabled and enabled, but not changed")
     func ofFile() async throws {
         try await LiveAPI.run { api in
-            var chance = SystemRandomNumberGenerator()
+            var generator = SystemRandomNumberGenerator()
             let id = EndpointID(account: .main, name: "orders")
             let endpoint = Endpoint(
                 id: id,
                 account: .main,
                 name: "orders",
                 url: try NotifyURL("https://shop.example/"),
-                secrets: [Poller.EndpointSecret(WebhookSecret(using: &chance))]
+                secrets: [Poller.EndpointSecret(WebhookSecret(using: &generator))]
             )
             _ = try await api.backend.endpoints.store.create(endpoint, request: nil)
             let path = "/v1/endpoints/\(id)"

@@ -59,7 +59,7 @@ struct HostileNumbersTests {
         try await LiveAPI.run { api in
             var count = 0
             for route in api.routes where route.method == .get {
-                for parameter in route.parameters where parameter.place == .query {
+                for parameter in route.parameters where parameter.location == .query {
                     guard case .text("integer")? = JSONTree(parameter.schema.text)?["type"] else {
                         continue
                     }

@@ -26,8 +26,10 @@ struct IncidentRoutesTests {
             try await api.see([.noWorker])
             try await api.see([.quarantine])
             let answer = try await api.get("/v1/incidents", headers: headers)
-            let told = answer.list("data").map { "\($0["kind"] ?? "") \($0["status"] ?? "")" }
-            #expect(told == ["quarantine open", "no_worker resolved"], "\(answer.text)")
+            let incidentRows = answer.list("data").map {
+                "\($0["kind"] ?? "") \($0["status"] ?? "")"
+            }
+            #expect(incidentRows == ["quarantine open", "no_worker resolved"], "\(answer.text)")
             #expect(answer.list("data").first?["action"] as? String == "mend it")
             let open = try await api.get("/v1/incidents?status=open", headers: headers)
             #expect(open.list("data").map { $0["kind"] as? String } == ["quarantine"])
@@ -81,8 +83,8 @@ struct IncidentRoutesTests {
                 let headers = Self.headers(key)
                 return try await api.request(method, path, body: body, headers: headers)
             }
-            let wish = #"{"url":"mailto:ops@example.com","types":["operator.*"]}"#
-            let made = try await ask(.POST, "/v1/endpoints", wish)
+            let requestBody = #"{"url":"mailto:ops@example.com","types":["operator.*"]}"#
+            let made = try await ask(.POST, "/v1/endpoints", requestBody)
             #expect(made.status == 201 && made["account"] == "@operator", "\(made.text)")
             let path = "/v1/endpoints/\(try #require(made["id"]))"
 

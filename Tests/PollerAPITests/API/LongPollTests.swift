@@ -66,8 +66,8 @@ struct LongPollTests {
             let json = ["Authorization": "Bearer \(admin)", "Content-Type": "application/json"]
             let watch = #"{"source":"src_1"}"#
             _ = try await api.request(.POST, "/v1/watches", body: watch, headers: json)
-            let wish = #"{"role":"viewer"}"#
-            let made = try await api.request(.POST, "/v1/keys", body: wish, headers: json)
+            let requestBody = #"{"role":"viewer"}"#
+            let made = try await api.request(.POST, "/v1/keys", body: requestBody, headers: json)
             let (id, key) = (try #require(made["id"]), try #require(made["key"]))
             let own = ["Authorization": "Bearer \(key)"]
             async let first = api.get("/v1/watches/src_1?after_seq=0&wait=55s", headers: own)
@@ -93,7 +93,7 @@ struct LongPollTests {
         }
         await withThrowingTaskGroup(of: Int?.self) { group in
             group.addTask {
-                try await polls.first(within: .seconds(30), hearing: .everything) { nil as Int? }
+                try await polls.first(within: .seconds(30), matching: .everything) { nil as Int? }
             }
             // Unavailable for one second.
             for isThere in [false, true, false] {

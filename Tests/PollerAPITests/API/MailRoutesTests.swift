@@ -182,9 +182,9 @@ struct MailRoutesTests {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await run(keys: keys) { api in
             let body = #"{"recipient":"a@b.example","type":"complaint"}"#
-            let told = try await api.post("/v1/mail/bounces", body)
+            let reported = try await api.post("/v1/mail/bounces", body)
             let asked = try await api.get("/v1/mail/suppressions/a@b.example")
-            #expect(told.status == 401 && asked.status == 401)
+            #expect(reported.status == 401 && asked.status == 401)
         }
     }
 }

@@ -13,10 +13,10 @@ import Testing
 
 /// An upstream with a scripted response to each code.
 private final class ScriptedPayers: PayerUpstream {
-    private let state = Mutex((answer: VerificationResult.accepted, told: [[String]]()))
+    private let state = Mutex((answer: VerificationResult.accepted, submitted: [[String]]()))
 
     /// The submitted values.
-    var told: [[String]] { state.withLock { $0.told } }
+    var submitted: [[String]] { state.withLock { $0.submitted } }
 
     func answer(_ answer: VerificationResult) { state.withLock { $0.answer = answer } }
 
@@ -26,7 +26,7 @@ private final class ScriptedPayers: PayerUpstream {
         timeout: Duration
     ) async -> VerificationResult {
         state.withLock { state in
-            state.told.append(values.texts)
+            state.submitted.append(values.texts)
             return state.answer
         }
     }
@@ -38,7 +38,7 @@ extension ScriptedPayers {
         for watch: Watch,
         paidBy method: PaymentMethod,
         timeout: Duration
-    ) async -> RefundAccountResult { .notAsked }
+    ) async -> RefundAccountResult { .notRequired }
 }
 
 @Suite("Verification by payers")
@@ -94,13 +94,13 @@ struct PayerRoutesTests {
             (.refused(attemptsLeft: 2), "refused", 2), (.exhausted, "exhausted", 0),
         ] as [(VerificationResult, String, Int?)]
     )
-    func told(result: VerificationResult, word: String, left: Int?) async throws {
+    func submitted(result: VerificationResult, word: String, left: Int?) async throws {
         try await run { api, payers in
             payers.answer(result)
             let answer = try await api.post("/v1/watches/src_1/verify", #"{"values":["SM11AA"]}"#)
             #expect(answer.status == 200 && answer["result"] == word, "\(answer.text)")
             #expect(answer.number("attempts_left") == left)
-            #expect(payers.told == [["SM11AA"]])
+            #expect(payers.submitted == [["SM11AA"]])
             let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
             #expect(try await api.store.snapshot(of: key)?.watch.hintedAt != nil)
         }
@@ -118,8 +118,8 @@ struct PayerRoutesTests {
             }
             let unknown = try await api.post("/v1/watches/src_9/verify", #"{"values":["1"]}"#)
             #expect(unknown.status == 404 && unknown.code == "watch_not_found")
-            #expect(payers.told.isEmpty)
-            payers.answer(.notAsked)
+            #expect(payers.submitted.isEmpty)
+            payers.answer(.notRequired)
             let none = try await api.post("/v1/watches/src_1/verify", #"{"values":["1"]}"#)
             #expect(none.status == 409 && none.code == "nothing_asked")
         }
@@ -213,7 +213,7 @@ struct PayerRoutesTests {
                     && wrong.text.contains("That is not correct. Please check and try again.")
             )
             #expect(wrong.text.contains("Attempts left: 1") && wrong.text.contains("<form"))
-            #expect(payers.told == [["sm44dd"]])
+            #expect(payers.submitted == [["sm44dd"]])
         }
     }
 
@@ -247,10 +247,10 @@ struct PayerRoutesTests {
             let other = try await api.request(.GET, "/r/src_1", headers: german)
             #expect(other.text.contains("placeholder=\"0,32\""))
             _ = try await type(api, "value=0.32&value=0%2C45", cookie)
-            #expect(payers.told == [["32", "45"]])
+            #expect(payers.submitted == [["32", "45"]])
             let none = try await type(api, "value=%F0%9F%92%A9&value=1", cookie)
             #expect(none.text.contains("for example 0.32"))
-            #expect(payers.told.count == 1)
+            #expect(payers.submitted.count == 1)
         }
     }
 
@@ -261,7 +261,7 @@ struct PayerRoutesTests {
                 let page = try await type(api, "value=SM11AA", cookie)
                 #expect(page.status == 404 && !page.text.contains("<form"))
             }
-            #expect(payers.told.isEmpty)
+            #expect(payers.submitted.isEmpty)
         }
     }
 
@@ -285,7 +285,7 @@ struct PayerRoutesTests {
                 headers: ["Origin": "null"]
             )
             #expect(other.status == 403)
-            #expect(payers.told.count == 1)
+            #expect(payers.submitted.count == 1)
         }
     }
 
@@ -295,7 +295,7 @@ struct PayerRoutesTests {
             let cookie = try await cookie(api)
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
             #expect(!page.text.contains("<form"))
-            #expect(payers.told.isEmpty)
+            #expect(payers.submitted.isEmpty)
         }
     }
 }

@@ -149,7 +149,7 @@ struct MetricTableTests {
             .deletingLastPathComponent()
             .appending(path: "Sources/Poller/Poller.docc/Guides/Metrics.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
-        let told = lines.filter { $0.hasPrefix("| `poller_") || $0.hasPrefix("### ") }
+        let documented = lines.filter { $0.hasPrefix("| `poller_") || $0.hasPrefix("### ") }
             .map(String.init)
         let rows = Metric.sections.flatMap { section in
             ["### \(section.title)"]
@@ -159,7 +159,7 @@ struct MetricTableTests {
                         "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
                 }
         }
-        #expect(told == rows)
+        #expect(documented == rows)
     }
 
     @Test("metric names end as Prometheus recommends")

@@ -22,7 +22,7 @@ private final class ScriptedAccounts: PayerUpstream {
         _ watch: Watch,
         with values: VerificationValues,
         timeout: Duration
-    ) async -> VerificationResult { .notAsked }
+    ) async -> VerificationResult { .notRequired }
 
     func give(
         _ account: RefundAccount,
@@ -109,7 +109,7 @@ struct RefundAccountRoutesTests {
             )
             #expect(taken.status == 200 && !taken.text.contains("<form"))
             #expect(taken.text.contains("send your money to this account"))
-            let wanted = try RefundAccount(holder: "Zoë Rosen", place: .iban(Self.iban))
+            let wanted = try RefundAccount(holder: "Zoë Rosen", identifier: .iban(Self.iban))
             #expect(payers.given == [wanted])
         }
     }
@@ -142,12 +142,12 @@ struct RefundAccountRoutesTests {
             #expect(page.text.contains("name=\"routing_number\"") && !page.text.contains("iban"))
             let body = "holder=A&routing_number=110000000&account_number=000-123 456&company=1"
             _ = try await type(api, body.replacing(" ", with: "+"), cookie)
-            let place = RefundAccount.Place.american(
+            let identifier = RefundAccount.Identifier.american(
                 routing: "110000000",
                 number: "000123456",
-                isCompany: true
+                isBusiness: true
             )
-            #expect(try payers.given == [RefundAccount(holder: "A", place: place)])
+            #expect(try payers.given == [RefundAccount(holder: "A", identifier: identifier)])
         }
     }
 

@@ -101,8 +101,8 @@ struct RepeatTests {
                 }
                 return try await group.reduce(into: [Answer]()) { $0.append($1) }
             }
-            let told = Set(answers.filter { $0.status == 201 }.map(\.text))
-            #expect(told.count == 1)
+            let created = Set(answers.filter { $0.status == 201 }.map(\.text))
+            #expect(created.count == 1)
             for other in answers where other.status != 201 {
                 #expect(other.status == 409 && other.code == "idempotency_key_in_use")
                 let after = try #require(
@@ -199,9 +199,9 @@ struct RepeatTests {
     @Test("each API key has its own idempotency keys, even if API keys have the same name")
     func anotherKey() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
-            var told: [Answer] = []
+            var created: [Answer] = []
             for key in ["first", "second", "first"] {
-                told.append(
+                created.append(
                     try await api.request(
                         .POST,
                         "/v1/keys",
@@ -210,9 +210,9 @@ struct RepeatTests {
                     )
                 )
             }
-            #expect(told.map(\.status) == [201, 201, 201])
-            #expect(told.map(Self.isReplay) == [false, false, true])
-            #expect(told[0].text == told[2].text && told[0]["key"] != told[1]["key"])
+            #expect(created.map(\.status) == [201, 201, 201])
+            #expect(created.map(Self.isReplay) == [false, false, true])
+            #expect(created[0].text == created[2].text && created[0]["key"] != created[1]["key"])
         }
     }
 
@@ -279,7 +279,7 @@ struct RepeatTests {
             }
             let first = try await send()
             #expect(first.number("created") == 3000, "\(first.text.prefix(300))")
-            #expect(first.text.utf8.count > RepeatMiddleware.bytesMax)
+            #expect(first.text.utf8.count > IdempotencyMiddleware.bytesMax)
             #expect(api.requests.count == 0)
             let again = try await send()
             #expect(again.number("joined") == 3000 && !Self.isReplay(again))
@@ -294,9 +294,9 @@ struct RepeatTests {
         ]
         try await LiveAPI.run { api in
             for route in api.routes where route.method != .get && route.access.scope != nil {
-                switch route.repeats {
+                switch route.idempotency {
                 case .unknown: Issue.record("\(route.operation) says nothing")
-                case .byNature(let reason):
+                case .inherent(let reason):
                     #expect(!kept.contains(route.operation) && reason.count > 10)
                 case .kept: #expect(kept.contains(route.operation), "\(route.operation)")
                 }

@@ -78,9 +78,11 @@ import Testing
     func seal() throws {
         let seal = named(request("n", key: "k"), caller()).seal
         let kept = seal.seal(201, "application/json", Array(#"{"a":"\#n"}"#.utf8))
-        let told = try #require(named(request("n", key: "k"), caller(), body: "x").seal.open(kept))
-        #expect(told.status == 201 && told.type == "application/json")
-        #expect(String(decoding: told.body, as: UTF8.self) == #"{"a":"\#n"}"#)
+        let opened = try #require(
+            named(request("n", key: "k"), caller(), body: "x").seal.open(kept)
+        )
+        #expect(opened.status == 201 && opened.type == "application/json")
+        #expect(String(decoding: opened.body, as: UTF8.self) == #"{"a":"\#n"}"#)
         #expect(seal.seal(201, "application/json", []) != seal.seal(201, "application/json", []))
         let others = [
             named(request("m", key: "k"), caller()).seal,

@@ -21,9 +21,9 @@ struct ReturnActionTests {
         _ state: PaymentState,
         _ step: NextStep = .none,
         branding: Branding?
-    ) -> (html: String, news: ReturnUpdate) {
+    ) -> (html: String, update: ReturnUpdate) {
         let words = PayerWords.in(.en)
-        let news = ReturnUpdate(
+        let update = ReturnUpdate(
             Payment(state: state, amount: 1099, currency: "eur"),
             step,
             of: Purchase(
@@ -35,7 +35,7 @@ struct ReturnActionTests {
             in: words
         )
         let html = ReturnPage(branding).text(
-            news,
+            update,
             in: words,
             seq: 1,
             isLive: true,
@@ -44,7 +44,7 @@ struct ReturnActionTests {
             ),
             loads: 3
         )
-        return (html, news)
+        return (html, update)
     }
 
     private static let button =
@@ -75,8 +75,8 @@ struct ReturnActionTests {
     @Test("an open page reloads when the button appears")
     func view() throws {
         let shop = try Self.shop()
-        let waiting = Self.page(.processing, branding: shop).news
-        #expect(waiting.view != Self.page(.paid, branding: shop).news.view)
+        let waiting = Self.page(.processing, branding: shop).update
+        #expect(waiting.view != Self.page(.paid, branding: shop).update.view)
     }
 
     @Test("a transfer's payee is the upstream's, else the configured holder, else the shop")
@@ -99,13 +99,13 @@ struct ReturnActionTests {
         #expect(configured.contains("<span>Shop Holding GmbH</span>"))
         account.holder = "Stripe Technology Europe Limited"
         transfer.accounts = [account]
-        let said = Self.page(
+        let brandedPage = Self.page(
             .awaitingCustomer,
             .transfer(transfer),
             branding: try Self.shop(holder: "Shop Holding GmbH")
         ).html
-        #expect(said.contains("<span>Stripe Technology Europe Limited</span>"))
-        #expect(!said.contains("Shop Holding"))
+        #expect(brandedPage.contains("<span>Stripe Technology Europe Limited</span>"))
+        #expect(!brandedPage.contains("Shop Holding"))
     }
 
     @Test("an IBAN is shown in groups on one line, and copied without spaces")

@@ -44,25 +44,30 @@ struct ReturnLinkTests {
         #expect(snapshot.lastEvent?.json.contains("src_secret") == false)
         let link = try #require(ReturnLink(snapshot, path: "/r/src_1/continue"))
         #expect(link.target == "https://hooks.example/r?client_secret=src_secret&x=1")
-        let news = ReturnUpdate(
+        let update = ReturnUpdate(
             snapshot,
             isFirst: false,
             onward: "/r/src_1/continue",
             in: .in(.en)
         )
-        #expect(news.state == .action && news.said.links.map(\.url) == ["/r/src_1/continue"])
-        #expect(news.step == .followLink(.init(url: "/r/src_1/continue")))
+        #expect(
+            update.state == .action && update.payerMessage.links.map(\.url) == ["/r/src_1/continue"]
+        )
+        #expect(update.step == .followLink(.init(url: "/r/src_1/continue")))
     }
 
     @Test("the first page shows no link, and leads on later")
     func first() throws {
-        let news = ReturnUpdate(
+        let update = ReturnUpdate(
             try snapshot(),
             isFirst: true,
             onward: "/r/src_1/continue",
             in: .in(.en)
         )
-        #expect(news.state == .confirming && news.leadsOn && news.said.links.isEmpty)
+        #expect(
+            update.state == .confirming && update.continuesAtBank
+                && update.payerMessage.links.isEmpty
+        )
     }
 
     @Test("without a known and safe target, no link is offered")
@@ -73,9 +78,9 @@ struct ReturnLinkTests {
             try snapshot(url: "javascript:alert(1)?client_secret=src_secret"),
         ] {
             #expect(ReturnLink(unknown, path: "/r") == nil)
-            let news = ReturnUpdate(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
-            #expect(news.said.links.isEmpty && !news.leadsOn)
-            #expect(news.state == (unknown.closed == nil ? .waiting : .unknown))
+            let update = ReturnUpdate(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
+            #expect(update.payerMessage.links.isEmpty && !update.continuesAtBank)
+            #expect(update.state == (unknown.closed == nil ? .waiting : .unknown))
         }
         let open = try snapshot(.paymentIntent, url: "https://bank.example/go")
         #expect(ReturnLink(open, path: "/r")?.target == "https://bank.example/go")
@@ -84,12 +89,12 @@ struct ReturnLinkTests {
     @Test("an expired watch with an unfinished payment is shown as unknown, a final state as it is")
     func over() throws {
         func state(_ state: PaymentState, _ closed: ClosedReason?) throws -> ReturnState {
-            let news = ReturnUpdate(
+            let update = ReturnUpdate(
                 try snapshot(state: state, closed: closed),
                 isFirst: false,
                 in: .in(.en)
             )
-            return news.state
+            return update.state
         }
         for open in [PaymentState.awaitingCustomer, .processing, .authorised, .partiallyPaid] {
             #expect(try state(open, .expired) == .unknown)

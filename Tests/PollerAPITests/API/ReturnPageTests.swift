@@ -163,7 +163,7 @@ struct ReturnPageTests {
     }
 
     @Test("a state request waits for the next change, and gets 304 without one")
-    func news() async throws {
+    func update() async throws {
         try await run { api in
             let cookie = try await arrive(api)
             async let waited = fetch(
@@ -172,10 +172,10 @@ struct ReturnPageTests {
                 headers: ["Cookie": cookie]
             )
             try await api.see("src_1", "chargeable")
-            let news = try await waited
-            #expect(news.status == 200)
-            #expect(news.text.contains(#""state":"authorised""#))
-            #expect(news.text.contains(#""done":false"#) && news.text.contains(#""seq":1"#))
+            let update = try await waited
+            #expect(update.status == 200)
+            #expect(update.text.contains(#""state":"authorised""#))
+            #expect(update.text.contains(#""done":false"#) && update.text.contains(#""seq":1"#))
             let none = try await fetch(
                 api,
                 "/r/src_1/state?after_seq=1",
@@ -261,15 +261,15 @@ struct ReturnPageTests {
 
     @Test("no page confirms a payment before it is paid", arguments: 0..<40)
     func confirmed(_ seed: Int) {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
-            var payment = PaymentWalk(using: &chance)
-            while payment.next(using: &chance) != nil {
-                let news = ReturnUpdate(payment.snapshot, isFirst: false, in: .in(.en))
+            var payment = PaymentWalk(using: &generator)
+            while payment.next(using: &generator) != nil {
+                let update = ReturnUpdate(payment.snapshot, isFirst: false, in: .in(.en))
                 let isConfirmed =
-                    news.said.title == "Payment confirmed"
-                    || news.said.text.contains("We have received")
-                #expect(payment.isPaid || !isConfirmed, "\(chance): \(payment.snapshot)")
+                    update.payerMessage.title == "Payment confirmed"
+                    || update.payerMessage.text.contains("We have received")
+                #expect(payment.isPaid || !isConfirmed, "\(generator): \(payment.snapshot)")
             }
         }
     }

@@ -24,7 +24,7 @@ struct ReturnRowsTests {
             method: PaymentMethod("sepa_credit_transfer")
         )
         let words = PayerWords.in(language)
-        let news = ReturnUpdate(
+        let update = ReturnUpdate(
             payment,
             step,
             of: Purchase(order: "A77", shop: branding?.name),
@@ -33,7 +33,7 @@ struct ReturnRowsTests {
         )
         let page = ReturnPage(branding)
         let text = page.text(
-            news,
+            update,
             in: words,
             seq: 1,
             isLive: false,

@@ -50,9 +50,9 @@ struct RouteTests {
             #expect(Set(routes.map(\.operation)).count == routes.count)
             for route in routes {
                 let segments = route.path.split(separator: "/").filter { $0.hasPrefix("{") }
-                let named = route.parameters.filter { $0.place == .path }.map { "{\($0.name)}" }
+                let named = route.parameters.filter { $0.location == .path }.map { "{\($0.name)}" }
                 #expect(named == segments.map(String.init), "\(route.operation)")
-                let names = route.parameters.map { "\($0.place) \($0.name)" }
+                let names = route.parameters.map { "\($0.location) \($0.name)" }
                 #expect(Set(names).count == names.count, "\(route.operation)")
                 let statuses = route.answers.map(\.status) + route.problems
                 #expect(Set(statuses).count == statuses.count, "\(route.operation)")
@@ -93,7 +93,7 @@ struct RouteTests {
                 #expect(isForeignRefused == (route.access != .signed), "\(route.operation)")
                 let isPlacelessRefused = try await isRefused("null")
                 #expect(isPlacelessRefused == (route.access.scope != nil), "\(route.operation)")
-                if route.access == .anybody, method != .GET {
+                if route.access == .anyClient, method != .GET {
                     #expect(Self.wishes.contains(route.operation))
                 }
             }

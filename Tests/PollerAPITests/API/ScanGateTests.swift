@@ -79,7 +79,7 @@ struct ScanGateTests {
             rates: RequestRates(.standard, clock: ContinuousClock())
         )
         let caller = Caller(name: "flood", scopes: [], accounts: .all)
-        let page = try await scans.listIfThereIsRoom(ListQuery(payment: .paid), for: caller)
+        let page = try await scans.listUnlessBusy(ListQuery(payment: .paid), for: caller)
         #expect(page == nil)
         let other = Task { try await looks.look("shop") }
         try await eventually("another key begins") { looks.names.contains("shop") }

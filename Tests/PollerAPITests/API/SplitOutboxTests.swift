@@ -52,7 +52,7 @@ struct SplitOutboxTests {
         func settled(partition: Int) async throws(StoreError) -> Timestamp { Timestamp(ms: 0) }
 
         func references(
-            behind places: [OutboxPlace],
+            behind places: [OutboxReadPosition],
             limit: Int
         ) async throws(StoreError) -> [[OutboxReference]] { places.map { _ in [] } }
 
@@ -71,7 +71,7 @@ struct SplitOutboxTests {
             outbox: outbox,
             limit: 10,
             filter: try EventFilter(sources: [], accounts: .all, types: []),
-            isOfAll: true
+            seesAllAccounts: true
         )
         let cursor = try #require(OutboxCursor(text, partitions: outbox.partitions))
         return try await reading.page(after: cursor)
@@ -79,21 +79,21 @@ struct SplitOutboxTests {
 
     @Test("trimmed events of a new partition are reported as a gap")
     func trimmed() async throws {
-        let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
+        let position = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let gone = OutboxBounds(oldest: "0-0", newest: "20-0", trimmed: "20-0")
-        #expect(try await page(after: told, gone).hasGap)
+        #expect(try await page(after: position, gone).hasGap)
         // A client that polled in between has a position in the new partition, which was still empty.
         let polled = OutboxCursor(positions: [.init(ms: 9, n: 0), .start]).text
         #expect(try await page(after: polled, gone).hasGap)
         let kept = OutboxBounds(oldest: "10-0", newest: "20-0", trimmed: "0-0")
-        #expect(try await !page(after: told, kept).hasGap)
+        #expect(try await !page(after: position, kept).hasGap)
     }
 
     @Test("an empty new partition has no gap")
     func untouched() async throws {
-        let told = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
+        let position = OutboxCursor(positions: [.init(ms: 9, n: 0)]).text
         let empty = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
-        let page = try await page(after: told, empty)
+        let page = try await page(after: position, empty)
         #expect(!page.hasGap)
         #expect(page.next.positions == [.init(ms: 9, n: 0), .start])
     }

@@ -99,16 +99,16 @@ struct StripeWebhookRoutesTests {
     @Test("at most four large bodies are read at a time, and each slot is released once")
     func large() {
         let bodies = LargeBodies(most: 4)
-        let places = (0..<5).map { _ in LargeBodies.Place(bodies) }
-        #expect(places.map { $0.take() } == [true, true, true, true, false])
+        let slots = (0..<5).map { _ in LargeBodies.Slot(bodies) }
+        #expect(slots.map { $0.take() } == [true, true, true, true, false])
         #expect(
-            places.map { $0.take() } == [true, true, true, true, false],
+            slots.map { $0.take() } == [true, true, true, true, false],
             "each takes one place"
         )
-        places[0].leave()
-        places[0].leave()
-        #expect(places[4].take())
-        #expect(!places[0].take(), "a place is given back once")
+        slots[0].leave()
+        slots[0].leave()
+        #expect(slots[4].take())
+        #expect(!slots[0].take(), "a place is given back once")
     }
 
     @Test("bodies of up to 4 MiB are accepted, and without an intake the route is not found")

@@ -17,14 +17,14 @@ struct TimelineTests {
         for note in notes { try await store.note(note, of: key) }
         let watch: WatchSnapshot = try #require(try await store.snapshot(of: key))
         let kept = try await store.notes(of: key)
-        let story = Timeline(
+        let timeline = Timeline(
             watch: watch,
             events: [],
             notes: kept,
             recipients: [],
             accounts: accounts
         )
-        return story.entries.filter { $0.kind.known == .deed }.map(\.text)
+        return timeline.entries.filter { $0.kind.known == .deed }.map(\.text)
     }
 
     @Test("a reader of one account does not see the names of other accounts' keys")
@@ -71,7 +71,7 @@ struct TimelineTests {
     }
 
     /// Returns the sentences of a watch that was reopened after a minute.
-    private func story(_ events: [Poller.Event], notes: [KeptNote] = []) -> [String] {
+    private func timeline(_ events: [Poller.Event], notes: [StoredNote] = []) -> [String] {
         let watch = Watch(
             key: key,
             policy: .interactive,
@@ -82,41 +82,41 @@ struct TimelineTests {
             reopenedSeq: 1
         )
         let snapshot = WatchSnapshot(watch, closed: .settled, lastEvent: events.last)
-        let story = Timeline(
+        let timeline = Timeline(
             watch: snapshot,
             events: events,
             notes: notes,
             recipients: [],
             accounts: .all
         )
-        return story.entries.map(\.text)
+        return timeline.entries.map(\.text)
     }
 
     @Test("the timeline begins with the shop and says once that polling has stopped")
     func followedAgain() {
         let events = [event(1, at: 10, .paid), event(2, at: 61, .partiallyRefunded)]
-        let told = story(events)
+        let rows = timeline(events)
         #expect(
-            told == [
+            rows == [
                 "The shop started watching this payment.", "The money has arrived.",
                 "An upstream event reopened the watch.",
                 "Part of the payment was refunded to the customer. "
                     + "Polling has stopped. Refunds and disputes are still reported.",
             ]
         )
-        let disputed = story([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
+        let disputed = timeline([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
         #expect(disputed.last == "The customer disputed the payment with their bank.")
     }
 
     @Test("a hint is listed before the change it triggered")
     func causes() {
-        let hint = KeptNote(
+        let hint = StoredNote(
             at: Timestamp(ms: 61_500),
             note: WatchNote(.hint, "charge.refunded", by: WatchNote.list)
         )
-        let told = story([event(1, at: 10, .paid), event(2, at: 61, .refunded)], notes: [hint])
+        let rows = timeline([event(1, at: 10, .paid), event(2, at: 61, .refunded)], notes: [hint])
         #expect(
-            told == [
+            rows == [
                 "The shop started watching this payment.", "The money has arrived.",
                 "The upstream event “charge.refunded” triggered a poll.",
                 "The payment was refunded to the customer.",
@@ -143,14 +143,14 @@ struct TimelineTests {
             polledAt: at(61)
         )
         let snapshot = WatchSnapshot(watch, closed: .expired, lastError: error, lastEvent: event)
-        let story = Timeline(
+        let timeline = Timeline(
             watch: snapshot,
             events: [event],
             notes: [],
             recipients: [],
             accounts: .all
         )
-        return try #require(story.entries.last { $0.kind.known == .change })
+        return try #require(timeline.entries.last { $0.kind.known == .change })
     }
 
     @Test("only a successful poll reports that the customer did not pay")
@@ -256,17 +256,17 @@ struct TimelineTests {
             seq: 2
         )
         let snapshot = WatchSnapshot(watch, closed: .settled, lastEvent: events.last)
-        let story = Timeline(
+        let timeline = Timeline(
             watch: snapshot,
             events: events,
             notes: [],
             recipients: [recipient],
             accounts: .all
         )
-        let deliveries = story.entries.filter { $0.kind.known == .delivery }
+        let deliveries = timeline.entries.filter { $0.kind.known == .delivery }
         #expect(deliveries.map(\.seq) == [1, 2])
         #expect(deliveries.map { $0.payment?.rawValue } == ["paid", "refunded"])
-        #expect(story.entries.filter { $0.kind.known != .delivery }.allSatisfy { $0.seq == nil })
+        #expect(timeline.entries.filter { $0.kind.known != .delivery }.allSatisfy { $0.seq == nil })
     }
 
     @Test("a note of a later release is ignored")

@@ -110,8 +110,8 @@ struct WatchRoutesTests {
                 "/v1/watches/batch",
                 #"[{"source":"pi_2"},{"source":"src_2"}]"#
             )
-            let said = batch.json["deprecation"] as? [String: String]
-            #expect(said?["replacement"] == "payment_intent")
+            let notice = batch.json["deprecation"] as? [String: String]
+            #expect(notice?["replacement"] == "payment_intent")
             let intents = try await api.post("/v1/watches/batch", #"[{"source":"pi_3"}]"#)
             #expect(intents.json["deprecation"] == nil)
         }

@@ -204,7 +204,7 @@ struct CSVTests {
 
     @Test("an unknown value is an empty field")
     func unknown() {
-        #expect(CSV.line([.text(nil), .own("-1"), .own(nil)]) == ",-1,\r\n")
+        #expect(CSV.line([.text(nil), .trusted("-1"), .trusted(nil)]) == ",-1,\r\n")
         let line = WatchCSV(metadata: ["order", "customer"]).line(of: PollerWire.Watch())
         #expect(line.split(separator: ",", omittingEmptySubsequences: false).count == 18)
     }

@@ -10,7 +10,7 @@ struct GatewayFollowTests {
     /// The events that a follower has received.
     ///
     /// A class, because the test shares it.
-    private final class Told: Sendable {
+    private final class RecordedStatuses: Sendable {
         let statuses = Mutex<[String]>([])
     }
 
@@ -44,7 +44,7 @@ struct GatewayFollowTests {
         "a follower survives restarts of both servers without losing, repeating or reordering events"
     )
     func restarts() async throws {
-        let told = Told()
+        let received = RecordedStatuses()
         var recorded: [String] = []
         var follower: Task<Void, any Error>?
         var ports = (api: 0, gateway: 0)
@@ -57,7 +57,7 @@ struct GatewayFollowTests {
                     let client = try client(servers)
                     follower = Task {
                         for try await event in client.events(for: "src_1") {
-                            told.statuses.withLock { $0.append(event.status ?? "") }
+                            received.statuses.withLock { $0.append(event.status ?? "") }
                         }
                     }
                 }
@@ -68,7 +68,7 @@ struct GatewayFollowTests {
                 // Some are read. The servers stop while others are in transit.
                 let half = recorded.count - 10
                 try await eventually("half is read") {
-                    told.statuses.withLock(\.count) >= half
+                    received.statuses.withLock(\.count) >= half
                 }
                 if round == 3 {
                     recorded.append("end")
@@ -80,7 +80,7 @@ struct GatewayFollowTests {
                 }
             }
         }
-        #expect(told.statuses.withLock(\.self) == recorded)
+        #expect(received.statuses.withLock(\.self) == recorded)
     }
 
     @Test("following from a page's cursor continues after the page")

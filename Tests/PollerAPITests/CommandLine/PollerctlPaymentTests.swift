@@ -78,11 +78,11 @@ struct PollerctlPaymentTests {
             #expect(wrong.status == 64 && wrong.errors.contains("partially_refunded"))
 
             let events = try await CommandRun.pollerctl("events", "src_1", url: api.url)
-            let told = events.output.split(separator: "\n").map { row in
+            let printed = events.output.split(separator: "\n").map { row in
                 Array(row.split(separator: "\t")[3...4])
             }
             #expect(
-                told == [
+                printed == [
                     ["source.pending", "- → pending"], ["payment.paid", "10.99 eur, ideal"],
                 ]
             )

@@ -25,7 +25,7 @@ final class DyingKeys: Sendable {
         func create(
             _ key: AccessKey,
             digest: KeyDigest,
-            within share: KeyShare?
+            within share: AccountKeyLimit?
         ) async throws(StoreError) -> KeyCreation {
             let made = try await base.create(key, digest: digest, within: share)
             let number = keys.count.withLock { count in

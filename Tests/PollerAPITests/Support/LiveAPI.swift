@@ -41,7 +41,7 @@ struct LiveAPI: HTTPServer {
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
         mail: MailPreferences? = nil,
-        disputes: (any DisputeBook)? = nil,
+        disputes: (any DisputeReader)? = nil,
         branding: [AccountID: Branding] = [:],
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
@@ -167,7 +167,7 @@ struct LiveAPI: HTTPServer {
             )
         }
         try await work(on: source) { lease, now in
-            let news = News(
+            let update = PollUpdate(
                 subject: subject,
                 status: status,
                 isFinal: final,
@@ -175,12 +175,12 @@ struct LiveAPI: HTTPServer {
                 payment: payment,
                 step: step
             )
-            return Self.commit(lease, news, at: now)
+            return Self.commit(lease, update, at: now)
         }
     }
 
     /// An observation of a worker.
-    private struct News {
+    private struct PollUpdate {
         let subject: EventSubject
         let status: String
         let isFinal: Bool
@@ -255,19 +255,19 @@ struct LiveAPI: HTTPServer {
 
     private static func commit(
         _ lease: Lease<Poller.Watch>,
-        _ news: News,
+        _ update: PollUpdate,
         at now: Timestamp
     ) -> Commit<WatchChange> {
         let source = lease.item.key.source
-        let status = SourceStatus(unchecked: news.status)
-        let kind = news.method.map { #","type":"\#($0)","usage":"single_use""# } ?? ""
+        let status = SourceStatus(unchecked: update.status)
+        let kind = update.method.map { #","type":"\#($0)","usage":"single_use""# } ?? ""
         let event = Event(
             watch: lease.item,
-            of: news.subject,
+            of: update.subject,
             status: status,
-            final: news.isFinal,
-            payment: news.payment,
-            nextStep: news.step,
+            final: update.isFinal,
+            payment: update.payment,
+            nextStep: update.step,
             object: RawJSON(
                 unchecked:
                     #"{"id":"\#(source)","amount":1.50,"nested":{"object":"}"}\#(kind)}"#
@@ -281,7 +281,7 @@ struct LiveAPI: HTTPServer {
         state.lastPolledAt = now
         return Commit(
             ref: lease.ref,
-            verdict: news.isFinal ? .close(.settled) : .next(after: .zero),
+            verdict: update.isFinal ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, event: event)
         )
     }

@@ -19,7 +19,7 @@ struct RedisStores: Sendable {
     /// Creates empty stores.
     init(partitions: Int = 4) async throws {
         let client = try await Self.server.value.client
-        let layout = try await StoreLayout.agreed(
+        let layout = try await StoreLayout.loadOrCreate(
             on: client,
             namespace: "t\(UUID().uuidString.prefix(8))",
             partitions: partitions

@@ -231,7 +231,7 @@ extension PythonPeer {
     var messages: [JSONLine] { lines.compactMap { $0["message"] } }
 
     /// The `source:status` of an event stream's events so far, in order.
-    var told: [String] {
+    var delivered: [String] {
         messages.compactMap { message in
             guard message["event"]?.string == "message", let data = message["data"],
                 let source = data["source"]?.string, let status = data["status"]?.string

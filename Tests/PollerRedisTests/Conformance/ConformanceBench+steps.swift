@@ -11,12 +11,12 @@ extension ConformanceBench {
         id: EndpointID? = nil,
         _ change: (inout Endpoint) throws -> Void = { _ in }
     ) throws -> Endpoint {
-        var chance = SystemRandomNumberGenerator()
+        var generator = SystemRandomNumberGenerator()
         var endpoint = Endpoint(
-            id: id ?? EndpointID(using: &chance),
+            id: id ?? EndpointID(using: &generator),
             account: AccountID(unchecked: account),
             url: try NotifyURL("https://\(host).example/hook"),
-            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+            secrets: [EndpointSecret(WebhookSecret(using: &generator))]
         )
         try change(&endpoint)
         return endpoint
@@ -65,28 +65,28 @@ extension ConformanceBench {
     /// Fails unless a stream reports a partition, or a loss, while `act` is repeated.
     ///
     /// A notification may be lost while the subscriber still connects.
-    func hears(
+    func isNotified(
         _ partition: Int,
         from stream: AsyncStream<Int?>,
         _ label: String,
         while act: () async throws -> Void
     ) async throws {
-        let heard = HeardNews()
+        let received = ReceivedNotification()
         let listener = Task {
             for await news in stream where news == partition {
-                await heard.note()
+                await received.note()
             }
         }
         defer { listener.cancel() }
         try await eventually(label) {
             try await act()
-            return await heard.isNoted
+            return await received.isNoted
         }
     }
 }
 
 /// Whether the notification arrived; an actor, because subscriber and test share it.
-private actor HeardNews {
+private actor ReceivedNotification {
     private(set) var isNoted = false
 
     func note() {

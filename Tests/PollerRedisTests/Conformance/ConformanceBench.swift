@@ -17,7 +17,9 @@ struct ConformanceBench: Sendable {
     var redis: RedisHarness {
         get throws { try some(harness as? RedisHarness, "a store on Redis") }
     }
-    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { harness.deliveries }
+    var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore {
+        harness.deliveries
+    }
 
     // MARK: Expectations
 

@@ -15,13 +15,17 @@ extension QueueConformance {
             // Neither a lease nor a poll after which the watch continues closes it.
             let first = try await bench.take(key)
             try await bench.counts(1, of: "acct_a")
-            _ = try await bench.watches.commit([bench.news(first, [.status], .next(after: .zero))])
+            _ = try await bench.watches.commit([
+                bench.eventCommit(first, [.status], .next(after: .zero))
+            ])
             try await bench.counts(1, of: "acct_a")
             let second = try await bench.take(key)
             _ = try await bench.watches.release([second.ref])
             try await bench.counts(1, of: "acct_a")
             let third = try await bench.take(key)
-            _ = try await bench.watches.commit([bench.news(third, [.status], .close(.expired))])
+            _ = try await bench.watches.commit([
+                bench.eventCommit(third, [.status], .close(.expired))
+            ])
             try await bench.counts(0, of: "acct_a")
             // A reopened watch is open.
             _ = try await bench.watches.hint(key)

@@ -12,7 +12,7 @@ extension QueueConformance {
                 for (of, acts) in [
                     ("c", DeadlineActs(authorisation: .capture, abandoned: .cancel)),
                     ("r", DeadlineActs(authorisation: .cancel)),
-                    ("a", DeadlineActs(abandoned: .cancel)), ("n", .unsaid),
+                    ("a", DeadlineActs(abandoned: .cancel)), ("n", .unset),
                     ("l", DeadlineActs(authorisation: .leave, abandoned: .leave)),
                 ] {
                     let key = intent(name + of, account: "acct_\(name)\(of)")
@@ -30,7 +30,7 @@ extension QueueConformance {
             bench in
             let key = intent("1")
             for (said, goal, holds) in [
-                (DeadlineActs.unsaid, WatchGoal.leftPending, DeadlineActs.unsaid),
+                (DeadlineActs.unset, WatchGoal.leftPending, DeadlineActs.unset),
                 (
                     DeadlineActs(abandoned: .cancel), .leftPending,
                     DeadlineActs(abandoned: .cancel)
@@ -51,7 +51,7 @@ extension QueueConformance {
             try bench.equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
             _ = try await bench.watches.cancel(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key)])
-            try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
+            try bench.equal(try await bench.snapshot(key).watch.acts, .unset, "after a restart")
         },
         ConformanceCase("a watch keeps its first trace when later requests have other options") {
             bench in
@@ -75,8 +75,8 @@ extension QueueConformance {
                 try bench.equal(all.acts, acts, "the actions")
                 try bench.equal(all.goal, goal.farther(.settled), "the goal")
                 _ = try await bench.watches.cancel(key)
-                let told = try await bench.watches.events(of: key, after: 0, limit: 10)
-                try bench.equal(told.map(\.trace), [traces[0]], "the trace of its event")
+                let recorded = try await bench.watches.events(of: key, after: 0, limit: 10)
+                try bench.equal(recorded.map(\.trace), [traces[0]], "the trace of its event")
                 new.trace = traces[1]
                 _ = try await bench.watches.enqueue([new])
                 try bench.equal(
@@ -98,9 +98,9 @@ extension QueueConformance {
             for policy in PollPolicy.named {
                 let key = intent(policy.name)
                 for (said, goal, asked) in [
-                    (DeadlineActs.unsaid, WatchGoal.settled, policy),
+                    (DeadlineActs.unset, WatchGoal.settled, policy),
                     (DeadlineActs(abandoned: .cancel), .final, .patient),
-                    (.unsaid, .settled, .auto),
+                    (.unset, .settled, .auto),
                 ] {
                     let new = try NewWatch(key: key, policy: asked, goal: goal, acts: said)
                     _ = try await bench.watches.enqueue([new])

@@ -41,8 +41,8 @@ extension QueueConformance {
             try bench.expect(lease.item.isReview, "the poll is not a review")
             let look = bench.look(lease, [.payment(.disputed)], memory)
             try bench.equal(try await bench.watches.commit([look]), [.done], "the commit")
-            let told = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(told.map(\.seq), [2], "the log")
+            let recorded = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(recorded.map(\.seq), [2], "the log")
             let entries = try await bench.watches.entries(
                 partition: bench.partition(of: key),
                 after: "0",
@@ -138,7 +138,7 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let now = try await bench.take(key).claimedAt
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             for (name, method) in [("A1", "card"), ("A2", "ideal")] {
                 let payment = Payment(
                     state: .paid,
@@ -200,7 +200,7 @@ extension ConformanceBench {
             object: "abc-_1",
             payment: "k3f9a2",
             money: money,
-            newsUntil: span.map { lease.claimedAt + $0 }
+            changesUntil: span.map { lease.claimedAt + $0 }
         )
         let commit = look(lease, [.status], memory, verdict)
         try equal(try await watches.commit([commit]), [.done], "the commit of a payment")
@@ -214,7 +214,7 @@ extension ConformanceBench {
         _ memory: PaymentMemory,
         _ verdict: Verdict = .close(.settled)
     ) -> Commit<WatchChange> {
-        let commit = news(lease, subjects, verdict, memory)
+        let commit = eventCommit(lease, subjects, verdict, memory)
         var state = commit.change.state
         state.lastPolledAt = lease.claimedAt
         let change = WatchChange(state: state, payment: memory, events: commit.change.events)

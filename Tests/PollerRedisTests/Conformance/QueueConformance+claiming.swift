@@ -145,7 +145,7 @@ extension QueueConformance {
             let stream = bench.watches.wakes()
             let key = bench.key("1")
             try await bench.enqueue(key)
-            try await bench.hears(bench.partition(of: key), from: stream, "a wake") {
+            try await bench.isNotified(bench.partition(of: key), from: stream, "a wake") {
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .next(after: .seconds(60)))
                 _ = try await bench.claim(in: bench.partition(of: key))

@@ -166,14 +166,14 @@ extension QueueConformance {
             let home = bench.partition(of: key)
             try await bench.enqueue(bench.keys(1..<4))
             let resumed = bench.watches.wakes()
-            try await bench.hears(home, from: resumed, "a wake after the resume") {
+            try await bench.isNotified(home, from: resumed, "a wake after the resume") {
                 try await lanes.pause(key.lane)
                 _ = try await bench.claim(in: home, limit: 1)
                 try await lanes.resume(key.lane)
             }
             let narrow = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let raised = bench.watches.wakes()
-            try await bench.hears(home, from: raised, "a wake after the limit was raised") {
+            try await bench.isNotified(home, from: raised, "a wake after the limit was raised") {
                 try await lanes.limit(key.lane, to: narrow)
                 for lease in try await bench.claim(in: home).leases {
                     _ = try await bench.watches.release([lease.ref])

@@ -58,13 +58,13 @@ extension QueueConformance {
                 escalated: 8,
                 dead: [3, 5],
                 again: [5],
-                told: "aB-_09",
-                owed: [8, 9]
+                cursorDigest: "aB-_09",
+                pendingFallback: [8, 9]
             )
             _ = try await bench.commit(now, .next(after: .zero), state)
             let next = try await bench.take(mark)
             try bench.equal(next.item.state, state, "state")
-            let plain = DeliveryState(cursor: 9, attempts: 30, told: "aB-_09")
+            let plain = DeliveryState(cursor: 9, attempts: 30, cursorDigest: "aB-_09")
             _ = try await bench.commit(next, .rest, plain)
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state, plain, "without trouble")
@@ -181,30 +181,30 @@ extension QueueConformance {
             "the watermark of complete marks is valid only in the history that wrote it"
         ) {
             bench in
-            let first = try await bench.deliveries.standing(partition: 1)
+            let first = try await bench.deliveries.watermark(partition: 1)
             try bench.equal(first.noted, nil, "the watermark of a new store")
             try bench.expect(!first.history.isEmpty, "the store names no history")
             let instant = Timestamp(ms: 1_700_000_000_000)
             try await bench.deliveries.note(partition: 1, whole: instant, in: "abc")
             try bench.equal(
-                try await bench.deliveries.standing(partition: 1).noted,
+                try await bench.deliveries.watermark(partition: 1).noted,
                 nil,
                 "the watermark of another history"
             )
             try await bench.deliveries.note(partition: 1, whole: instant, in: first.history)
             try bench.equal(
-                try await bench.deliveries.standing(partition: 1),
-                MarkStanding(history: first.history, noted: first.history, whole: instant),
+                try await bench.deliveries.watermark(partition: 1),
+                MarkWatermark(history: first.history, noted: first.history, whole: instant),
                 "the watermark of this history"
             )
-            let other = try await bench.deliveries.standing(partition: 2)
+            let other = try await bench.deliveries.watermark(partition: 2)
             try bench.equal(other.noted, nil, "the watermark of another partition")
         },
         ConformanceCase("a wake comes when a delivery is marked") { bench in
             let mark = try bench.mark("1")
             let home = bench.harness.partition(of: LaneID(endpoint: mark.endpoint))
             let stream = bench.deliveries.wakes()
-            try await bench.hears(home, from: stream, "a wake") {
+            try await bench.isNotified(home, from: stream, "a wake") {
                 _ = try await bench.claim(mark)
                 for lease in try await bench.claim(mark).leases {
                     _ = try await bench.commit(lease, .rest, DeliveryState())

@@ -107,15 +107,19 @@ extension QueueConformance {
                     urls,
                     "the URLs in the outbox of \(number)"
                 )
-                let told = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
-                try bench.equal(told, true, "the metadata in \(entry?.event.json ?? "nothing")")
+                let hasMetadata = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
+                try bench.equal(
+                    hasMetadata,
+                    true,
+                    "the metadata in \(entry?.event.json ?? "nothing")"
+                )
             }
             _ = try await bench.watches.cancel(key)
             try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
-            let anew = try await bench.snapshot(key)
-            try bench.equal(anew.notify, [], "the URLs after a restart")
-            try bench.equal(anew.metadata, "", "the metadata after a restart")
-            try bench.equal(anew.watch.clientSecret, nil, "the secret after a restart")
+            let enqueuedAgain = try await bench.snapshot(key)
+            try bench.equal(enqueuedAgain.notify, [], "the URLs after a restart")
+            try bench.equal(enqueuedAgain.metadata, "", "the metadata after a restart")
+            try bench.equal(enqueuedAgain.watch.clientSecret, nil, "the secret after a restart")
         },
         ConformanceCase("a join of an open watch merges the endpoints without repeats") { bench in
             let key = bench.key("1")
@@ -177,13 +181,13 @@ extension QueueConformance {
             try bench.equal(restarted, try await bench.snapshot(key), "the restarted watch")
             try bench.equal(restarted.closed, nil, "closed")
             try bench.equal(restarted.watch.run, 2, "run")
-            let news = try [("2", "a"), ("3", "b"), ("2", "c")].map { name, host in
+            let newWatches = try [("2", "a"), ("3", "b"), ("2", "c")].map { name, host in
                 try NewWatch(
                     key: bench.key(name),
                     notify: [try NotifyURL("https://\(host).example/")]
                 )
             }
-            let results = try await bench.watches.enqueue(news, reading: true)
+            let results = try await bench.watches.enqueue(newWatches, reading: true)
             try bench.equal(results.map(\.outcome), [.created, .created, .joined], "outcomes")
             for result in results {
                 let snapshot = try bench.some(result.snapshot, "the snapshot")
@@ -191,7 +195,7 @@ extension QueueConformance {
                 try bench.equal(snapshot, read, "the watch of \(result.key.source)")
                 try bench.expect(snapshot.nextPollAt != nil, "the watch has no next poll")
             }
-            let plain = try await bench.watches.enqueue(news)
+            let plain = try await bench.watches.enqueue(newWatches)
             try bench.equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
             // The payment of a joined watch decides whether another attempt of its order may be charged.
             let ordered = try NewWatch(key: key, order: OrderID(unchecked: "A77"))

@@ -19,16 +19,16 @@ extension QueueConformance {
                 try await bench.enqueue(key)
                 try await bench.advance(ms: 1)
             }
-            let told = try bench.some(
+            let explained = try bench.some(
                 try await bench.watches.explain(keys[2], limit: common),
                 "an explanation"
             )
-            let due = told.snapshot.watch.createdAt
-            try bench.equal(told.place, .waiting(due: due, isUrgent: true, ahead: 2), "place")
-            try bench.equal(told.snapshot, try await bench.snapshot(keys[2]), "snapshot")
-            try bench.equal(told.lane, try await bench.report(keys[2]), "lane")
-            try bench.equal(told.limit, common, "limit")
-            try bench.equal(told.crashes, 0, "crashes")
+            let due = explained.snapshot.watch.createdAt
+            try bench.equal(explained.place, .waiting(due: due, isUrgent: true, ahead: 2), "place")
+            try bench.equal(explained.snapshot, try await bench.snapshot(keys[2]), "snapshot")
+            try bench.equal(explained.lane, try await bench.report(keys[2]), "lane")
+            try bench.equal(explained.limit, common, "limit")
+            try bench.equal(explained.crashes, 0, "crashes")
         },
         ConformanceCase(
             "the items ahead of a normal one are earlier normal ones and due urgent ones"
@@ -109,25 +109,25 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try await bench.harness.lanes.limit(key.lane, to: own)
             try await bench.harness.lanes.pause(key.lane)
-            let told = try bench.some(
+            let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(told.limit, own, "limit")
-            try bench.equal(told.lane.limit, own, "limit of the lane")
-            try bench.equal(told.lane.isPaused, true, "paused")
-            try bench.equal(told.earliest, nil, "earliest")
+            try bench.equal(explained.limit, own, "limit")
+            try bench.equal(explained.lane.limit, own, "limit of the lane")
+            try bench.equal(explained.lane.isPaused, true, "paused")
+            try bench.equal(explained.earliest, nil, "earliest")
         },
         ConformanceCase("the explanation of a held lane has the end of the hold") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.attempt(key, .refused(.seconds(60)))
-            let told = try bench.some(
+            let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(told.lane.circuit, .open, "circuit")
-            try bench.equal(told.earliest, told.lane.now + .seconds(60), "earliest")
+            try bench.equal(explained.lane.circuit, .open, "circuit")
+            try bench.equal(explained.earliest, explained.lane.now + .seconds(60), "earliest")
         },
         ConformanceCase("the explanation of a leased watch has the owner and the end of the lease")
         {
@@ -135,34 +135,38 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key, owner: ConformanceBench.bert)
-            let told = try await bench.watches.explain(key, limit: common)
+            let explained = try await bench.watches.explain(key, limit: common)
             try bench.equal(
-                told?.place,
+                explained?.place,
                 .leased(owner: ConformanceBench.bert, until: lease.endsAt),
                 "place"
             )
-            try bench.equal(told?.lane.inFlight, 1, "in flight")
+            try bench.equal(explained?.lane.inFlight, 1, "in flight")
         },
         ConformanceCase("the explanation of a suspect has the number of its crashes") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.crash(bench.partition(of: key), times: 2)
             _ = try await bench.take(key)
-            let told = try await bench.watches.explain(key, limit: common)
-            try bench.equal(told?.crashes, 2, "crashes")
+            let explained = try await bench.watches.explain(key, limit: common)
+            try bench.equal(explained?.crashes, 2, "crashes")
         },
         ConformanceCase("the explanation of a closed watch has the close reason") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)
             _ = try await bench.commit(try await bench.take(key), .close(.gone))
-            let told = try bench.some(
+            let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(told.place, .closed(.gone), "place")
-            try bench.equal(told.limit, common, "limit")
-            try bench.equal(told.lane.lane, key.lane, "lane")
-            try bench.equal([told.lane.waiting, told.lane.inFlight], [0, 0], "counts of the lane")
+            try bench.equal(explained.place, .closed(.gone), "place")
+            try bench.equal(explained.limit, common, "limit")
+            try bench.equal(explained.lane.lane, key.lane, "lane")
+            try bench.equal(
+                [explained.lane.waiting, explained.lane.inFlight],
+                [0, 0],
+                "counts of the lane"
+            )
         },
     ]
 }

@@ -11,7 +11,7 @@ extension QueueConformance {
             bench in
             let key = bench.key("1")
             let metadata = #"{"order":"A-ä","note":"}{\"\\"}"#
-            try await bench.enqueueTold(key, metadata)
+            try await bench.enqueueWithEvents(key, metadata)
             let lease = try await bench.take(key)
             let commit = bench.look(lease, .next(after: .zero), object: largeObject)
             _ = try await bench.watches.commit([commit])
@@ -31,12 +31,12 @@ extension QueueConformance {
             bench in
             let (old, young, open) = (bench.key("1"), bench.key("2"), bench.key("3"))
             let metadata = #"{"order":"A77"}"#
-            try await bench.enqueueTold(old, metadata)
+            try await bench.enqueueWithEvents(old, metadata)
             try await bench.end(old)
             try await bench.advance(ms: 8000)
-            try await bench.enqueueTold(young, metadata)
+            try await bench.enqueueWithEvents(young, metadata)
             try await bench.end(young)
-            try await bench.enqueueTold(open, metadata)
+            try await bench.enqueueWithEvents(open, metadata)
             _ = try await bench.watches.commit([
                 bench.look(try await bench.take(open), .next(after: .seconds(90)))
             ])
@@ -56,7 +56,7 @@ extension QueueConformance {
         ConformanceCase("a watch that was restarted and closed again loses its new bodies, too") {
             bench in
             let key = bench.key("1")
-            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             try await bench.end(key)
             try await bench.advance(ms: 11_000)
             try await bench.fade(key, after: .seconds(10))
@@ -73,7 +73,7 @@ extension QueueConformance {
         },
         ConformanceCase("a folded log is read from any seq") { bench in
             let key = bench.key("1")
-            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             for _ in 0..<3 {
                 _ = try await bench.watches.commit([
                     bench.look(try await bench.take(key), .next(after: .zero))
@@ -94,8 +94,8 @@ extension QueueConformance {
                 try bench.equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
             }
             let home = bench.partition(of: key)
-            let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(told.map(\.event.id), all.map(\.id), "its events in the outbox")
+            let published = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(published.map(\.event.id), all.map(\.id), "its events in the outbox")
             let read = try await bench.watches.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "reader"),
@@ -176,7 +176,7 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    fileprivate func enqueueTold(_ key: WatchKey, _ metadata: String) async throws {
+    fileprivate func enqueueWithEvents(_ key: WatchKey, _ metadata: String) async throws {
         _ = try await watches.enqueue([try NewWatch(key: key, metadata: metadata)])
     }
 

@@ -130,18 +130,18 @@ extension QueueConformance {
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
             try await bench.enqueue(keys)
             let home = bench.partition(of: keys[0])
-            let heard = try await bench.claim(in: home, limit: 1, lane: limit)
+            let received = try await bench.claim(in: home, limit: 1, lane: limit)
             try await bench.advance(ms: 5)
             let bert = ConformanceBench.bert
             let other = try await bench.claim(in: home, limit: 1, owner: bert, lane: limit)
             let lost = try await bench.claim(in: home, limit: 1, lane: limit)
             try bench.equal(lost.leases.count, 1, "items of the lost claim")
-            let unheard = LostClaims(before: bench.request(home, lane: limit), since: heard.now)
+            let unheard = LostClaims(before: bench.request(home, lane: limit), since: received.now)
             for expected in [1, 0] {
                 let count = try await bench.watches.recall(unheard)
                 try bench.equal(count, expected, "items recalled")
             }
-            for lease in heard.leases + other.leases {
+            for lease in received.leases + other.leases {
                 let result = try await bench.commit(lease, .next(after: .seconds(60)))
                 try bench.equal(result, .done, "a commit of a received lease")
             }

@@ -150,7 +150,7 @@ extension QueueConformance {
         },
         ConformanceCase("a heartbeat announces a process and returns all processes") { bench in
             let members = bench.harness.members
-            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
+            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, slots: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             let alone = try await members.beat(anna, for: .seconds(10))
             try bench.equal(alone, [anna], "after the first")
@@ -198,7 +198,7 @@ extension QueueConformance {
         ConformanceCase("departures are listed for a day, clean and lost, the newest first") {
             bench in
             let members = bench.harness.members
-            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
+            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, slots: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             try bench.equal(try await members.departures(), [], "at first")
             _ = try await members.beat(anna, for: .seconds(6))
@@ -241,7 +241,7 @@ extension ConformanceBench {
     }
 
     /// Creates a process as it announces itself.
-    static func member(_ owner: OwnerID, inFlight: Int = 0, places: Int? = nil) -> Member {
+    static func member(_ owner: OwnerID, inFlight: Int = 0, slots: Int? = nil) -> Member {
         Member(
             owner: owner,
             roles: "worker,notifier",
@@ -250,7 +250,7 @@ extension ConformanceBench {
             version: "1.2.3",
             startedAt: Timestamp(ms: 1_795_165_200_000),
             inFlight: inFlight,
-            places: places
+            slots: slots
         )
     }
 }

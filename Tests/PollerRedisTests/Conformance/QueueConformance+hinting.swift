@@ -29,7 +29,7 @@ extension QueueConformance {
                 let key = bench.key("1")
                 try await bench.enqueue(key)
                 let stream = bench.watches.marks()
-                try await bench.hears(bench.partition(of: key), from: stream, "a mark") {
+                try await bench.isNotified(bench.partition(of: key), from: stream, "a mark") {
                     let lease = try await bench.take(key)
                     if isHint {
                         _ = try await bench.watches.hint(key)
@@ -88,8 +88,8 @@ extension QueueConformance {
                 try bench.equal(open.metadata, new.metadata, "metadata")
                 // A change has the next number; without a change the watch closes and records nothing.
                 _ = try await bench.commit(lease, .next(after: .zero), status: "failed")
-                let told = try await bench.take(key).item
-                try bench.equal([told.seq, told.reopenedSeq], [2, 1], "seq after an event")
+                let hinted = try await bench.take(key).item
+                try bench.equal([hinted.seq, hinted.reopenedSeq], [2, 1], "seq after an event")
                 _ = try await bench.watches.cancel(key)
                 try await bench.enqueue(key)
                 try bench.equal(try await bench.take(key).item.reopenedSeq, nil, "after a restart")

@@ -35,9 +35,9 @@ extension QueueConformance {
             let left = try bench.some(try await bench.look(), "the check of a crashed process")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let look = try bench.some(try await bench.look(ConformanceBench.bert), "the next check")
-            let (board, news) = bench.decide(look, [.noWorker])
+            let (board, changed) = bench.decide(look, [.noWorker])
             try bench.expect(
-                !(try await bench.end(left, board, news)),
+                !(try await bench.end(left, board, changed)),
                 "the late result was accepted"
             )
             try bench.equal(
@@ -46,41 +46,41 @@ extension QueueConformance {
                 "incidents of the late result"
             )
             try bench.expect(
-                try await bench.end(look, board, news),
+                try await bench.end(look, board, changed),
                 "the result of the next check was rejected"
             )
             try bench.expect(
-                !(try await bench.end(left, board, news)),
+                !(try await bench.end(left, board, changed)),
                 "the late result was accepted afterwards"
             )
-            try bench.equal(try await bench.redis.store.incidents().open, news, "open incidents")
+            try bench.equal(try await bench.redis.store.incidents().open, changed, "open incidents")
         },
         ConformanceCase(
             "a reported incident is on the board, in its log and in the outbox, once each"
         ) {
             bench in
             let look = try bench.some(try await bench.look(), "the first check")
-            let (board, news) = bench.decide(look, [.noWorker, .quarantine])
-            try bench.expect(try await bench.end(look, board, news), "the result was rejected")
+            let (board, changed) = bench.decide(look, [.noWorker, .quarantine])
+            try bench.expect(try await bench.end(look, board, changed), "the result was rejected")
             let closed = try await bench.watches.stats().closed
             try bench.equal(closed, 0, "closed watches")
-            let incident = try bench.some(news.last, "an incident")
+            let incident = try bench.some(changed.last, "an incident")
             let list = try await bench.redis.store.incidents()
-            try bench.equal(list, IncidentList(open: news, resolved: []), "open")
+            try bench.equal(list, IncidentList(open: changed, resolved: []), "open")
             let over = try await bench.over(after: look, board)
-            try bench.equal(over.map(\.id), news.map(\.id), "resolved incidents")
+            try bench.equal(over.map(\.id), changed.map(\.id), "resolved incidents")
             let later = try await bench.redis.store.incidents()
             try bench.equal(later, IncidentList(open: [], resolved: over.reversed()), "later")
             let log = try await bench.watches.events(of: incident.key, after: 0, limit: 10)
-            let told = [incident.event, over.last?.event].compactMap(\.self)
-            try bench.equal(log, told, "the log")
+            let published = [incident.event, over.last?.event].compactMap(\.self)
+            try bench.equal(log, published, "the log")
             try bench.equal(log.map(\.seq), [1, 2], "seq")
             let entries = try await bench.watches.entries(
                 partition: bench.partition(of: incident.key),
                 after: "0",
                 limit: 10
             )
-            try bench.equal(entries.map(\.event), (news + over).map(\.event), "the outbox")
+            try bench.equal(entries.map(\.event), (changed + over).map(\.event), "the outbox")
             try bench.expect(entries.allSatisfy(\.notify.isEmpty), "an incident has endpoint URLs")
         },
         ConformanceCase(
@@ -88,8 +88,8 @@ extension QueueConformance {
         ) { bench in
             let look = try bench.some(try await bench.look(), "the first check")
             var board = look.board
-            let news = board.note(bench.seen([.laneStopped]), at: look.now, hold: .seconds(60))
-            try bench.equal(news, [], "incidents reported at once")
+            let changed = board.note(bench.seen([.laneStopped]), at: look.now, hold: .seconds(60))
+            try bench.equal(changed, [], "incidents reported at once")
             try bench.expect(try await bench.end(look, board, []), "the result was rejected")
             try await bench.advance(ms: 3000)
             let next = try bench.some(try await bench.look(ConformanceBench.bert), "the next check")
@@ -97,9 +97,9 @@ extension QueueConformance {
         },
         ConformanceCase("an incident is no watch: it is never due, listed or reopened") { bench in
             let look = try bench.some(try await bench.look(), "the first check")
-            let (board, news) = bench.decide(look, [.noWorker])
-            _ = try await bench.end(look, board, news)
-            let key = try bench.some(news.first, "an incident").key
+            let (board, changed) = bench.decide(look, [.noWorker])
+            _ = try await bench.end(look, board, changed)
+            let key = try bench.some(changed.first, "an incident").key
             try bench.equal(try await bench.due(key), [], "due")
             for state in [nil, ListQuery.State.closed] {
                 let page = try await bench.watches.list(ListQuery(state: state))
@@ -118,9 +118,9 @@ extension QueueConformance {
         ) {
             bench in
             let look = try bench.some(try await bench.look(), "the first check")
-            let (board, news) = bench.decide(look, [.noWorker])
-            _ = try await bench.end(look, board, news)
-            let key = try bench.some(news.first, "an incident").key
+            let (board, changed) = bench.decide(look, [.noWorker])
+            _ = try await bench.end(look, board, changed)
+            let key = try bench.some(changed.first, "an incident").key
             let home = bench.partition(of: key)
             _ = try await bench.claim(in: home)
             try await bench.advance(ms: 5000)
@@ -196,51 +196,54 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
-    func look(_ owner: OwnerID = anna) async throws -> IncidentLook? {
-        try await redis.store.takeLook(owner, for: Self.lease)
+    func look(_ owner: OwnerID = anna) async throws -> IncidentCheck? {
+        try await redis.store.beginCheck(owner, for: Self.lease)
     }
 
     /// Ends a check with a pause of 3 s.
     func end(
-        _ look: IncidentLook,
+        _ look: IncidentCheck,
         _ board: IncidentBoard? = nil,
-        _ news: [Incident] = []
+        _ changed: [Incident] = []
     ) async throws -> Bool {
-        try await redis.store.endLook(
+        try await redis.store.endCheck(
             look,
             board: board ?? look.board,
-            telling: news,
+            reporting: changed,
             pause: .seconds(3)
         )
     }
 
     /// Creates the observations of a check: these kinds are in trouble, all others are well.
-    func seen(_ kinds: Set<IncidentKind>) -> [IncidentKind: Sighting] {
+    func seen(_ kinds: Set<IncidentKind>) -> [IncidentKind: IncidentObservation] {
         Dictionary(
             uniqueKeysWithValues: IncidentKind.allCases.map { kind in
-                let trouble = Sighting.Trouble(nil, count: 2, "\(kind): \"as seen\"")
-                return (kind, Sighting(kinds.contains(kind) ? [trouble] : [], action: "mend it"))
+                let trouble = IncidentObservation.Trouble(nil, count: 2, "\(kind): \"as seen\"")
+                return (
+                    kind,
+                    IncidentObservation(kinds.contains(kind) ? [trouble] : [], action: "mend it")
+                )
             }
         )
     }
 
     /// Decides the incidents to report when these kinds are in trouble.
     func decide(
-        _ look: IncidentLook,
+        _ look: IncidentCheck,
         _ kinds: Set<IncidentKind>
     ) -> (IncidentBoard, [Incident]) {
         var board = look.board
-        let news = board.note(seen(kinds), at: look.now, hold: .zero)
-        return (board, news)
+        let changed = board.note(seen(kinds), at: look.now, hold: .zero)
+        return (board, changed)
     }
 
     /// Claims the next check, which finds no problem, and stores the ended incidents.
-    func over(after look: IncidentLook, _ board: IncidentBoard) async throws -> [Incident] {
+    func over(after look: IncidentCheck, _ board: IncidentBoard) async throws -> [Incident] {
         try await advance(ms: 3000)
         let next = try some(try await self.look(), "the next check")
         try equal(next.board, board, "the stored board")
-        let (after, news) = decide(next, [])
-        try expect(try await end(next, after, news), "the resolution was rejected")
-        return news
+        let (after, changed) = decide(next, [])
+        try expect(try await end(next, after, changed), "the resolution was rejected")
+        return changed
     }
 }

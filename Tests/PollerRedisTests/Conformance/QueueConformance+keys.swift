@@ -114,7 +114,7 @@ extension QueueConformance {
             bench in
             let store = try bench.redis.keys
             let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
-            let share = KeyShare(of: mine, countMax: 2)
+            let share = AccountKeyLimit(of: mine, countMax: 2)
             func make(_ name: String, _ accounts: AccountSet) async throws -> KeyCreation {
                 let key = try bench.key(name, accounts: accounts)
                 return try await store.create(key, digest: KeyDigest(of: name), within: share)

@@ -105,7 +105,7 @@ extension QueueConformance {
             let home = bench.partition(of: keys[0])
             let stream = bench.watches.wakes()
             for key in keys { try await bench.enqueue(key) }
-            try await bench.hears(home, from: stream, "a wake") {
+            try await bench.isNotified(home, from: stream, "a wake") {
                 let claim = try await bench.claim(in: home, lane: limit)
                 for lease in claim.leases {
                     _ = try await bench.commit(lease, .next(after: .milliseconds(1)))
@@ -117,10 +117,10 @@ extension QueueConformance {
             let limit = LaneLimit(ratePerSecond: 1, burst: 1, inFlightMax: 1)
             let accounts = bench.accounts(4)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
-            let crowd = try (0..<50).map {
+            let waiting = try (0..<50).map {
                 try NewWatch(key: bench.key("\($0)", account: accounts[0]))
             }
-            _ = try await bench.watches.enqueue(crowd)
+            _ = try await bench.watches.enqueue(waiting)
             try await bench.advance(ms: 10)
             for account in accounts.dropFirst() {
                 try await bench.enqueue(bench.key("late", account: account))

@@ -94,7 +94,7 @@ extension QueueConformance {
             let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
             try await bench.enqueue(key)
             _ = try await bench.watches.commit([
-                bench.news(try await bench.take(key), [.status], .close(.settled), memory)
+                bench.eventCommit(try await bench.take(key), [.status], .close(.settled), memory)
             ])
             try bench.equal(try await bench.watches.hint(key, of: .money), true, "opened")
             for number in 1...2 {

@@ -60,12 +60,12 @@ extension QueueConformance {
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
             let before = try await bench.snapshot(key)
-            let news = [
+            let newWatches = [
                 try NewWatch(key: elsewhere, order: second), try NewWatch(key: other),
                 try NewWatch(key: key, metadata: #"{"a":"b"}"#, order: second),
                 try NewWatch(key: key, metadata: #"{"a":"c"}"#),
             ]
-            let results = try await bench.watches.enqueue(news, reading: true)
+            let results = try await bench.watches.enqueue(newWatches, reading: true)
             try bench.equal(
                 results.map(\.outcome),
                 [
@@ -148,45 +148,45 @@ extension QueueConformance {
         },
         ConformanceCase("the events of an order are recorded with it, once and in order") {
             bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             let key = bench.order("A77")
-            let paid = bench.told(.paid, by: bench.key("1"), seq: 1)
+            let paid = bench.paymentEvent(.paid, by: bench.key("1"), seq: 1)
             let first = try await book.note(paid)
             try bench.equal(first.map(\.type), ["order.paid"], "the first")
             try bench.equal(try await book.note(paid).count, 0, "events of a repeat")
-            let second = try await book.note(bench.told(.paid, by: bench.key("2"), seq: 4))
+            let second = try await book.note(bench.paymentEvent(.paid, by: bench.key("2"), seq: 4))
             try bench.equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
-            let told = (first + second).map(\.json)
+            let published = (first + second).map(\.json)
             let log = try await bench.watches.events(of: key.watch, after: 0, limit: 10)
-            try bench.equal(log.map(\.json), told, "log")
+            try bench.equal(log.map(\.json), published, "log")
             try bench.equal(log.map(\.seq), [1, 2, 3], "seq")
             let entries = try await bench.watches.entries(
                 partition: bench.partition(of: key.watch),
                 after: "0",
                 limit: 10
             )
-            try bench.equal(entries.map(\.event.json), told, "outbox")
+            try bench.equal(entries.map(\.event.json), published, "outbox")
             let order = try bench.some(try await bench.redis.store.order(key), "the order")
             try bench.equal(order.seq, 3, "the order's seq")
             try bench.equal(order.createdAt, paid.polledAt, "its creation time")
             try await bench.outOfOrder("event 1 after 3") {
-                _ = try await bench.redis.store.store(order, over: order.version, telling: first)
+                _ = try await bench.redis.store.store(order, over: order.version, recording: first)
             }
         },
         ConformanceCase("one of two requests for the right to charge is granted") { bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
             try bench.equal(try await book.take(watches[0]), .granted(1), "the first")
             let other = try await book.take(watches[1])
             try bench.equal(other, .refused(watches[0].key), "the second")
-            _ = try await book.note(bench.told(.failed, by: watches[0].key, seq: 1))
+            _ = try await book.note(bench.paymentEvent(.failed, by: watches[0].key, seq: 1))
             try bench.equal(try await book.take(watches[1]), .granted(2), "after a failure")
             let elsewhere = try await book.take(bench.watch("1", of: "B78"))
             try bench.equal(elsewhere, .granted(1), "the right for another order")
         },
         ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
             bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             var granted: [WatchKey] = []
             try await withThrowingTaskGroup(of: WatchKey?.self) { group in
                 for number in 0..<12 {
@@ -203,7 +203,7 @@ extension QueueConformance {
         },
         ConformanceCase("an order is no watch: it is never due, listed or reopened") { bench in
             let key = bench.order("A77")
-            _ = try await OrderBook(bench.redis.store).take(bench.watch("1", of: "A77"))
+            _ = try await OrderService(bench.redis.store).take(bench.watch("1", of: "A77"))
             try bench.equal(try await bench.due(key.watch), [], "due")
             let page = try await bench.watches.list(ListQuery())
             try bench.equal(page.items.map(\.watch.key), [], "the watches")
@@ -221,13 +221,13 @@ extension QueueConformance {
             )
         },
         ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             for name in ["A1", "A2", "A3", "A4", "A5"] {
                 _ = try await book.take(bench.watch(name, of: name))
                 try await bench.advance(ms: 10)
             }
             _ = try await book.take(bench.watch("1", of: "B1", account: "acct_b"))
-            let paid = bench.told(.paid, by: bench.key("A2"), seq: 1, of: "A2")
+            let paid = bench.paymentEvent(.paid, by: bench.key("A2"), seq: 1, of: "A2")
             _ = try await book.note(paid)
             var names: [String] = []
             var cursor: String?
@@ -244,12 +244,12 @@ extension QueueConformance {
             try bench.equal(found.map(\.key.order.description), ["A2"], "paid orders")
         },
         ConformanceCase("orders that were paid more than once can be listed") { bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
                 _ = try await book.take(bench.watch("0\(order)", of: order))
                 for name in tries {
                     _ = try await book.note(
-                        bench.told(.paid, by: bench.key(name), seq: 1, of: order)
+                        bench.paymentEvent(.paid, by: bench.key(name), seq: 1, of: order)
                     )
                 }
                 try await bench.advance(ms: 10)
@@ -260,12 +260,14 @@ extension QueueConformance {
         },
         ConformanceCase("an order is purged like a closed watch, after its last change") {
             bench in
-            let book = OrderBook(try bench.redis.store)
+            let book = OrderService(try bench.redis.store)
             let key = bench.order("A77")
             let home = bench.partition(of: key.watch)
             _ = try await book.take(bench.watch("1", of: "A77"))
             for isKept in [true, false] {
-                if isKept { _ = try await book.note(bench.told(.paid, by: bench.key("2"), seq: 1)) }
+                if isKept {
+                    _ = try await book.note(bench.paymentEvent(.paid, by: bench.key("2"), seq: 1))
+                }
                 try await bench.advance(ms: 3000)
                 _ = try await bench.claim(in: home)
                 let retention = Duration.seconds(isKept ? 4 : 2)
@@ -318,7 +320,7 @@ extension ConformanceBench {
     }
 
     /// Creates the event in which a watch has reported its payment.
-    func told(
+    func paymentEvent(
         _ state: PaymentState,
         by key: WatchKey,
         seq: Int,
@@ -334,6 +336,6 @@ extension ConformanceBench {
     }
 
     func store(_ order: Order, over version: Int) async throws -> Bool {
-        try await redis.store.store(order, over: version, telling: [])
+        try await redis.store.store(order, over: version, recording: [])
     }
 }

@@ -280,7 +280,7 @@ extension QueueConformance {
             let stream = bench.watches.arrivals()
             let key = bench.key("1")
             try await bench.enqueue(key)
-            try await bench.hears(bench.partition(of: key), from: stream, "an arrival") {
+            try await bench.isNotified(bench.partition(of: key), from: stream, "an arrival") {
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
             }

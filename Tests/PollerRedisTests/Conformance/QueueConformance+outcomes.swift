@@ -204,7 +204,7 @@ extension QueueConformance {
             let watch = bench.key("1")
             let endpoint = EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA")
             func mark(_ seq: Int?) -> DeliveryMark {
-                DeliveryMark(endpoint: endpoint, watch: watch, telling: seq)
+                DeliveryMark(endpoint: endpoint, watch: watch, forcedSeq: seq)
             }
             for _ in 0..<2 { try await bench.deliveries.mark([mark(3)]) }
             let first = try await bench.take(mark(nil))

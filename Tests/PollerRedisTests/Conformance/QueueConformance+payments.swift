@@ -10,22 +10,22 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/"])
             let lease = try await bench.take(key)
-            let commit = bench.news(lease, [.payment(.paid), .nextStep, .status])
-            let told = commit.change.events
-            try bench.equal(told.map(\.seq), [1, 2, 3], "seq")
+            let commit = bench.eventCommit(lease, [.payment(.paid), .nextStep, .status])
+            let published = commit.change.events
+            try bench.equal(published.map(\.seq), [1, 2, 3], "seq")
             _ = try await bench.watches.commit([commit])
             // A lost reply: the same commit once more.
             try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.json), told.map(\.json), "log")
+            try bench.equal(log.map(\.json), published.map(\.json), "log")
             let entries = try await bench.watches.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10
             )
-            try bench.equal(entries.map(\.event.json), told.map(\.json), "outbox")
+            try bench.equal(entries.map(\.event.json), published.map(\.json), "outbox")
             try bench.equal(entries.map(\.notify.count), [1, 1, 1], "the endpoints")
-            try bench.equal(try await bench.snapshot(key).lastEvent?.id, told.last?.id, "last")
+            try bench.equal(try await bench.snapshot(key).lastEvent?.id, published.last?.id, "last")
             let next = bench.poll(try await bench.take(key), .next(after: .zero), status: "b")
             try bench.equal(next.change.event?.seq, 4, "seq of the next event")
             try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
@@ -34,7 +34,7 @@ extension QueueConformance {
             let key = bench.key("1")
             let metadata = #"{"order":"A \"77\"","n":"Grüße"}"#
             _ = try await bench.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
-            let commit = bench.news(try await bench.take(key), [.payment(.paid), .status])
+            let commit = bench.eventCommit(try await bench.take(key), [.payment(.paid), .status])
             _ = try await bench.watches.commit([commit])
             _ = try await bench.watches.cancel(key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
@@ -51,7 +51,7 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
-            let commit = bench.news(lease, [.payment(.paid), .status])
+            let commit = bench.eventCommit(lease, [.payment(.paid), .status])
             _ = try await bench.commit(lease, .next(after: .zero), status: "a")
             let again = try await bench.take(key)
             let late = Commit(ref: again.ref, verdict: .next(after: .zero), change: commit.change)
@@ -70,14 +70,16 @@ extension QueueConformance {
             let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: bench.money)
             let lease = try await bench.take(key)
             _ = try await bench.watches.commit([
-                bench.news(lease, [.status], .next(after: .zero), memory)
+                bench.eventCommit(lease, [.status], .next(after: .zero), memory)
             ])
             let again = try await bench.take(key)
             try bench.equal(again.item.payment, memory, "in the lease")
             // Without events, with an error, and without any change.
             var other = memory
             other.object = "def"
-            _ = try await bench.watches.commit([bench.news(again, [], .next(after: .zero), other)])
+            _ = try await bench.watches.commit([
+                bench.eventCommit(again, [], .next(after: .zero), other)
+            ])
             _ = try await bench.commit(
                 try await bench.take(key),
                 .next(after: .zero),
@@ -105,12 +107,12 @@ extension QueueConformance {
                 try await bench.enqueue(key)
                 let lease = try await bench.take(key)
                 _ = try await bench.watches.commit([
-                    bench.news(lease, [.status], .next(after: .zero), secret: learned)
+                    bench.eventCommit(lease, [.status], .next(after: .zero), secret: learned)
                 ])
                 let again = try await bench.take(key)
                 try bench.equal(again.item.clientSecret, learned, "in the lease")
                 _ = try await bench.watches.commit([
-                    bench.news(
+                    bench.eventCommit(
                         again,
                         [.status],
                         .next(after: .seconds(60)),
@@ -125,8 +127,8 @@ extension QueueConformance {
                 try bench.equal(joined.item.clientSecret, given, "the secret from a request")
                 _ = try await bench.commit(joined, .close(.settled))
                 try await bench.enqueue(key)
-                let anew = try await bench.snapshot(key).watch.clientSecret
-                try bench.equal(anew, nil, "in a new run")
+                let afterReopening = try await bench.snapshot(key).watch.clientSecret
+                try bench.equal(afterReopening, nil, "in a new run")
                 _ = try await bench.commit(try await bench.take(key), .close(.settled))
             }
         },
@@ -136,17 +138,22 @@ extension QueueConformance {
             let unpaid = PaymentMemory(payment: "k3f9a2", step: "abcdef")
             for reason in [ClosedReason.settled, .reached] {
                 for (name, memory, opening) in [
-                    ("paid", paid, [HintNews.money]), ("unpaid", unpaid, [.outcome, .money]),
+                    ("paid", paid, [HintTopic.money]), ("unpaid", unpaid, [.outcome, .money]),
                     ("unknown", nil, []),
                 ] {
                     let key = bench.key("\(name)-\(reason.rawValue)")
                     try await bench.enqueue(key)
                     _ = try await bench.watches.commit([
-                        bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                        bench.eventCommit(
+                            try await bench.take(key),
+                            [.status],
+                            .close(reason),
+                            memory
+                        )
                     ])
-                    for (run, news) in zip(2..., opening) {
-                        let what = "\(name) \(reason) \(news)"
-                        try bench.equal(try await bench.watches.hint(key, of: news), true, what)
+                    for (run, topic) in zip(2..., opening) {
+                        let what = "\(name) \(reason) \(topic)"
+                        try bench.equal(try await bench.watches.hint(key, of: topic), true, what)
                         let lease = try await bench.take(key)
                         try bench.equal(lease.item.run, run, "run")
                         try bench.equal(
@@ -155,16 +162,16 @@ extension QueueConformance {
                             "the close reason before the reopening"
                         )
                         try bench.expect(
-                            lease.item.isOnlyLooking,
+                            lease.item.isUnchangedSinceReopen,
                             "the watch does more than a review"
                         )
                         try bench.equal(lease.item.payment, memory, "the stored payment")
                         _ = try await bench.commit(lease, .close(reason))
                         try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
                     }
-                    for news in HintNews.allCases where !opening.contains(news) {
-                        let what = "\(name) \(reason) \(news)"
-                        try bench.equal(try await bench.watches.hint(key, of: news), false, what)
+                    for topic in HintTopic.allCases where !opening.contains(topic) {
+                        let what = "\(name) \(reason) \(topic)"
+                        try bench.equal(try await bench.watches.hint(key, of: topic), false, what)
                     }
                     try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
                 }
@@ -177,10 +184,14 @@ extension QueueConformance {
                 try await bench.enqueue(key)
                 let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
                 _ = try await bench.watches.commit([
-                    bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                    bench.eventCommit(try await bench.take(key), [.status], .close(reason), memory)
                 ])
-                for news in HintNews.allCases {
-                    try bench.equal(try await bench.watches.hint(key, of: news), false, "\(reason)")
+                for topic in HintTopic.allCases {
+                    try bench.equal(
+                        try await bench.watches.hint(key, of: topic),
+                        false,
+                        "\(reason)"
+                    )
                 }
             }
         },
@@ -197,7 +208,7 @@ extension ConformanceBench {
     }
 
     /// Creates the commit of a poll with these events; by default the watch is due again at once.
-    func news(
+    func eventCommit(
         _ lease: Lease<Watch>,
         _ subjects: [EventSubject],
         _ verdict: Verdict = .next(after: .zero),

@@ -86,12 +86,12 @@ extension QueueConformance {
                 _ = try await bench.watches.release([lease.ref])
             }
             try await bench.enqueue(bench.keys(0..<5, account: accounts[1]))
-            var company: Int?
-            for _ in 0..<10 where company == nil {
+            var claimSize: Int?
+            for _ in 0..<10 where claimSize == nil {
                 let leases = try await bench.claim(in: home).leases
-                if leases.contains(where: { $0.item.key == suspect }) { company = leases.count }
+                if leases.contains(where: { $0.item.key == suspect }) { claimSize = leases.count }
             }
-            try bench.equal(company, 1, "the size of the claim with the suspect")
+            try bench.equal(claimSize, 1, "the size of the claim with the suspect")
         },
         ConformanceCase("suspects are claimed although other items are always ready") { bench in
             let accounts = bench.accounts(3)

@@ -131,7 +131,7 @@ extension QueueConformance {
             try bench.equal(try await bench.waiting(keys[0]).isUrgent, false, "urgency")
         },
         ConformanceCase("a claim of ten takes eight urgent and two normal watches") { bench in
-            let home = try await bench.crowd(urgent: 60, rest: 60)
+            let home = try await bench.enqueueMany(urgent: 60, rest: 60)
             for _ in 0..<6 {
                 let got = try await bench.counts(home, limit: 10)
                 try bench.equal([got.urgent, got.rest], [8, 2], "urgent and normal watches")
@@ -139,7 +139,7 @@ extension QueueConformance {
         },
         ConformanceCase("claims of one and of three take four urgent watches per normal one") {
             bench in
-            let home = try await bench.crowd(urgent: 100, rest: 100)
+            let home = try await bench.enqueueMany(urgent: 100, rest: 100)
             for (limit, claims) in [(1, 50), (3, 20)] {
                 var rest = 0
                 for _ in 0..<claims { rest += try await bench.counts(home, limit: limit).rest }
@@ -147,7 +147,7 @@ extension QueueConformance {
             }
         },
         ConformanceCase("slots that one schedule does not use go to the other") { bench in
-            let home = try await bench.crowd(urgent: 3, rest: 18)
+            let home = try await bench.enqueueMany(urgent: 3, rest: 18)
             let first = try await bench.counts(home, limit: 20)
             try bench.equal([first.urgent, first.rest], [3, 17], "few urgent watches")
             try await bench.enqueue(bench.keys(100..<120, "u"))
@@ -155,7 +155,7 @@ extension QueueConformance {
             try bench.equal([second.urgent, second.rest], [9, 1], "few normal watches")
         },
         ConformanceCase("a lane with one slot serves its normal watches too") { bench in
-            let home = try await bench.crowd(urgent: 1, rest: 5)
+            let home = try await bench.enqueueMany(urgent: 1, rest: 5)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             var rest = 0
             for _ in 0..<20 {
@@ -173,7 +173,7 @@ extension QueueConformance {
 
 extension ConformanceBench {
     /// Makes a lane with due urgent and normal watches; returns its partition.
-    func crowd(urgent: Int, rest: Int) async throws -> Int {
+    func enqueueMany(urgent: Int, rest: Int) async throws -> Int {
         let others = keys(0..<rest, "r")
         try await enqueueRest(others)
         try await enqueue(keys(0..<urgent, "u"))

@@ -81,7 +81,7 @@ extension QueueConformance {
             }
             let five = bench.key("5", account: "acct_c")
             try await bench.enqueue(five)
-            let paid = bench.news(try await bench.take(five), [.payment(.paid), .status])
+            let paid = bench.eventCommit(try await bench.take(five), [.payment(.paid), .status])
             _ = try await bench.watches.commit([paid])
             try await bench.enqueue(four)
             _ = try await bench.watches.cancel(two)

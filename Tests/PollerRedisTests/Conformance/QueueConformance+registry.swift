@@ -88,8 +88,11 @@ extension QueueConformance {
             let first = try await bench.create(bench.endpoint("a"), bench.request("k"))
             let store = bench.harness.endpoints
             let other = try bench.endpoint("b")
-            let wish = try await store.create(other, request: bench.request("k", body: "other"))
-            try bench.equal(wish, .conflict, "the key with another request")
+            let otherRequest = try await store.create(
+                other,
+                request: bench.request("k", body: "other")
+            )
+            try bench.equal(otherRequest, .conflict, "the key with another request")
             let account = bench.request("k", account: "acct_b")
             try bench.equal(
                 try await bench.create(other, account).id,
@@ -176,9 +179,9 @@ extension QueueConformance {
             let at = endpoint.createdAt + .milliseconds(5)
             try bench.equal(disabled?.state, .disabled(reason: "one", at: at), "state")
             try bench.equal(try await store.enable(endpoint.id)?.state, .enabled, "state")
-            let nobody = EndpointID(unchecked: "ep_nobody")
+            let missing = EndpointID(unchecked: "ep_nobody")
             try bench.equal(
-                try await store.disable(nobody, reason: "x"),
+                try await store.disable(missing, reason: "x"),
                 nil,
                 "an unknown endpoint"
             )
@@ -217,16 +220,16 @@ extension QueueConformance {
             for number in 0..<250 {
                 wanted.insert(try await bench.create(bench.endpoint("n\(number)")).id)
             }
-            var told: [EndpointID] = []
+            var received: [EndpointID] = []
             var page = try await store.changes(since: 0, isContinuing: false)
-            told += page.endpoints.map(\.id)
+            received += page.endpoints.map(\.id)
             try bench.expect(page.hasMore, "the first page is the only one")
             while page.hasMore {
                 page = try await store.changes(since: page.version, isContinuing: true)
-                told += page.endpoints.map(\.id)
+                received += page.endpoints.map(\.id)
             }
-            try bench.equal(told.count, 250, "returned endpoints")
-            try bench.equal(Set(told), wanted, "returned endpoints")
+            try bench.equal(received.count, 250, "returned endpoints")
+            try bench.equal(Set(received), wanted, "returned endpoints")
         },
         ConformanceCase("endpoints are listed by account, the newest first, page by page") {
             bench in

@@ -46,8 +46,12 @@ extension QueueConformance {
             ])
             try await bench.advance(ms: 90_000_000)
             for home in Set([bench.partition(of: key), bench.partition(of: dead)]) {
-                let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-                try bench.equal(told.map(\.event.id), [], "entries in the outbox")
+                let published = try await bench.watches.entries(
+                    partition: home,
+                    after: "0",
+                    limit: 9
+                )
+                try bench.equal(published.map(\.event.id), [], "entries in the outbox")
                 let claim = try await bench.claim(in: home)
                 try bench.equal(claim.leases.map(\.item.key), [], "due watches")
             }

@@ -37,10 +37,11 @@ extension QueueConformance {
         ) {
             bench in
             let (pat, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
-            let said = "{\"customer\":\"O’Brien, Pat Müller\",\"email\":\"pat.o@example.com\"}"
+            let escapedMetadata =
+                "{\"customer\":\"O’Brien, Pat Müller\",\"email\":\"pat.o@example.com\"}"
             let mail = try NotifyURL("mailto:Jane.Doe@example.com")
             let watches = [
-                try NewWatch(key: pat, metadata: said),
+                try NewWatch(key: pat, metadata: escapedMetadata),
                 try NewWatch(key: other, notify: [mail], metadata: "{\"customer\":\"Jane\"}"),
             ]
             for watch in watches { _ = try await bench.watches.enqueue([watch]) }
@@ -136,7 +137,7 @@ extension QueueConformance {
             try await bench.finds([], by: "amount=1099")
             let lease = try await bench.take(paid)
             try await bench.enqueue(other)
-            let commit = bench.news(lease, [.payment(.paid), .status], .close(.settled))
+            let commit = bench.eventCommit(lease, [.payment(.paid), .status], .close(.settled))
             _ = try await bench.watches.commit([commit])
             for text in [
                 "amount=1099", "amount=10.99", "10.99", "10,99", "€10.99", "10.99 eur",

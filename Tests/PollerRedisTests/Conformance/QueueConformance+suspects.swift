@@ -204,7 +204,7 @@ extension ConformanceBench {
     fileprivate func begin(
         _ suspects: [Suspect],
         isAlone: Bool = false
-    ) async throws -> [SuspectStanding] {
+    ) async throws -> [SuspectState] {
         try await watches.begin(suspects, isAlone: isAlone)
     }
 

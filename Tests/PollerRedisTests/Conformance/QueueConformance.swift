@@ -10,7 +10,8 @@ enum QueueConformance {
         + references + fanOut + reading + newest + deliveries + outcomes + deadLetters + priorities
         + turns + ahead + control + slowing + circuits + poison + quarantine + doubt + explaining
         + fusing + members + registry + endpointLimits + names + clocks + payments + afterlife
-        + paidOrders + news + notices + notes + company + spending + namedRequests + fading
+        + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending + namedRequests
+        + fading
         + restoring + suspects
 
     /// All cases.

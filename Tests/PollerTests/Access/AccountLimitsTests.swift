@@ -17,7 +17,7 @@ struct AccountLimitsTests {
     func table() {
         let limits = AccountLimits(
             standard: AccountLimit(watches: 10, endpoints: 3),
-            own: [shop: AccountLimit(watches: 0, endpoints: 5)]
+            individual: [shop: AccountLimit(watches: 0, endpoints: 5)]
         )
         #expect(limits[shop] == AccountLimit(watches: 0, endpoints: 5))
         #expect(limits[.main] == AccountLimit(watches: 10, endpoints: 3))
@@ -117,7 +117,7 @@ struct AccountLimitsTests {
             { [shop] in
                 AccountLimits(
                     standard: AccountLimit(watches: 0, endpoints: 0),
-                    own: [shop: AccountLimit(watches: watches(), endpoints: 0)]
+                    individual: [shop: AccountLimit(watches: watches(), endpoints: 0)]
                 )
             },
             book: book,
@@ -162,7 +162,7 @@ private final class Stopwatch: Sendable {
 /// An account book that counts queries for open watches.
 ///
 /// It is a class because the test and the limit share it.
-private final class CountedBook: AccountBook {
+private final class CountedBook: AccountCounts {
     private let store: MemoryStore
     private let count = Mutex(0)
 

@@ -63,7 +63,7 @@ struct KeyNameTests {
         for text in ["https://hooks.example", "https://hooks.example/", "redis+stream:orders"] {
             #expect(try NotifyURL(text).shortened == text)
         }
-        let told = AuditFacts.difference(nil, AuditFacts(["url": "\(url)"])).after
-        #expect(told.map { !"\($0)".contains("SECRETPATH") } == true)
+        let recorded = AuditFacts.difference(nil, AuditFacts(["url": "\(url)"])).after
+        #expect(recorded.map { !"\($0)".contains("SECRETPATH") } == true)
     }
 }

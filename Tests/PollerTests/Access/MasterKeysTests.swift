@@ -8,7 +8,7 @@ struct MasterKeysTests {
     static let one = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
     static let two = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
 
-    private let place = SealedPlace(.endpointSecret, "ep_1", of: .main)
+    private let place = SealedLocation(.endpointSecret, "ep_1", of: .main)
 
     @Test("a sealed value opens only in its place and does not contain the secret")
     func places() throws {
@@ -18,10 +18,10 @@ struct MasterKeysTests {
         #expect(try keys.open(sealed, at: place) == "whsec_canary")
         #expect(keys.seal("whsec_canary", at: place) != sealed)
         for other in [
-            SealedPlace(.endpointSecret, "ep_2", of: .main),
-            SealedPlace(.endpointHeader, "ep_1", of: .main),
-            SealedPlace(.endpointSecret, "ep_1", of: try AccountID("acme")),
-            SealedPlace(root: "ep_1"),
+            SealedLocation(.endpointSecret, "ep_2", of: .main),
+            SealedLocation(.endpointHeader, "ep_1", of: .main),
+            SealedLocation(.endpointSecret, "ep_1", of: try AccountID("acme")),
+            SealedLocation(root: "ep_1"),
         ] {
             #expect(throws: SealError.unreadable(other)) { try keys.open(sealed, at: other) }
         }
@@ -40,10 +40,10 @@ struct MasterKeysTests {
         let sealed = old.seal("secret", at: place)
         #expect(try both.open(sealed, at: place) == "secret")
         #expect(!both.isCurrent(sealed) && old.isCurrent(sealed))
-        let anew = both.seal("secret", at: place)
-        #expect(both.isCurrent(anew) && anew.hasPrefix("s1:\(both.ids[0])"))
+        let sealedAgain = both.seal("secret", at: place)
+        #expect(both.isCurrent(sealedAgain) && sealedAgain.hasPrefix("s1:\(both.ids[0])"))
         #expect(throws: SealError.unknownKey(both.ids[0], place)) {
-            try old.open(anew, at: place)
+            try old.open(sealedAgain, at: place)
         }
         #expect(throws: SealError.unknownKey(old.ids[0], place)) {
             try MasterKeys.none.open(sealed, at: place)

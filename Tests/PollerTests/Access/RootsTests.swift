@@ -14,9 +14,9 @@ struct RootsTests {
         let roots = Roots(newest, since: start, instead: former)
         let hour = Duration.seconds(3600)
         let before = start + .seconds(-1)
-        #expect(roots.making(at: before) == former)
+        #expect(roots.current(at: before) == former)
         #expect(roots.accepted(at: before, for: hour) == [former, newest])
-        #expect(roots.making(at: start) == newest)
+        #expect(roots.current(at: start) == newest)
         #expect(roots.accepted(at: start, for: hour) == [newest, former])
         let last = start + hour + .milliseconds(-1)
         #expect(roots.accepted(at: last, for: hour) == [newest, former])
@@ -30,11 +30,11 @@ struct RootsTests {
         let ring = RootRing(Roots(former)) { time.now }
         let keys = RootKeys("test", from: ring, span: .seconds(60))
         let others = RootKeys("another", from: ring, span: .seconds(60))
-        let before = keys.making
-        #expect(before != others.making)
+        let before = keys.current
+        #expect(before != others.current)
         ring.replace(with: Roots(newest, since: time.now, instead: former))
-        #expect(keys.making != before && keys.accepted == [keys.making, before])
+        #expect(keys.current != before && keys.accepted == [keys.current, before])
         time.advance(by: .seconds(60))
-        #expect(keys.accepted == [keys.making])
+        #expect(keys.accepted == [keys.current])
     }
 }

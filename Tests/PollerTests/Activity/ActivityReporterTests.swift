@@ -47,15 +47,15 @@ struct ActivityReporterTests {
             logger: Logger(label: "test"),
             total: { total.withLock { $0 } }
         )
-        var told = polls(10)
-        told = await reporter.report(since: told)
+        var reported = polls(10)
+        reported = await reporter.report(since: reported)
         #expect(store.reports.withLock { $0 }.isEmpty)
         total.withLock { $0 = polls(14) }
         // This report is rejected, and its activity is in the next one.
-        told = await reporter.report(since: told)
+        reported = await reporter.report(since: reported)
         total.withLock { $0 = polls(15) }
-        told = await reporter.report(since: told)
-        told = await reporter.report(since: told)
+        reported = await reporter.report(since: reported)
+        reported = await reporter.report(since: reported)
         #expect(store.reports.withLock { $0 } == [polls(5)])
     }
 

@@ -15,10 +15,10 @@ struct LatencyBucketsTests {
     func quantiles() throws {
         let spans = (1...1000).map { Double($0) / 1000 }
         for share in [0.01, 0.5, 0.9, 0.99, 1] {
-            let told = try #require(LatencyBuckets.quantile(share, of: counts(spans)))
+            let estimate = try #require(LatencyBuckets.quantile(share, of: counts(spans)))
             let truth = spans[Int(share * 1000) - 1]
             #expect(
-                LatencyBuckets.index(ofSeconds: Double(told) / 1000)
+                LatencyBuckets.index(ofSeconds: Double(estimate) / 1000)
                     == LatencyBuckets.index(ofSeconds: truth)
             )
         }

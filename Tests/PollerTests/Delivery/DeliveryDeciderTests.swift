@@ -19,7 +19,7 @@ struct DeliveryDeciderTests {
         notifyBy: Duration? = nil,
         at now: Timestamp? = nil
     ) -> DeliveryDecision {
-        var chance = SeededGenerator(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         return DeliveryDecider(schedule: schedule, notifyBy: notifyBy).decide(
             state,
             event,
@@ -27,21 +27,21 @@ struct DeliveryDeciderTests {
             trouble: trouble,
             more: more,
             now: now ?? self.now,
-            chance: &chance
+            generator: &generator
         )
     }
 
     @Test("an accepted event advances the cursor and marks the endpoint as healthy")
     func delivered() {
         let done = decide(DeliveryState(cursor: 3, failures: 2, attempts: 7), .delivered)
-        #expect(done.state == DeliveryState(cursor: 4, attempts: 8, told: event.id.digest))
-        #expect(done.verdict == .rest && done.signal == .fine && done.fate == .delivered)
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 8, cursorDigest: event.id.digest))
+        #expect(done.verdict == .rest && done.signal == .fine && done.outcome == .delivered)
     }
 
     @Test("a failed delivery counts against its endpoint")
     func failing() {
         let done = decide(DeliveryState(cursor: 3), .failed("500"))
-        #expect(done.signal == .erring && done.fate == .failed)
+        #expect(done.signal == .erring && done.outcome == .failed)
         let silent = decide(DeliveryState(cursor: 3), .failed("no answer in time", .timeout))
         #expect(silent.signal == .failing, "which is told apart from one that answers")
         #expect(done.state.failures == 1 && done.state.failedSince == now)
@@ -63,7 +63,7 @@ struct DeliveryDeciderTests {
     func probe() {
         let before = DeliveryState(cursor: 3, failures: 1, attempts: 5)
         let done = decide(before, .failed("500"), trouble: probed)
-        #expect(done.state.failures == 1 && done.fate == .failed)
+        #expect(done.state.failures == 1 && done.outcome == .failed)
         #expect(done.signal == .erring)
         // The delivery goes behind the others, so one bad event is not the only probe.
         #expect((done.wait ?? .zero) >= .seconds(8))
@@ -73,36 +73,50 @@ struct DeliveryDeciderTests {
     func lastProbe() {
         let before = DeliveryState(cursor: 3, failures: 1, failedSince: VirtualTime.start)
         let late = VirtualTime.start + schedule.span
-        #expect(decide(before, .failed("500"), trouble: probed, at: late).fate == .givenUp)
+        #expect(decide(before, .failed("500"), trouble: probed, at: late).outcome == .deadLettered)
         let early = late + .milliseconds(-1)
-        #expect(decide(before, .failed("500"), trouble: probed, at: early).fate == .failed)
+        #expect(decide(before, .failed("500"), trouble: probed, at: early).outcome == .failed)
     }
 
     @Test("an event that outlives its schedule behind an open circuit is dead-lettered unsent")
-    func outlived() {
+    func deadLetterIfExpired() {
         let decider = DeliveryDecider(schedule: schedule)
-        func outlived(_ trouble: LaneTrouble?, at now: Timestamp) -> DeliveryDecision? {
-            decider.outlived(DeliveryState(), event, trouble: trouble, more: false, now: now)
+        func deadLetterIfExpired(_ trouble: LaneTrouble?, at now: Timestamp) -> DeliveryDecision? {
+            decider.deadLetterIfExpired(
+                DeliveryState(),
+                event,
+                trouble: trouble,
+                more: false,
+                now: now
+            )
         }
         let late = event.polledAt + schedule.span + .milliseconds(1)
-        let done = outlived(probed, at: late)
-        #expect(done?.fate == .givenUp && done?.state.dead == [4])
+        let done = deadLetterIfExpired(probed, at: late)
+        #expect(done?.outcome == .deadLettered && done?.state.dead == [4])
         // This result is no evidence about the endpoint, so the next delivery may probe at once.
         #expect(done?.signal == .hold(.zero))
-        #expect(outlived(probed, at: event.polledAt + schedule.span) == nil)
-        #expect(outlived(LaneTrouble(failures: 9, since: VirtualTime.start), at: late) == nil)
-        #expect(outlived(nil, at: late) == nil)
+        #expect(deadLetterIfExpired(probed, at: event.polledAt + schedule.span) == nil)
+        #expect(
+            deadLetterIfExpired(LaneTrouble(failures: 9, since: VirtualTime.start), at: late) == nil
+        )
+        #expect(deadLetterIfExpired(nil, at: late) == nil)
         let recent = LaneTrouble(failures: 10, since: late + .seconds(-60))
-        #expect(outlived(recent, at: late) == nil, "the endpoint was well until a minute ago")
+        #expect(
+            deadLetterIfExpired(recent, at: late) == nil,
+            "the endpoint was well until a minute ago"
+        )
     }
 
     @Test("a dead letter is remembered, and a delivery with nothing else pending is set aside")
     func givesUp() {
         let before = DeliveryState(cursor: 3, failures: 2, attempts: 2, dead: [1])
         let done = decide(before, .failed("500"))
-        let told = event.id.digest
-        #expect(done.state == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4], told: told))
-        #expect(done.verdict == .setAside && done.fate == .givenUp)
+        let cursorDigest = event.id.digest
+        #expect(
+            done.state
+                == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4], cursorDigest: cursorDigest)
+        )
+        #expect(done.verdict == .setAside && done.outcome == .deadLettered)
         #expect(decide(before, .failed("500"), more: true).verdict == .next(after: .zero))
     }
 
@@ -110,7 +124,7 @@ struct DeliveryDeciderTests {
     func gone() {
         let done = decide(DeliveryState(), .rejected("410", .gone))
         #expect(done.signal == .refused(.seconds(3600)))
-        #expect(done.fate == .rejected && done.state.dead == [4])
+        #expect(done.outcome == .rejected && done.state.dead == [4])
     }
 
     @Test("local errors and refusals of one message are not evidence about the endpoint")
@@ -150,14 +164,14 @@ struct DeliveryDeciderTests {
         let once = decide(late.state, .failed("500"), notifyBy: .seconds(60))
         #expect(!once.escalates)
         let dead = decide(DeliveryState(failures: 2), .failed("500"), notifyBy: .seconds(3600))
-        #expect(dead.fate == .givenUp && dead.escalates)
+        #expect(dead.outcome == .deadLettered && dead.escalates)
         #expect(!decide(DeliveryState(), .delivered, notifyBy: .zero).escalates)
     }
 
     @Test("the newest twenty dead letters are remembered")
     func bounded() {
         var state = DeliveryState()
-        for seq in 1...30 { state.giveUp(seq) }
+        for seq in 1...30 { state.deadLetter(seq) }
         #expect(state.dead == Array(11...30) && state.cursor == 30)
     }
 
@@ -168,8 +182,8 @@ struct DeliveryDeciderTests {
             failures: 3,
             escalated: 8,
             dead: [2, 6],
-            told: "AbCdEf",
-            owed: [8]
+            cursorDigest: "AbCdEf",
+            pendingFallback: [8]
         )
         state.rewind(to: 4)
         #expect(state == DeliveryState(cursor: 4, escalated: 4, dead: [2]))

@@ -96,8 +96,10 @@ struct DeliveryHandlerTests {
         let done = try #require(try await handle(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [2])
         #expect(channel.attempts.map(\.number) == [3])
-        let told = try await digest(2)
-        #expect(done.change.state == DeliveryState(cursor: 2, attempts: 6, told: told))
+        let cursorDigest = try await digest(2)
+        #expect(
+            done.change.state == DeliveryState(cursor: 2, attempts: 6, cursorDigest: cursorDigest)
+        )
         #expect(done.verdict == .next(after: .zero))
         let last = try #require(try await handle(channel, done.change.state))
         #expect(last.change.state.cursor == 3)
@@ -155,10 +157,10 @@ struct DeliveryHandlerTests {
             (Duration.seconds(300), Duration.seconds(300)), (.seconds(9999), .seconds(3600)),
         ]
     )
-    func wish(_ wish: Duration, _ wanted: Duration) async throws {
+    func retryAfter(_ retryAfter: Duration, _ wanted: Duration) async throws {
         try await record(["a"])
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(10)]))
-        channel.script([.failed("429", after: wish)])
+        channel.script([.failed("429", after: retryAfter)])
         #expect(try await handle(channel)?.verdict == .next(after: wanted))
     }
 
@@ -169,8 +171,11 @@ struct DeliveryHandlerTests {
         channel.script([.failed("500", after: nil)])
         let state = DeliveryState(cursor: 0, failures: 1, attempts: 1)
         let done = try #require(try await handle(channel, state))
-        let told = try await digest(1)
-        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1], told: told))
+        let cursorDigest = try await digest(1)
+        #expect(
+            done.change.state
+                == DeliveryState(cursor: 1, attempts: 2, dead: [1], cursorDigest: cursorDigest)
+        )
         #expect(done.verdict == .next(after: .zero))
         #expect(done.change.lastError == "500")
     }
@@ -223,7 +228,7 @@ struct DeliveryHandlerTests {
         try await record((1...40).map { $0 == 40 ? "chargeable" : "s\($0)" })
         let channel = RecordingChannel { $0.status?.description == "chargeable" }
         let first = try #require(try await handle(channel))
-        #expect(first.change.state == DeliveryState(cursor: 32, told: try await digest(32)))
+        #expect(first.change.state == DeliveryState(cursor: 32, cursorDigest: try await digest(32)))
         #expect(first.verdict == .next(after: .zero))
         let second = try #require(try await handle(channel, first.change.state))
         #expect(channel.attempts.map(\.event.seq) == [40])
@@ -240,7 +245,7 @@ struct DeliveryHandlerTests {
             let done = try #require(
                 try await handle(RecordingChannel(), state, url: "mailto:a@b.example")
             )
-            #expect(done.isForOthers)
+            #expect(done.prefersOtherProcesses)
             // This result is no evidence about the recipient's relay.
             #expect(done.signal == .hold(.zero))
             #expect(done.change.attempt?.kind == .local)
@@ -269,13 +274,19 @@ struct DeliveryHandlerTests {
     func equalSeq() async throws {
         try await record(["a", "b"])
         let channel = RecordingChannel()
-        let told = try #require(try await digest(2))
+        let cursorDigest = try #require(try await digest(2))
         let same = try #require(
-            try await handle(channel, DeliveryState(cursor: 2, told: told))
+            try await handle(channel, DeliveryState(cursor: 2, cursorDigest: cursorDigest))
         )
         #expect(same.verdict == .rest && channel.attempts.isEmpty)
         // A failover lost the second event, and the next recorded event got its seq.
-        let lost = DeliveryState(cursor: 2, attempts: 2, escalated: 2, dead: [2], told: "AAAAAA")
+        let lost = DeliveryState(
+            cursor: 2,
+            attempts: 2,
+            escalated: 2,
+            dead: [2],
+            cursorDigest: "AAAAAA"
+        )
         let back = try #require(try await handle(channel, lost))
         #expect(back.change.state == DeliveryState(cursor: 1, attempts: 2, escalated: 1))
         #expect(back.verdict == .next(after: .zero))
@@ -287,7 +298,7 @@ struct DeliveryHandlerTests {
                     cursor: 2,
                     attempts: 3,
                     escalated: 1,
-                    told: told
+                    cursorDigest: cursorDigest
                 )
         )
         // After a rewind the last delivered event is unknown.

@@ -18,8 +18,8 @@ extension DeliveryHandlerTests {
         #expect(putOff.change.attempt?.kind == .poison && putOff.signal == .hold(.zero))
         let wait = if case .next(let wait) = putOff.verdict { wait.inSeconds } else { 0.0 }
         #expect((48...72).contains(wait))
-        let told = try #require(try await handle(channel, state))
-        #expect(channel.attempts.map(\.event.seq) == [1, 1] && told.change.state.cursor == 1)
+        let handled = try #require(try await handle(channel, state))
+        #expect(channel.attempts.map(\.event.seq) == [1, 1] && handled.change.state.cursor == 1)
         // The schedule of such an event ends, as after any other failure.
         let last = try #require(try await handle(channel, DeliveryState(failures: 1), crashes: 5))
         #expect(last.change.state.dead == [1])

@@ -67,7 +67,7 @@ struct EndpointDeliveryTests {
         _ = try await rig.store.enqueue([try NewWatch(key: key, metadata: metadata)])
     }
 
-    func told(_ host: String) -> [String] {
+    func received(_ host: String) -> [String] {
         channel.attempts.filter { $0.url.host == "\(host).example" }
             .map { "\($0.event.key.source) \($0.event.status?.description ?? "")" }
     }
@@ -85,14 +85,17 @@ struct EndpointDeliveryTests {
             try await settle("src_1", metadata: #"{"shop":"berlin"}"#)
             try await settle("src_2")
             try await rig.timePasses(by: .milliseconds(200), until: "all is told") {
-                told("all").count == 4 && told("ends").count == 2 && told("shop").count == 2
+                received("all").count == 4 && received("ends").count == 2
+                    && received("shop").count == 2
             }
             #expect(
-                told("all").filter { $0.hasPrefix("src_1") } == ["src_1 pending", "src_1 consumed"]
+                received("all").filter { $0.hasPrefix("src_1") } == [
+                    "src_1 pending", "src_1 consumed",
+                ]
             )
-            #expect(Set(told("ends")) == ["src_1 consumed", "src_2 consumed"])
-            #expect(told("shop") == ["src_1 pending", "src_1 consumed"])
-            #expect(told("other") == [])
+            #expect(Set(received("ends")) == ["src_1 consumed", "src_2 consumed"])
+            #expect(received("shop") == ["src_1 pending", "src_1 consumed"])
+            #expect(received("other") == [])
         }
         let target = channel.attempts.first { $0.url.host == "shop.example" }?.target
         #expect(target?.endpoint?.payload == .thin)
@@ -132,7 +135,7 @@ struct EndpointDeliveryTests {
                 rig.upstream.script(key.source, [.status("consumed", final: true)])
                 _ = try await rig.store.enqueue([try NewWatch(key: key, notify: [url])])
                 try await rig.timePasses(by: .milliseconds(200), until: "it is told") {
-                    told(account).count == 1 && told("both").count == count + 1
+                    received(account).count == 1 && received("both").count == count + 1
                 }
             }
         }
@@ -152,17 +155,17 @@ struct EndpointDeliveryTests {
         try await notifying {
             try await settle("src_1")
             try await rig.timePasses(by: .milliseconds(200), until: "the other is told") {
-                told("b").count == 2
+                received("b").count == 2
             }
             try await rig.timePasses(by: .milliseconds(200), until: "its lane is paused") {
                 try await deliveries.lane(LaneID(endpoint: id))?.isPaused == true
             }
-            #expect(told("a") == [])
+            #expect(received("a") == [])
             try await registry.enable(id)
             try await rig.timePasses(by: .milliseconds(200), until: "it is told") {
-                told("a").count == 2
+                received("a").count == 2
             }
-            #expect(told("a") == ["src_1 pending", "src_1 consumed"])
+            #expect(received("a") == ["src_1 pending", "src_1 consumed"])
         }
     }
 
@@ -174,12 +177,12 @@ struct EndpointDeliveryTests {
         try await notifying(isKeeping: false) {
             try await settle("src_1")
             try await rig.timePasses(by: .milliseconds(200), until: "the other is told") {
-                told("b").count == 2
+                received("b").count == 2
             }
             let lane = LaneID(endpoint: id)
             try await eventually("it waits") { try await deliveries.lane(lane)?.waiting == 1 }
         }
-        #expect(told("a") == [])
+        #expect(received("a") == [])
     }
 
     @Test("pending events of a removed endpoint are dropped")

@@ -60,7 +60,7 @@ struct FallbackSweepTests {
             clock: rig.clock,
             logger: Sample.quiet
         )
-        sweep.own([0, 2])
+        sweep.assign([0, 2])
         let endpoints = try (0..<40).map { try EndpointTests.endpoint("e\($0)") }
         let ours = sweep.ours(endpoints)
         #expect(ours.keys.sorted() == [0, 2])
@@ -95,14 +95,14 @@ struct FallbackSweepTests {
             try await rig.timePasses(by: .seconds(1), until: "the circuit is open") {
                 try await deliveries.lane(endpoint.lane)?.circuit == .open
             }
-            plan.setAway { $0 == gone }
+            plan.setUnreachable { $0 == gone }
             try await rig.timePasses(by: .seconds(1), until: "the fallback is told of the others") {
                 Set(mail.attempts.map(\.event.key)).isSuperset(of: keys.filter { $0.lane != gone })
             }
             // The fallback is notified in time, not only at the endpoint's next attempt.
             let late = rig.clock.now.offset
             #expect(late < .seconds(3600), "\(late)")
-            plan.setAway { _ in false }
+            plan.setUnreachable { _ in false }
             try await rig.timePasses(by: .seconds(1), until: "of all, once they are back") {
                 Set(mail.attempts.map(\.event.key)) == Set(keys)
             }
@@ -161,7 +161,7 @@ struct FallbackSweepTests {
             clock: clock,
             logger: Sample.quiet
         )
-        sweep.own(Set(0..<deliveries.partitions))
+        sweep.assign(Set(0..<deliveries.partitions))
         try await running(rig.worker().run) {
             try await running(reader.run) {
                 try await running(sweep.run) {

@@ -42,7 +42,7 @@ struct MarkRepairTests {
             clock: rig.clock,
             logger: Sample.quiet
         )
-        repair.own(Set(0..<deliveries.partitions))
+        repair.assign(Set(0..<deliveries.partitions))
         try await running(repair.run) {
             await rig.clock.waitForSleepers(1)
             try await pass(span)
@@ -67,10 +67,10 @@ struct MarkRepairTests {
         _ = try await rig.store.cancel(key)
     }
 
-    private func standings() async throws -> [MarkStanding] {
-        var standings: [MarkStanding] = []
+    private func standings() async throws -> [MarkWatermark] {
+        var standings: [MarkWatermark] = []
         for partition in 0..<deliveries.partitions {
-            standings.append(try await deliveries.standing(partition: partition))
+            standings.append(try await deliveries.watermark(partition: partition))
         }
         return standings
     }
@@ -145,14 +145,14 @@ struct MarkRepairTests {
         for source in try sources() { try await settle(alone: source) }
         try await mark()
         deliveries.rewind()
-        plan.setAway(outboxes: [0])
+        plan.setUnreachable(outboxes: [0])
         func back() async throws {
             #expect(try await deliveries.stats().pending == 1)
             #expect(
                 try await standings().allSatisfy { $0.noted != $0.history },
                 "nobody knows what is in the other"
             )
-            plan.setAway(outboxes: [])
+            plan.setUnreachable(outboxes: [])
         }
         try await looked(for: .seconds(60), then: back, for: .seconds(60))
         #expect(try await deliveries.stats().pending == 2)
@@ -161,7 +161,7 @@ struct MarkRepairTests {
 
     @Test("an unavailable partition does not keep others from being recorded as complete")
     func ledgerAway() async throws {
-        plan.setAway(outboxes: [], ledgers: [2])
+        plan.setUnreachable(outboxes: [], ledgers: [2])
         try await looked()
         let noted = try await standings().map { $0.noted != nil }
         #expect(noted == [true, true, false, true])

@@ -45,16 +45,16 @@ struct NotifierTests {
                 try await running(notifier.run) {
                     try await rig.timePasses(until: "everything is told") {
                         let store = try await rig.store.stats()
-                        let told = try await deliveries.stats().closed
-                        return told == 12 && store.undelivered == 0 && store.closed == 6
+                        let delivered = try await deliveries.stats().closed
+                        return delivered == 12 && store.undelivered == 0 && store.closed == 6
                     }
                 }
             }
         }
         for url in urls {
             for key in keys {
-                let told = channel.attempts.filter { $0.url == url && $0.event.key == key }
-                var seqs = told.map(\.event.seq)
+                let delivered = channel.attempts.filter { $0.url == url && $0.event.key == key }
+                var seqs = delivered.map(\.event.seq)
                 // A repeated attempt has the same event.
                 seqs = seqs.enumerated().filter {
                     $0.offset == 0 || seqs[$0.offset - 1] != $0.element

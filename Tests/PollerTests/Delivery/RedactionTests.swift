@@ -60,8 +60,8 @@ struct RedactionTests {
         let secret = "secret-" + String(repeating: "x", count: 30)
         for place in [1000, 1010, 1017, 1023] {
             let body = String(repeating: "-", count: place) + secret
-            let told = Excerpt.text(Array(body.utf8), hiding: Redaction([secret]))
-            #expect(!told.contains("secr") && told.utf8.count <= Excerpt.bytesMax)
+            let excerpt = Excerpt.text(Array(body.utf8), hiding: Redaction([secret]))
+            #expect(!excerpt.contains("secr") && excerpt.utf8.count <= Excerpt.bytesMax)
         }
     }
 }

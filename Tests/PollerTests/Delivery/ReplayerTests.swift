@@ -85,8 +85,8 @@ struct ReplayerTests {
         try await meanwhile()
         try await eventually("the replay is over") {
             clock.advance(by: .milliseconds(100))
-            let told = try await deliveries.replay(of: endpoint.id)
-            return told.map { $0.progress != .running } ?? false
+            let current = try await deliveries.replay(of: endpoint.id)
+            return current.map { $0.progress != .running } ?? false
         }
         await running.value
         return try #require(try await deliveries.replay(of: endpoint.id))
@@ -106,7 +106,7 @@ struct ReplayerTests {
     @Test("a replay that ended three processes fails until it is redriven")
     func poison() async throws {
         try await record(["a"])
-        let partition = store.home(ofSuspects: endpoint.id.description)
+        let partition = store.partition(ofSuspects: endpoint.id.description)
         let suspect = Suspect(.replay, partition: partition, name: endpoint.id.description)
         _ = try await store.begin([suspect], isAlone: false)
         for _ in 0..<2 { _ = try await store.begin([suspect], isAlone: true) }
@@ -169,7 +169,7 @@ struct ReplayerTests {
         try await end(try await take(), DeliveryState(cursor: 1, attempts: 1))
         let job = ReplayJob(endpoint: endpoint.id, choice: .all, since: VirtualTime.start)
         await replayer.run(job, endpoint: endpoint)
-        let told = try await deliveries.replay(of: endpoint.id)
-        #expect(told?.progress == .failed && told?.error != nil)
+        let current = try await deliveries.replay(of: endpoint.id)
+        #expect(current?.progress == .failed && current?.error != nil)
     }
 }

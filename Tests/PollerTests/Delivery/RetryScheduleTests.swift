@@ -7,18 +7,18 @@ import Testing
 struct RetryScheduleTests {
     @Test("each wait has 20 % jitter, and there is none after the last")
     func waits() throws {
-        var chance = SeededGenerator(seed: 21)
+        var generator = SeededGenerator(seed: 21)
         for schedule in [RetrySchedule.webhook, .email] {
             for (index, wanted) in schedule.waits.enumerated() {
                 for _ in 0..<20 {
-                    let wait = try #require(schedule.wait(failures: index + 1, using: &chance))
+                    let wait = try #require(schedule.wait(failures: index + 1, using: &generator))
                     #expect(wait.inSeconds >= wanted.inSeconds * 0.8 - 0.001)
                     #expect(wait.inSeconds <= wanted.inSeconds * 1.2)
                 }
             }
-            #expect(schedule.wait(failures: schedule.waits.count + 1, using: &chance) == nil)
-            #expect(schedule.wait(failures: 0, using: &chance) == nil)
-            #expect(schedule.wait(failures: .max, using: &chance) == nil)
+            #expect(schedule.wait(failures: schedule.waits.count + 1, using: &generator) == nil)
+            #expect(schedule.wait(failures: 0, using: &generator) == nil)
+            #expect(schedule.wait(failures: .max, using: &generator) == nil)
         }
     }
 

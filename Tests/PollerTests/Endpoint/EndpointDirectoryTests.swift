@@ -189,7 +189,7 @@ struct EndpointDirectoryTests {
 }
 
 /// A store that is replaced by another one during use, as after a FLUSHALL.
-private struct SwappedStore: EndpointStoreInFront {
+private struct SwappedStore: ForwardingEndpointStore {
     let current: Shared<MemoryEndpointStore>
     /// The number of pages of changes that were read.
     let pages = Shared(0)

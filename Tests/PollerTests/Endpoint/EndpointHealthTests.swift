@@ -12,18 +12,22 @@ struct EndpointHealthTests {
     private let day = Duration.seconds(86_400)
 
     private func endpoint() async throws -> Endpoint {
-        let wish = Endpoint(
+        let configured = Endpoint(
             id: EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA"),
             account: .main,
             url: try NotifyURL("mailto:a@b.example")
         )
-        guard case .created(let made) = try await store.create(wish, request: nil) else {
+        guard case .created(let made) = try await store.create(configured, request: nil) else {
             throw InvalidInput(field: "endpoint", message: "was not created")
         }
         return made
     }
 
-    private func hear(_ endpoint: Endpoint, _ result: AttemptResult, after span: Duration) async {
+    private func recordResult(
+        _ endpoint: Endpoint,
+        _ result: AttemptResult,
+        after span: Duration
+    ) async {
         let directory = EndpointDirectory(store: store, logger: Sample.quiet)
         await EndpointHealth(directory: directory, logger: Sample.quiet).record(
             result,
@@ -36,9 +40,9 @@ struct EndpointHealthTests {
     @Test("an endpoint that fails for five days is disabled with the reason")
     func patience() async throws {
         let made = try await endpoint()
-        await hear(made, .failed("answered 500"), after: day * 4)
+        await recordResult(made, .failed("answered 500"), after: day * 4)
         #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
-        await hear(made, .failed("answered 500"), after: day * 5)
+        await recordResult(made, .failed("answered 500"), after: day * 5)
         let state = try await store.read(made.id)?.endpoint.state
         guard case .disabled(let reason, _, let by) = state else {
             Issue.record("still enabled")
@@ -51,9 +55,9 @@ struct EndpointHealthTests {
     @Test("410 disables an endpoint at once, and a success never does")
     func gone() async throws {
         let made = try await endpoint()
-        await hear(made, .delivered, after: day * 9)
+        await recordResult(made, .delivered, after: day * 9)
         #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
-        await hear(made, .rejected("answered 410", .gone), after: .zero)
+        await recordResult(made, .rejected("answered 410", .gone), after: .zero)
         #expect(try await store.read(made.id)?.endpoint.isEnabled == false)
     }
 
@@ -94,7 +98,7 @@ struct EndpointHealthTests {
 }
 
 /// A registry in which every endpoint is removed just before a change to it.
-private struct RemovingEndpointStore: EndpointStoreInFront {
+private struct RemovingEndpointStore: ForwardingEndpointStore {
     let base: any EndpointStore
 
     func replace(

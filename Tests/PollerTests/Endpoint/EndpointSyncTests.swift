@@ -8,12 +8,12 @@ import Testing
 @Suite("EndpointSync", .timeLimit(.minutes(5)))
 struct EndpointSyncTests {
     @Test("an unavailable partition delays the sync once, and the others are synchronised")
-    func syncBesideOneAway() async throws {
+    func syncWithUnreachablePartition() async throws {
         let time = VirtualTime()
         let store = MemoryEndpointStore(time: time)
         let queue = MemoryDeliveryQueue(time: time)
         let clock = ManualClock()
-        let lanes = AwayLanes(base: queue, clock: clock)
+        let lanes = UnreachableLanes(base: queue, clock: clock)
         let sync = EndpointSync(
             directory: EndpointDirectory(store: store, logger: Sample.quiet),
             lanes: lanes,
@@ -47,7 +47,7 @@ struct EndpointSyncTests {
 }
 
 /// Lanes in partitions that can be made unavailable.
-private struct AwayLanes: LaneControl {
+private struct UnreachableLanes: LaneControl {
     let base: MemoryDeliveryQueue
     let clock: ManualClock
     let away = Shared<Set<Int>>([])

@@ -12,12 +12,12 @@ struct EndpointTests {
         scope: EndpointScope = .everything,
         createdAt: Timestamp = Timestamp(ms: 0)
     ) throws -> Endpoint {
-        var chance = SeededGenerator(seed: UInt64(host.utf8.reduce(7) { $0 * 31 + Int($1) }))
+        var generator = SeededGenerator(seed: UInt64(host.utf8.reduce(7) { $0 * 31 + Int($1) }))
         var endpoint = Endpoint(
             id: EndpointID(unchecked: "ep_\(host)"),
             account: AccountID(unchecked: account),
             url: try NotifyURL("https://\(host).example/hook"),
-            secrets: [EndpointSecret(WebhookSecret(using: &chance))],
+            secrets: [EndpointSecret(WebhookSecret(using: &generator))],
             createdAt: createdAt
         )
         endpoint.scope = scope
@@ -134,8 +134,8 @@ struct EndpointTests {
 
     @Test("a rotation puts the new secret first, and old secrets sign until their overlap ends")
     func rotation() throws {
-        var chance = SeededGenerator(seed: 1)
-        let secrets = (0..<4).map { _ in WebhookSecret(using: &chance) }
+        var generator = SeededGenerator(seed: 1)
+        let secrets = (0..<4).map { _ in WebhookSecret(using: &generator) }
         let now = VirtualTime.start
         var endpoint = try Self.endpoint()
         endpoint.secrets = [EndpointSecret(secrets[0])]
@@ -162,10 +162,10 @@ struct EndpointTests {
 
     @Test("repeating a rotation creates no second secret")
     func repeatedRotation() throws {
-        var chance = SeededGenerator(seed: 2)
+        var generator = SeededGenerator(seed: 2)
         var endpoint = try Self.endpoint()
         for _ in 0..<2 {
-            let secret = WebhookSecret(using: &chance)
+            let secret = WebhookSecret(using: &generator)
             try endpoint.rotate(
                 to: secret,
                 overlap: .seconds(9),

@@ -58,24 +58,26 @@ struct FileEndpointsTests {
         "the file takes a name from an endpoint of the API, which keeps its other settings"
     )
     func nameOfFile() async throws {
-        var chance = SeededGenerator(seed: 1)
-        let wish = try Self.endpoint("crm")
+        var generator = SeededGenerator(seed: 1)
+        let configured = try Self.endpoint("crm")
         var mine = Endpoint(
-            id: EndpointID(using: &chance),
-            account: wish.account,
+            id: EndpointID(using: &generator),
+            account: configured.account,
             name: "crm",
             url: try NotifyURL("https://mine.example/")
         )
         mine.coalesces = true
         _ = try await store.create(mine, request: nil)
-        #expect(wish.isOfFile && !mine.isOfFile)
-        #expect(try await FileEndpoints([wish], store: store).applied().map(\.what) == ["created"])
-        #expect(try await store.read(wish.id)?.endpoint.name == "crm")
+        #expect(configured.isOfFile && !mine.isOfFile)
+        #expect(
+            try await FileEndpoints([configured], store: store).applied().map(\.what) == ["created"]
+        )
+        #expect(try await store.read(configured.id)?.endpoint.name == "crm")
         let left = try #require(try await store.read(mine.id)?.endpoint)
         #expect(left.name == nil && left.coalesces && left.isEnabled)
         // An endpoint that the API named is not managed by the file, so it stays enabled without an entry there.
         _ = try await store.update(mine.id) { endpoint, _ in endpoint.name = "mine" }
-        #expect(try await FileEndpoints([wish], store: store).applied() == [])
+        #expect(try await FileEndpoints([configured], store: store).applied() == [])
         #expect(try await store.read(mine.id)?.endpoint.isEnabled == true)
     }
 
@@ -97,13 +99,13 @@ struct FileEndpointsTests {
         _ = try await store.create(gone, request: nil)
         let failing = FailingReads(base: store)
         let file = FileEndpoints([bad, good], store: failing)
-        let told = Shared<[FileEndpoints.Change]>([])
+        let reported = Shared<[FileEndpoints.Change]>([])
         failing.failures.change { $0[bad.id] = .corrupt("its record is of another release") }
         await #expect(throws: StoreError.corrupt("its record is of another release")) {
-            try await file.apply { change in told.change { $0.append(change) } }
+            try await file.apply { change in reported.change { $0.append(change) } }
         }
-        #expect(told.value.map(\.what) == ["created", "disabled"])
-        #expect(told.value.map(\.id) == [good.id, gone.id])
+        #expect(reported.value.map(\.what) == ["created", "disabled"])
+        #expect(reported.value.map(\.id) == [good.id, gone.id])
         _ = try await store.remove(good.id)
         await #expect(throws: StoreError.self) { try await file.restore { _ in } }
         #expect(try await store.read(good.id) != nil)
@@ -117,13 +119,13 @@ struct FileEndpointsTests {
     }
 
     @Test("a continuing failure is reported once, and again after it has ended")
-    func toldOnce() {
-        let told = ToldFailure()
-        #expect(!told.isNews(nil))
-        #expect(told.isNews(.corrupt("x")) && !told.isNews(.corrupt("x")))
-        #expect(!told.isNews(.unavailable("y")) && !told.isNews(.corrupt("x")))
-        #expect(told.isNews(.full) && told.isNews(.corrupt("x")))
-        #expect(!told.isNews(nil) && told.isNews(.corrupt("x")))
+    func reportedOnce() {
+        let reported = FailureReportFilter()
+        #expect(!reported.shouldReport(nil))
+        #expect(reported.shouldReport(.corrupt("x")) && !reported.shouldReport(.corrupt("x")))
+        #expect(!reported.shouldReport(.unavailable("y")) && !reported.shouldReport(.corrupt("x")))
+        #expect(reported.shouldReport(.full) && reported.shouldReport(.corrupt("x")))
+        #expect(!reported.shouldReport(nil) && reported.shouldReport(.corrupt("x")))
     }
 
     @Test("a configuration file creates, changes, disables and enables its own endpoints only")
@@ -131,8 +133,8 @@ struct FileEndpointsTests {
         let mine = try EndpointTests.endpoint("mine")
         _ = try await store.create(mine, request: nil)
         func apply(_ hosts: [String], secret: UInt64 = 1) async throws -> [String] {
-            var chance = SeededGenerator(seed: secret)
-            let secret = WebhookSecret(using: &chance)
+            var generator = SeededGenerator(seed: secret)
+            let secret = WebhookSecret(using: &generator)
             let account = AccountID(unchecked: "acct_a")
             let wanted = try hosts.map { host in
                 Endpoint(
@@ -177,7 +179,7 @@ extension FileEndpoints {
 }
 
 /// A registry in which reads of some endpoints fail.
-private struct FailingReads: EndpointStoreInFront {
+private struct FailingReads: ForwardingEndpointStore {
     let base: any EndpointStore
     let failures = Shared<[EndpointID: StoreError]>([:])
     let reads = Shared(0)

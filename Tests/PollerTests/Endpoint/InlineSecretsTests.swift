@@ -21,7 +21,7 @@ struct InlineSecretsTests {
 
 extension WebhookSecret {
     fileprivate static var sample: WebhookSecret {
-        var chance = SystemRandomNumberGenerator()
-        return WebhookSecret(using: &chance)
+        var generator = SystemRandomNumberGenerator()
+        return WebhookSecret(using: &generator)
     }
 }

@@ -106,10 +106,11 @@ struct FanOutTests {
         let queue = deliveries
         let isAway: @Sendable (LaneID) -> Bool = { queue.partition(of: $0) == 1 }
         let inline = DeliveryMark(url: try NotifyURL("https://a.example/"), watch: entry.event.key)
-        let told = (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [inline.endpoint]
-        let there = told.count { !isAway(LaneID(endpoint: $0)) }
+        let recipients =
+            (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [inline.endpoint]
+        let there = recipients.count { !isAway(LaneID(endpoint: $0)) }
         let plan = FaultPlan()
-        plan.setAway(isAway)
+        plan.setUnreachable(isAway)
         let reader = self.reader(marking: FaultyDeliveryQueue(queue, plan: plan), in: queue)
         try await running(reader.run) {
             try await eventually("the others are marked") {
@@ -119,12 +120,12 @@ struct FanOutTests {
             let positions = try await rig.store.positions(partition: home, of: [entry.id])
             let first = FanOutPosition(partition: 1, endpoint: EndpointID(unchecked: ""))
             #expect(positions.values.allSatisfy { $0 < first }, "none behind what is not marked")
-            plan.setAway { _ in false }
+            plan.setUnreachable { _ in false }
             try await rig.timePasses(until: "all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
             }
         }
-        #expect(try await queue.stats().pending == told.count)
+        #expect(try await queue.stats().pending == recipients.count)
     }
 
     @Test("deferred endpoints are deferred again for a while, and no others are marked again")
@@ -133,7 +134,7 @@ struct FanOutTests {
         let queue = deliveries
         let isAway: @Sendable (LaneID) -> Bool = { queue.partition(of: $0) == 1 }
         let plan = FaultPlan()
-        plan.setAway(isAway)
+        plan.setUnreachable(isAway)
         let marked = marked
         let slow = SlowMarks(base: queue) { marks throws(StoreError) in
             marked.change { $0 += marks.map(\.endpoint) }
@@ -143,8 +144,9 @@ struct FanOutTests {
             url: try NotifyURL("https://a.example/"),
             watch: Sample.key(account: "acct_0")
         )
-        let told = (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [url.endpoint]
-        let there = told.count { !isAway(LaneID(endpoint: $0)) }
+        let recipients =
+            (0..<Self.count).map { EndpointID(unchecked: "ep_e\($0)") } + [url.endpoint]
+        let there = recipients.count { !isAway(LaneID(endpoint: $0)) }
         try await running(reader.run) {
             try await eventually("the others are marked") {
                 try await queue.stats().pending == there
@@ -155,12 +157,12 @@ struct FanOutTests {
             }
             #expect(marked.value.count == count)
             #expect(try await rig.store.stats().undelivered == 1)
-            plan.setAway { _ in false }
+            plan.setUnreachable { _ in false }
             try await rig.timePasses(until: "all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
             }
         }
-        #expect(try await queue.stats().pending == told.count)
+        #expect(try await queue.stats().pending == recipients.count)
     }
 
     @Test("a reader that lost an event to another reader stops, and does not take it back")

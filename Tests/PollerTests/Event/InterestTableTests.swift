@@ -27,7 +27,7 @@ struct InterestTableTests {
     }
 
     /// Interests of every scope that match the watch of `src_1` in `acct_a`.
-    static let hearing: [Interest] = [
+    static let matching: [Interest] = [
         .everything, Interest(in: .watch(Sample.key())),
         sources("src_1", "src_2", of: .all),
         sources("src_1", "src_2", of: .some([account("acct_a"), account("acct_b")])),
@@ -36,26 +36,26 @@ struct InterestTableTests {
 
     @Test(
         "a subscriber of any scope receives events until it leaves, and leaves no entries",
-        arguments: hearing
+        arguments: matching
     )
     func leaves(_ interest: Interest) {
         var table = InterestTable<Int>()
-        table.insert(1, hearing: interest)
-        table.insert(2, hearing: interest)
+        table.insert(1, matching: interest)
+        table.insert(2, matching: interest)
         #expect(Set(table.listeners(of: Self.found(Sample.key()))) == [1, 2])
         table.remove(1)
         #expect(table.listeners(of: Self.found(Sample.key())) == [2])
         table.remove(2)
         #expect(table.listeners(of: Self.found(Sample.key())) == [])
         #expect(table.isEmpty && table.routeCount == 0)
-        #expect(!table.mayHear(Self.reference(Sample.key())))
+        #expect(!table.mayMatch(Self.reference(Sample.key())))
     }
 
-    @Test("a changed interest replaces the former one", arguments: hearing)
+    @Test("a changed interest replaces the former one", arguments: matching)
     func changes(_ interest: Interest) {
-        var table = InterestTable(1, hearing: interest)
+        var table = InterestTable(1, matching: interest)
         let other = Sample.key("src_9", account: "acct_c")
-        table.insert(1, hearing: Interest(in: .accounts(.some([other.account]))))
+        table.insert(1, matching: Interest(in: .accounts(.some([other.account]))))
         #expect(table.listeners(of: Self.found(Sample.key())) == [])
         #expect(table.listeners(of: Self.found(other)) == [1])
         table.remove(1)
@@ -65,10 +65,10 @@ struct InterestTableTests {
     @Test("an entry is read only if a subscriber may match it")
     func reads() {
         let (mine, other) = (Sample.key(), Sample.key("src_9", account: "acct_c"))
-        for interest in Self.hearing {
-            let table = InterestTable(1, hearing: interest)
+        for interest in Self.matching {
+            let table = InterestTable(1, matching: interest)
             for saysLane in [false, true] {
-                #expect(table.mayHear(Self.reference(mine, saysLane: saysLane)), "\(interest)")
+                #expect(table.mayMatch(Self.reference(mine, saysLane: saysLane)), "\(interest)")
             }
             // The lane of an entry gives its account, but no field gives its source.
             let expected: (bare: Bool, lane: Bool) =
@@ -77,9 +77,9 @@ struct InterestTableTests {
                 case .accounts: (true, false)
                 case .watch, .sources: (false, false)
                 }
-            #expect(table.mayHear(Self.reference(other)) == expected.bare, "\(interest)")
-            let said = Self.reference(other, saysLane: true)
-            #expect(table.mayHear(said) == expected.lane, "\(interest)")
+            #expect(table.mayMatch(Self.reference(other)) == expected.bare, "\(interest)")
+            let withLane = Self.reference(other, saysLane: true)
+            #expect(table.mayMatch(withLane) == expected.lane, "\(interest)")
         }
     }
 
@@ -87,7 +87,7 @@ struct InterestTableTests {
     func manySources() {
         let names = Set((0..<60).map { Self.source("src_\($0)") })
         let accounts: AccountSet = .some([Self.account("acct_a"), Self.account("acct_b")])
-        let table = InterestTable(1, hearing: Interest(in: .sources(names, of: accounts)))
+        let table = InterestTable(1, matching: Interest(in: .sources(names, of: accounts)))
         #expect(table.routeCount == 60)
         #expect(table.listeners(of: Self.found(Sample.key())) == [1])
         #expect(table.listeners(of: Self.found(Sample.key(account: "acct_c"))) == [])
@@ -98,34 +98,34 @@ struct InterestTableTests {
         arguments: 1...10 as ClosedRange<UInt64>
     )
     func property(_ seed: UInt64) {
-        var chance = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         var table = InterestTable<Int>()
         var interests: [Int: Interest] = [:]
         for step in 0..<2000 {
-            let listener = Int.random(in: 0..<60, using: &chance)
-            switch Int.random(in: 0..<10, using: &chance) {
+            let listener = Int.random(in: 0..<60, using: &generator)
+            switch Int.random(in: 0..<10, using: &generator) {
             case 0:
                 table.remove(listener)
                 interests[listener] = nil
             case 1...3:
-                let interest = Self.interest(&chance)
-                table.insert(listener, hearing: interest)
+                let interest = Self.interest(&generator)
+                table.insert(listener, matching: interest)
                 interests[listener] = interest
             default:
-                let key = Self.key(&chance)
-                let seq = Int.random(in: 1...4, using: &chance)
+                let key = Self.key(&generator)
+                let seq = Int.random(in: 1...4, using: &generator)
                 let event = Self.found(
                     key,
                     seq: seq,
-                    status: Bool.random(using: &chance) ? "a" : "b"
+                    status: Bool.random(using: &generator) ? "a" : "b"
                 )
                 let wanted = interests.filter { Self.passes(event.event, $0.value) }.keys
-                let heard = table.listeners(of: event)
-                #expect(heard.sorted() == wanted.sorted(), "seed \(seed), step \(step)")
+                let matching = table.listeners(of: event)
+                #expect(matching.sorted() == wanted.sorted(), "seed \(seed), step \(step)")
                 guard !wanted.isEmpty else { continue }
                 for saysLane in [false, true] {
                     let reference = Self.reference(key, saysLane: saysLane)
-                    #expect(table.mayHear(reference), "seed \(seed), step \(step)")
+                    #expect(table.mayMatch(reference), "seed \(seed), step \(step)")
                 }
             }
         }
@@ -149,28 +149,31 @@ struct InterestTableTests {
         }
     }
 
-    private static func key(_ chance: inout SeededGenerator) -> WatchKey {
+    private static func key(_ generator: inout SeededGenerator) -> WatchKey {
         Sample.key(
-            "src_\(Int.random(in: 0..<6, using: &chance))",
-            account: "acct_\(Int.random(in: 0..<4, using: &chance))"
+            "src_\(Int.random(in: 0..<6, using: &generator))",
+            account: "acct_\(Int.random(in: 0..<4, using: &generator))"
         )
     }
 
-    private static func interest(_ chance: inout SeededGenerator) -> Interest {
-        let key = key(&chance)
+    private static func interest(_ generator: inout SeededGenerator) -> Interest {
+        let key = key(&generator)
         var accounts: Set<AccountID> = []
         var sources: Set<SourceID> = []
-        for _ in 0..<Int.random(in: 0..<3, using: &chance) {
-            accounts.insert(Self.key(&chance).account)
-            sources.insert(Self.key(&chance).source)
+        for _ in 0..<Int.random(in: 0..<3, using: &generator) {
+            accounts.insert(Self.key(&generator).account)
+            sources.insert(Self.key(&generator).source)
         }
-        let set: AccountSet = Bool.random(using: &chance) ? .all : .some(accounts)
+        let set: AccountSet = Bool.random(using: &generator) ? .all : .some(accounts)
         let types: [[String]?] = [nil, nil, ["source.*"], ["source.b", "watch.expired"]]
-        switch Int.random(in: 0..<3, using: &chance) {
-        case 0: return Interest(in: .watch(key), afterSeq: Int.random(in: 0...3, using: &chance))
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: return Interest(in: .watch(key), afterSeq: Int.random(in: 0...3, using: &generator))
         case 1: return Interest(in: .sources(sources, of: set))
         default:
-            return Interest(in: .accounts(set), types: types[Int.random(in: 0..<4, using: &chance)])
+            return Interest(
+                in: .accounts(set),
+                types: types[Int.random(in: 0..<4, using: &generator)]
+            )
         }
     }
 }

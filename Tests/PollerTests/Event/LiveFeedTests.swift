@@ -190,17 +190,17 @@ struct LiveFeedTests {
             try await eventually("it has begun") { follower.begun.value.count == 1 }
             take([partition])
             for key in [key, there] { try await record(key) }
-            try await told([1], "the other is told", follower)
+            try await expectReceived([1], "the other is told", follower)
             try await record(there)
-            try await told([1, 2], "and goes on", follower)
+            try await expectReceived([1, 2], "and goes on", follower)
             take([])
             try await record(key)
-            try await told([1, 2, 1, 2], "what waited is told, in order", follower)
+            try await expectReceived([1, 2, 1, 2], "what waited is told, in order", follower)
         }
     }
 
     /// Advances the clock until a follower has received exactly these events.
-    private func told(_ seqs: [Int], _ what: String, _ follower: Follower) async throws {
+    private func expectReceived(_ seqs: [Int], _ what: String, _ follower: Follower) async throws {
         try await eventually(what) {
             clock.advance(by: .milliseconds(200))
             return follower.seqs.value == seqs
@@ -248,7 +248,7 @@ private final class Follower: FeedFollower {
     let ends = Shared(0)
 
     func began(at positions: [String]) { begun.change { $0.append(positions) } }
-    func mayHear(_ references: [OutboxReference]) -> [Bool] { references.map { _ in true } }
+    func mayMatch(_ references: [OutboxReference]) -> [Bool] { references.map { _ in true } }
     func read(_ batches: [FeedBatch]) {
         seqs.change { $0 += batches.flatMap { $0.events.map(\.event.seq) } }
     }

@@ -95,7 +95,7 @@ struct OutboxReaderTests {
         let away = Set(
             keys.prefix(2).map { LaneID(endpoint: DeliveryMark(url: url, watch: $0).endpoint) }
         )
-        plan.setAway { away.contains($0) }
+        plan.setUnreachable { away.contains($0) }
         let reader = reader()
         try await running(reader.run) {
             try await eventually("the others are acknowledged") {
@@ -103,7 +103,7 @@ struct OutboxReaderTests {
             }
             #expect(try await deliveries.stats().pending == 4)
             #expect(rig.clock.now == .init(offset: .zero))
-            plan.setAway { _ in false }
+            plan.setUnreachable { _ in false }
             try await rig.timePasses(until: "all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
             }

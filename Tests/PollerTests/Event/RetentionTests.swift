@@ -71,7 +71,7 @@ struct RetentionTests {
             ClaimRequest(partition: store.partition(of: key.lane), limit: 1)
         )
         let lease = try #require(claim.leases.first)
-        let memory = PaymentMemory(newsUntil: lease.claimedAt + .seconds(150 * 86_400))
+        let memory = PaymentMemory(changesUntil: lease.claimedAt + .seconds(150 * 86_400))
         let change = WatchChange(state: WatchState(), payment: memory)
         _ = try await store.commit([
             Commit(ref: lease.ref, verdict: .close(.settled), change: change)

@@ -13,8 +13,8 @@ struct SweepStepTests {
         _ cursor: SweepCursor,
         caughtUp: Duration?,
         isRereadDue: Bool = true
-    ) -> SweepTurn {
-        SweepTurn(
+    ) -> SweepLease {
+        SweepLease(
             isOurs: true,
             cursor: cursor,
             caughtUpAt: caughtUp.map { now + (.zero - $0) },

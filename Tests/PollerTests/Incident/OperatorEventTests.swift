@@ -10,7 +10,11 @@ import Testing
 struct OperatorEventTests {
     private func event() throws -> Event {
         var board = IncidentBoard()
-        let seen = [IncidentKind.noWorker: Sighting([Sighting.Trouble(nil, "no worker")])]
+        let seen = [
+            IncidentKind.noWorker: IncidentObservation([
+                IncidentObservation.Trouble(nil, "no worker")
+            ])
+        ]
         return try #require(board.note(seen, at: VirtualTime.start, hold: .zero).first).event
     }
 
@@ -31,13 +35,13 @@ struct OperatorEventTests {
     func asked() throws {
         let event = try event()
         for types in [["operator.*"], ["source.*", "operator.no_worker"]] {
-            #expect(event.isAsked(for: types))
+            #expect(event.isIncluded(for: types))
         }
         for types in [nil, [], ["*"], ["op*"], ["source.*"], ["operator.backlog"]] {
-            #expect(!event.isAsked(for: types), "\(types ?? [])")
+            #expect(!event.isIncluded(for: types), "\(types ?? [])")
         }
         let other = Samples.event()
-        #expect(other.isAsked(for: nil) && other.isAsked(for: ["operator.*"]))
+        #expect(other.isIncluded(for: nil) && other.isIncluded(for: ["operator.*"]))
     }
 
     @Test("an endpoint receives events of the cluster or of payments, never both")
@@ -89,11 +93,19 @@ struct OperatorEventTests {
     }
 
     @Test("coalescing keeps both the start and the end of an incident")
-    func bothAreTold() throws {
+    func coalescingKeepsBoth() throws {
         var board = IncidentBoard()
-        let seen = [IncidentKind.noWorker: Sighting([Sighting.Trouble(nil, "no worker")])]
+        let seen = [
+            IncidentKind.noWorker: IncidentObservation([
+                IncidentObservation.Trouble(nil, "no worker")
+            ])
+        ]
         let opened = board.note(seen, at: VirtualTime.start, hold: .zero)
-        let over = board.note([.noWorker: Sighting()], at: VirtualTime.start, hold: .zero)
+        let over = board.note(
+            [.noWorker: IncidentObservation()],
+            at: VirtualTime.start,
+            hold: .zero
+        )
         let events = (opened + over).map(\.event)
         let pending = PendingEvent(in: events, isWhole: true, coalesces: true) { _ in true }
         #expect(pending?.event == events.first && pending?.more == true)

@@ -36,14 +36,14 @@ struct SimulationTests {
 
     @Test("a failure is reported with its seed and the shortest list of steps")
     func minimal() async throws {
-        let simulation = Self.simulation(1, flaws: [.keepsSlotsOfEndedLeases])
-        let told = try #require(try await simulation.failure())
-        #expect(told.seed == 1)
-        #expect(told.message.contains("slots taken"))
+        let simulation = Self.simulation(1, flaws: [.keepsSlotsOfExpiredLeases])
+        let reported = try #require(try await simulation.failure())
+        #expect(reported.seed == 1)
+        #expect(reported.message.contains("slots taken"))
         // A watch is enqueued and claimed, and its owner never returns.
-        #expect(told.trace.count <= 4, "\(told)")
+        #expect(reported.trace.count <= 4, "\(reported)")
         let again = try await simulation.failure()
-        #expect(again == told)
+        #expect(again == reported)
     }
 
     /// The simulation of `ops/simulate`.
@@ -92,9 +92,9 @@ struct SimulationShrinkerTests {
 
     @Test("shrinking a list that fails at random ends")
     func flaky() async {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let shortest = await SimulationShrinker.minimal(Array(0..<300)) { _ in
-            Int.random(in: 0..<50, using: &chance) == 0
+            Int.random(in: 0..<50, using: &generator) == 0
         }
         #expect(shortest.count <= 300)
     }

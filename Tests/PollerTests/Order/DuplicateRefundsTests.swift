@@ -26,15 +26,15 @@ struct DuplicateRefundsTests {
     }
 
     @Test("a refunded duplicate has the reason `duplicate`, and keeps it on later polls")
-    func told() throws {
-        let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
+    func reported() throws {
+        let before = PaymentReading(consumed, after: PaymentMemory(money: money()))
         #expect(before.payment.state == .paid)
-        let back = PaymentLook(
+        let back = PaymentReading(
             consumed.refundedAsDuplicate(after: before.memory.money, .made),
             after: before.memory
         )
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
-        #expect(back.payment.amountReturned == 1099 && back.isPaymentNews)
+        #expect(back.payment.amountReturned == 1099 && back.hasPaymentChange)
         #expect(back.memory.packed.utf8.count <= 64)
         // The charge shows only that it was refunded, not why.
         var seen = consumed
@@ -43,8 +43,8 @@ struct DuplicateRefundsTests {
             packed: back.memory.packed,
             charge: ChargeID(unchecked: "ch_1")
         )
-        let again = PaymentLook(seen, after: memory)
-        #expect(again.payment.reason == .duplicate && !again.isNews)
+        let again = PaymentReading(seen, after: memory)
+        #expect(again.payment.reason == .duplicate && !again.hasChanges)
         // A refund by the shop is not a duplicate's refund.
         #expect(Payment(seen.following(nil)).reason == nil)
     }
@@ -54,13 +54,13 @@ struct DuplicateRefundsTests {
         arguments: [RefundProgress.Status.pending, .requiresAction]
     )
     func underway(status: RefundProgress.Status) {
-        let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
-        let open = PaymentLook(
+        let before = PaymentReading(consumed, after: PaymentMemory(money: money()))
+        let open = PaymentReading(
             consumed.refundedAsDuplicate(after: before.memory.money, .underway(status)),
             after: before.memory
         )
         #expect(open.payment.state == .paid && open.payment.amountReturned == 0)
-        #expect(open.payment.refund == RefundProgress(status, 1099) && open.isRefundNews)
+        #expect(open.payment.refund == RefundProgress(status, 1099) && open.hasRefundChange)
         let memory = PaymentMemory(
             packed: open.memory.packed,
             charge: ChargeID(unchecked: "ch_1")
@@ -69,9 +69,9 @@ struct DuplicateRefundsTests {
         var seen = consumed
         seen.charge = money()
         seen.charge?.refund = RefundProgress(status, 1099)
-        #expect(!PaymentLook(seen, after: memory).isNews)
+        #expect(!PaymentReading(seen, after: memory).hasChanges)
         seen.charge = money(refunded: 1099)
-        let back = PaymentLook(seen, after: memory)
+        let back = PaymentReading(seen, after: memory)
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
     }
 
@@ -81,12 +81,12 @@ struct DuplicateRefundsTests {
         _ = try await rig.store.enqueue(
             try members.map { try NewWatch(key: $0, order: key.order) }
         )
-        let book = OrderBook(OrderShelf())
-        var told: [Event] = []
+        let book = OrderService(FakeOrderStore())
+        var reported: [Event] = []
         for (place, member) in members.enumerated() {
-            told += try await book.note(paid(member, at: VirtualTime.start + .seconds(place)))
+            reported += try await book.note(paid(member, at: VirtualTime.start + .seconds(place)))
         }
-        let twice = try #require(told.last)
+        let twice = try #require(reported.last)
         #expect(twice.type == "order.paid_twice")
         #expect(try await book.duplicates(of: key) == [members[1]])
         func note(_ accounts: Set<AccountID>, _ event: Event) async throws -> [Bool] {
@@ -99,13 +99,13 @@ struct DuplicateRefundsTests {
             return hinted
         }
         #expect(try await note([], twice) == [false, false])
-        #expect(try await note([.main], told[0]) == [false, false])
+        #expect(try await note([.main], reported[0]) == [false, false])
         #expect(try await note([.main], twice) == [false, true])
     }
 
     @Test("a postponed refund changes nothing and is retried")
     func postponed() {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let now = VirtualTime.start
         let watch = Watch(
             Sample.key(),
@@ -122,7 +122,7 @@ struct DuplicateRefundsTests {
                 "429",
                 retryAfter: .seconds(7)
             ),
-            using: &chance
+            using: &generator
         )
         guard case .next(let wait) = decision.verdict else {
             Issue.record("\(decision.verdict)")

@@ -51,8 +51,8 @@ struct OrderTests {
         #expect(order.note(member("1"), seq: 1, payment(.paid, at: 5)) == [.order(.paid)])
         let second = order.note(member("2"), seq: 1, payment(.paid, at: 9))
         #expect(second == [.order(.paid), .orderPaidTwice])
-        #expect(order.truth.paidBy == member("1"))
-        #expect(order.truth.alsoPaidBy == [member("2")])
+        #expect(order.summary.paidBy == member("1"))
+        #expect(order.summary.alsoPaidBy == [member("2")])
         let reason = Payment(
             state: .paid,
             amount: 1099,
@@ -64,11 +64,11 @@ struct OrderTests {
         #expect(order.note(member("2"), seq: 2, reason) == [])
         // The earliest payment may be observed last. The payment that was first before is then a duplicate.
         #expect(order.note(member("3"), seq: 1, payment(.paid, at: 1))?.last == .orderPaidTwice)
-        #expect(order.truth.paidBy == member("3"))
+        #expect(order.summary.paidBy == member("3"))
         // A refunded payment is no duplicate any more.
         _ = order.note(member("1"), seq: 2, payment(.refunded))
         _ = order.note(member("3"), seq: 2, payment(.refunded))
-        #expect(order.truth.alsoPaidBy == [])
+        #expect(order.summary.alsoPaidBy == [])
     }
 
     @Test("only the first member that requests the right to charge gets it, as often as it asks")
@@ -145,14 +145,14 @@ struct OrderTests {
 
     @Test("at most one member may charge, in any mix of members and outcomes", arguments: 0..<200)
     func oneAtATime(_ seed: Int) {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var order = Order(key: key)
         var charging: Set<WatchKey> = []
         var numbers: [Int: WatchKey] = [:]
         var seqs: [WatchKey: Int] = [:]
         for _ in 0..<60 {
-            let asking = member("\(Int.random(in: 0..<4, using: &chance))")
-            if Bool.random(using: &chance) {
+            let asking = member("\(Int.random(in: 0..<4, using: &generator))")
+            if Bool.random(using: &generator) {
                 guard case .granted(let number) = order.take(asking, seq: seqs[asking] ?? 0) else {
                     continue
                 }
@@ -163,7 +163,7 @@ struct OrderTests {
                 #expect(charging == [asking], "seed \(seed)")
             } else {
                 let states: [PaymentState] = [.failed, .expired, .processing, .authorised]
-                let state = states.randomElement(using: &chance) ?? .failed
+                let state = states.randomElement(using: &generator) ?? .failed
                 seqs[asking, default: 0] += 1
                 _ = order.note(asking, seq: seqs[asking] ?? 1, payment(state))
                 if state == .failed || state == .expired { charging.remove(asking) }

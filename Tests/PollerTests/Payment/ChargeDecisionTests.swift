@@ -40,33 +40,33 @@ struct ChargeDecisionTests {
     }
 
     func decide(_ watch: Watch, _ result: ChargeResult, after: Int = 10) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         return PollDecider().decide(
             PollContext(
                 watch,
                 at: start + .seconds(after)
             ),
             .charged(seen("chargeable"), result),
-            using: &chance
+            using: &generator
         )
     }
 
     func decide(_ watch: Watch, _ observation: Observation) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         return PollDecider().decide(
             PollContext(watch, at: now),
             .answer(.observed(observation)),
-            using: &chance
+            using: &generator
         )
     }
 
-    func made(_ status: ChargeSeen.Status) -> ChargeResult {
-        .made(ChargeSeen(id: charge, status: status, object: RawJSON(unchecked: "{}")))
+    func made(_ status: ObservedCharge.Status) -> ChargeResult {
+        .made(ObservedCharge(id: charge, status: status, object: RawJSON(unchecked: "{}")))
     }
 
     @Test("a source that becomes chargeable is reported first and charged at once after that")
-    func toldFirst() {
+    func reportedFirst() {
         let first = decide(watch("pending"), seen("chargeable"))
         #expect(first.change.event?.type == "source.chargeable")
         #expect(first.verdict == .next(after: .zero) && first.isUrgent)
@@ -112,18 +112,18 @@ struct ChargeDecisionTests {
             detail: "1a"
         )
         #expect(ChargeStep.action(watch("chargeable"), seeing: partly) == nil)
-        let told = decide(watch("chargeable"), partly)
-        #expect(told.change.event?.type == "source.chargeable")
-        #expect(told.verdict == .next(after: .zero))
+        let reported = decide(watch("chargeable"), partly)
+        #expect(reported.change.event?.type == "source.chargeable")
+        #expect(reported.verdict == .next(after: .zero))
     }
 
     @Test("events include the charge's progress, and only if there is a charge")
     func progress() throws {
-        let told = try #require(decide(watch("chargeable"), made(.pending)).change.event)
-        #expect(told.json.contains(#","charge":{"state":"pending","id":"ch_1"},"object":"#))
-        #expect(told.progress == .pending(charge))
-        let read = try #require(Event(json: told.json))
-        #expect(read.progress == told.progress)
+        let reported = try #require(decide(watch("chargeable"), made(.pending)).change.event)
+        #expect(reported.json.contains(#","charge":{"state":"pending","id":"ch_1"},"object":"#))
+        #expect(reported.progress == .pending(charge))
+        let read = try #require(Event(json: reported.json))
+        #expect(read.progress == reported.progress)
         let consumed = decide(watch("chargeable", .pending(charge)), seen("consumed", final: true))
         #expect(consumed.change.event?.progress == .pending(charge))
         let without = try #require(decide(watch("pending"), seen("chargeable")).change.event)
@@ -134,7 +134,7 @@ struct ChargeDecisionTests {
     @Test("each answer of the bank has an event, and only a consumed source closes the watch")
     func answers() {
         for (status, progress) in [
-            (ChargeSeen.Status.pending, ChargeProgress.pending(charge)),
+            (ObservedCharge.Status.pending, ChargeProgress.pending(charge)),
             (.succeeded, .succeeded(charge)), (.failed, .failed),
         ] {
             let decision = decide(watch("chargeable"), made(status))
@@ -216,7 +216,7 @@ struct ChargeDecisionTests {
 
     @Test("a charge without the bank's answer is polled like an unchanged source")
     func following() {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         let waiting = PollDecider().decide(
             PollContext(
@@ -224,14 +224,14 @@ struct ChargeDecisionTests {
                 at: now
             ),
             .chargeAnswer(charge, .status("pending")),
-            using: &chance
+            using: &generator
         )
         #expect(waiting.change.event == nil && waiting.change.state.step == 4)
         #expect(waiting.change.state.status == .consumed)
         let failed = PollDecider().decide(
             PollContext(watch("consumed", .pending(charge)), at: now),
             .chargeAnswer(charge, .status("failed", final: true)),
-            using: &chance
+            using: &generator
         )
         #expect(failed.change.event?.type == "charge.failed")
         #expect(failed.change.event?.final == true && failed.verdict == .close(.settled))

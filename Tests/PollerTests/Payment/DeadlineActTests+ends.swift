@@ -58,10 +58,11 @@ extension DeadlineActTests {
         // The voucher ends after 60 days, and its payment is reported within six more days.
         #expect(look(watch, voucher, minute: 67 * Self.day).act == .abandon)
         // The watch stays open without an answer as well.
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let silence = PollResult.unavailable("503", retryAfter: nil)
         let context = context(watch, minute: 40 * Self.day)
-        guard case .next = PollDecider().decide(context, .answer(silence), using: &chance).verdict
+        guard
+            case .next = PollDecider().decide(context, .answer(silence), using: &generator).verdict
         else {
             Issue.record("it has ended without an answer")
             return
@@ -71,12 +72,12 @@ extension DeadlineActTests {
     @Test("a chosen watch span is kept, and the default span is extended to the voucher's end")
     func spans() {
         let voucher = seen("requires_action", "voucher")
-        let short = look(watch(.unsaid), voucher, minute: 0).next
+        let short = look(watch(.unset), voucher, minute: 0).next
         #expect(short.end == short.deadline)
-        let plain = look(watch(.unsaid, span: .seconds(30 * 86_400)), voucher, minute: 0).next
+        let plain = look(watch(.unset, span: .seconds(30 * 86_400)), voucher, minute: 0).next
         #expect(plain.end >= start + .seconds(66 * 86_400))
         #expect(plain.end <= start + .seconds(68 * 86_400))
-        let paid = watch(.unsaid, status: "succeeded", span: .seconds(30 * 86_400))
+        let paid = watch(.unset, status: "succeeded", span: .seconds(30 * 86_400))
         #expect(paid.end == paid.deadline)
     }
 }

@@ -95,10 +95,10 @@ struct DeadlineActTests {
         _ seen: Observation,
         minute: Int64
     ) -> (act: DeadlineAct?, decision: Decision<WatchChange>, next: Watch) {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let context = context(watch, minute: minute)
         let act = context.act(on: seen)
-        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &generator)
         return (act, decision, kept(watch, decision))
     }
 
@@ -109,9 +109,9 @@ struct DeadlineActTests {
         _ result: SettleResult,
         minute: Int64
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let context = context(watch, minute: minute)
-        return PollDecider().decide(context, .acted(seen, act, result), using: &chance)
+        return PollDecider().decide(context, .acted(seen, act, result), using: &generator)
     }
 
     /// Returns the watch as stored after a poll.
@@ -177,10 +177,10 @@ struct DeadlineActTests {
     }
 
     @Test("a watch without a deadline action, or with `leave`, takes no action")
-    func untold() {
+    func withoutAction() {
         let looks = [0, 9 * Self.day, 9 * Self.day, 10 * Self.day - 1]
         for acts in [
-            .unsaid, DeadlineActs(authorisation: .leave), DeadlineActs(abandoned: .cancel),
+            .unset, DeadlineActs(authorisation: .leave), DeadlineActs(abandoned: .cancel),
         ] {
             #expect(minutes(acts, "held", at: looks) == [], "\(acts)")
         }
@@ -221,12 +221,12 @@ struct DeadlineActTests {
                 watch = next
             }
         }
-        let untold = look(
-            watch(.unsaid, goal: .leftPending),
+        let withoutAction = look(
+            watch(.unset, goal: .leftPending),
             seen("requires_capture", "held"),
             minute: 0
         )
-        #expect(untold.decision.verdict == .close(.reached))
+        #expect(withoutAction.decision.verdict == .close(.reached))
     }
 
     @Test("an action causes no event, and the next poll follows at once and reports the result")
@@ -255,7 +255,7 @@ struct DeadlineActTests {
         for (result, least, most) in [
             (SettleResult.postponed("429", retryAfter: .seconds(9)), 9, 60),
             (.postponed("no key", retryAfter: nil), 0, 2), (.unknown("503"), 0, 2),
-            (.outrun("it has succeeded"), 0, 2), (.refused("not allowed"), 3600, 3600),
+            (.superseded("it has succeeded"), 0, 2), (.refused("not allowed"), 3600, 3600),
         ] {
             let decision = acted(watch, .capture, held, result, minute: 9 * Self.day)
             guard case .next(let wait) = decision.verdict else {
@@ -310,7 +310,7 @@ struct DeadlineActTests {
 
     @Test("an idempotency key depends on the watch, its run, the action and the recorded polls")
     func keys() {
-        let one = watch(.unsaid, status: "requires_capture")
+        let one = watch(.unset, status: "requires_capture")
         var other = kept(
             one,
             acted(one, .capture, seen("requires_capture", "held"), .done, minute: 0)

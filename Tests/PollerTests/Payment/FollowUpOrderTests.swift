@@ -8,14 +8,14 @@ import Testing
 
 /// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
 @Suite("Order of charge, refund and deadline actions")
-struct FollowUpOrderTests: PaymentStories {
+struct FollowUpOrderTests: PaymentFixtures {
     /// Records the requested actions in order.
     private struct Actions: Charger, Settler {
         /// The result of a refund, or `nil` if the account does not refund duplicates.
         let refund: RefundResult?
         let calls = Shared<[String]>([])
 
-        func standingOrder(for account: AccountID) -> ChargeOrder? { nil }
+        func defaultCharge(for account: AccountID) -> ChargeOrder? { nil }
 
         func charge(
             _ watch: Watch,
@@ -31,7 +31,7 @@ struct FollowUpOrderTests: PaymentStories {
             calls.change { $0.append("find") }
             let object = NamedObjects.object("charge")
             let id = ChargeID(unchecked: "ch_1")
-            return .made(ChargeSeen(id: id, status: .succeeded, object: object))
+            return .made(ObservedCharge(id: id, status: .succeeded, object: object))
         }
 
         func refundsDuplicates(of account: AccountID) -> Bool { refund != nil }
@@ -46,7 +46,7 @@ struct FollowUpOrderTests: PaymentStories {
             return refund ?? .refused("no refund is expected")
         }
 
-        func standing(for account: AccountID) -> DeadlineActs {
+        func defaults(for account: AccountID) -> DeadlineActs {
             DeadlineActs(authorisation: .cancel)
         }
 
@@ -75,20 +75,20 @@ struct FollowUpOrderTests: PaymentStories {
             createdAt: VirtualTime.start,
             deadline: VirtualTime.start + .seconds(30 * 86_400),
             seq: 2,
-            news: .money,
+            pendingHint: .money,
             order: OrderID(unchecked: "A77"),
             state: WatchState(status: status),
-            payment: PaymentMemory(packed: PaymentLook(facts, after: nil).memory.packed)
+            payment: PaymentMemory(packed: PaymentReading(facts, after: nil).memory.packed)
         )
-        let store = OrderShelf()
+        let store = FakeOrderStore()
         var order = Order(key: try #require(OrderKey(of: watch)))
         let first = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind)
         for (place, member) in [first, watch.key].enumerated() {
             let paidAt = VirtualTime.start + .seconds(place)
             _ = order.note(member, seq: 2, Payment(state: .paid, paidAt: paidAt))
         }
-        #expect(try await store.store(order, over: 0, telling: []))
-        let orders = OrderBook(store)
+        #expect(try await store.store(order, over: 0, recording: []))
+        let orders = OrderService(store)
         let object = NamedObjects.object(name)
         let seen = Observation(status: status, final: isSource, object: object)
         let handler = PollHandler(

@@ -7,21 +7,21 @@ import Testing
 @testable import Poller
 
 @Suite("PollDecider, payments")
-struct PaymentDecisionTests: PaymentStories {
+struct PaymentDecisionTests: PaymentFixtures {
     @Test("a payment event is committed once, together with the status event and before it")
     func order() throws {
-        var story = PaymentStory()
-        story.reader.known = [
+        var scenario = PaymentScenario()
+        scenario.reader.known = [
             "p": source("pending"), "c": source("chargeable"), "u": source("consumed"),
         ]
-        #expect(story.look("pending", "p") == ["source.pending"])
-        #expect(story.told.last?.payment?.state == .awaitingCustomer)
+        #expect(scenario.look("pending", "p") == ["source.pending"])
+        #expect(scenario.recorded.last?.payment?.state == .awaitingCustomer)
         #expect(
-            story.look("chargeable", "c", rank: .leftPending)
+            scenario.look("chargeable", "c", rank: .leftPending)
                 == ["payment.authorised", "source.chargeable"]
         )
         let (payment, status) = (
-            try #require(story.told.dropLast().last), try #require(story.told.last)
+            try #require(scenario.recorded.dropLast().last), try #require(scenario.recorded.last)
         )
         #expect(
             payment.status?.description == "pending" && payment.previousStatus == payment.status
@@ -32,10 +32,13 @@ struct PaymentDecisionTests: PaymentStories {
         #expect(payment.payment == status.payment && payment.payment?.amount == 1099)
         #expect(RawJSON(unchecked: payment.json).member("object")?.isNull == true)
         #expect(payment.id != status.id)
-        #expect(story.look("chargeable", "c", rank: .leftPending) == [])
-        #expect(story.look("consumed", "u", rank: .final) == ["payment.paid", "source.consumed"])
+        #expect(scenario.look("chargeable", "c", rank: .leftPending) == [])
         #expect(
-            story.told.last?.closed == .settled && story.told.last?.payment?.amountReceived == 1099
+            scenario.look("consumed", "u", rank: .final) == ["payment.paid", "source.consumed"]
+        )
+        #expect(
+            scenario.recorded.last?.closed == .settled
+                && scenario.recorded.last?.payment?.amountReceived == 1099
         )
     }
 
@@ -58,9 +61,9 @@ struct PaymentDecisionTests: PaymentStories {
                 final: false,
                 object: RawJSON(unchecked: object)
             )
-            var chance = SystemRandomNumberGenerator()
+            var generator = SystemRandomNumberGenerator()
             let context = PollContext(watch, at: start)
-            return PollDecider().decide(context, .answer(.observed(seen)), using: &chance).change
+            return PollDecider().decide(context, .answer(.observed(seen)), using: &generator).change
                 .secret
         }
         let object = #"{"id":"src_1","client_secret":"src_client_secret_a"}"#
@@ -74,26 +77,26 @@ struct PaymentDecisionTests: PaymentStories {
 
     @Test("an unchanged answer is not parsed again")
     func same() {
-        var story = PaymentStory()
-        story.reader.known = ["c": source("chargeable")]
-        _ = story.look("chargeable", "c", rank: .leftPending)
-        story.reader.known = ["c": source("failed"), "d": source("failed")]
-        #expect(story.look("chargeable", "c", rank: .leftPending) == [])
-        #expect(story.look("chargeable", "d", rank: .leftPending) == ["payment.failed"])
+        var scenario = PaymentScenario()
+        scenario.reader.known = ["c": source("chargeable")]
+        _ = scenario.look("chargeable", "c", rank: .leftPending)
+        scenario.reader.known = ["c": source("failed"), "d": source("failed")]
+        #expect(scenario.look("chargeable", "c", rank: .leftPending) == [])
+        #expect(scenario.look("chargeable", "d", rank: .leftPending) == ["payment.failed"])
     }
 
     @Test("an answer without a relevant difference is remembered but not reported")
-    func withoutNews() {
-        var story = PaymentStory()
-        story.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
-        _ = story.look("chargeable", "c", rank: .leftPending)
-        #expect(story.look("chargeable", "d", rank: .leftPending) == [])
-        #expect(story.watch.payment?.object == "d")
+    func withoutChange() {
+        var scenario = PaymentScenario()
+        scenario.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
+        _ = scenario.look("chargeable", "c", rank: .leftPending)
+        #expect(scenario.look("chargeable", "d", rank: .leftPending) == [])
+        #expect(scenario.watch.payment?.object == "d")
     }
 
     @Test("a change with an unchanged status is reported with the object")
     func statusStays() throws {
-        var story = PaymentStory(.paymentIntent)
+        var scenario = PaymentScenario(.paymentIntent)
         var paid = PaymentFacts(kind: .paymentIntent)
         paid.status = SourceStatus(unchecked: "requires_capture")
         var held = paid
@@ -101,13 +104,13 @@ struct PaymentDecisionTests: PaymentStories {
         var lapsed = held
         lapsed.charge?.isReleased = true
         lapsed.charge?.hasLapsed = true
-        story.reader.known = ["a": held, "b": lapsed]
+        scenario.reader.known = ["a": held, "b": lapsed]
         #expect(
-            story.look("requires_capture", "a")
+            scenario.look("requires_capture", "a")
                 == ["payment.authorised", "payment_intent.requires_capture"]
         )
-        #expect(story.look("requires_capture", "b") == ["payment.expired"])
-        let last = try #require(story.told.last)
+        #expect(scenario.look("requires_capture", "b") == ["payment.expired"])
+        let last = try #require(scenario.recorded.last)
         #expect(last.status == last.previousStatus && !last.final && last.closed == nil)
         #expect(RawJSON(unchecked: last.json).member("object")?.isNull == false)
         #expect(last.payment?.reason == .authorisationExpired)
@@ -115,41 +118,42 @@ struct PaymentDecisionTests: PaymentStories {
 
     @Test("a declined charge is reported as failed with its reason, and stays failed")
     func refused() {
-        var story = PaymentStory(charge: .whole)
-        story.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
-        _ = story.look("chargeable", "c", rank: .leftPending)
+        var scenario = PaymentScenario(charge: .whole)
+        scenario.reader.known = ["c": source("chargeable"), "d": source("chargeable")]
+        _ = scenario.look("chargeable", "c", rank: .leftPending)
         let result = ChargeResult.declined(code: "card_declined", reason: "insufficient_funds")
-        #expect(story.charge(result, "chargeable", "c") == ["payment.failed", "charge.failed"])
-        #expect(story.told.last?.payment?.reason == .insufficientFunds)
-        #expect(story.look("chargeable", "c", rank: .leftPending) == [])
+        #expect(scenario.charge(result, "chargeable", "c") == ["payment.failed", "charge.failed"])
+        #expect(scenario.recorded.last?.payment?.reason == .insufficientFunds)
+        #expect(scenario.look("chargeable", "c", rank: .leftPending) == [])
         // Another answer without a trace of the decline.
-        #expect(story.look("chargeable", "d", rank: .leftPending) == [])
+        #expect(scenario.look("chargeable", "d", rank: .leftPending) == [])
     }
 
     @Test("a slow bank gives processing and then paid, and the source adds nothing")
     func later() {
-        var story = PaymentStory(charge: .whole)
-        story.reader.known = [
+        var scenario = PaymentScenario(charge: .whole)
+        scenario.reader.known = [
             "c": source("chargeable", "sofort"), "u": source("consumed", "sofort"),
             "ch": charge(.pending), "ok": charge(.succeeded),
         ]
-        _ = story.look("chargeable", "c", rank: .leftPending)
+        _ = scenario.look("chargeable", "c", rank: .leftPending)
         let id = ChargeID(unchecked: "ch_1")
-        let made = ChargeSeen(id: id, status: .pending, object: NamedObjects.object("ch"))
+        let made = ObservedCharge(id: id, status: .pending, object: NamedObjects.object("ch"))
         #expect(
-            story.charge(.made(made), "chargeable", "c")
+            scenario.charge(.made(made), "chargeable", "c")
                 == ["payment.processing", "charge.pending"]
         )
-        #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
-        #expect(story.told.last?.payment?.state == .processing)
-        #expect(story.follow(id, "succeeded", "ok") == ["payment.paid", "charge.succeeded"])
-        #expect(story.told.last?.closed == .settled)
-        let paidAt = story.told.last?.payment?.paidAt
+        #expect(scenario.look("consumed", "u", rank: .final) == ["source.consumed"])
+        #expect(scenario.recorded.last?.payment?.state == .processing)
+        #expect(scenario.follow(id, "succeeded", "ok") == ["payment.paid", "charge.succeeded"])
+        #expect(scenario.recorded.last?.closed == .settled)
+        let paidAt = scenario.recorded.last?.payment?.paidAt
         #expect(paidAt != nil)
         // This is the case after a hint: the source alone proves the same.
-        #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
+        #expect(scenario.look("consumed", "u", rank: .final) == ["source.consumed"])
         #expect(
-            story.told.last?.payment?.state == .paid && story.told.last?.payment?.paidAt == paidAt
+            scenario.recorded.last?.payment?.state == .paid
+                && scenario.recorded.last?.payment?.paidAt == paidAt
         )
     }
 
@@ -164,32 +168,32 @@ struct PaymentDecisionTests: PaymentStories {
                 facts.received = 1099 - missing
             }
         }
-        var story = PaymentStory()
+        var scenario = PaymentScenario()
         let secret = "https://bank.example/?client_secret=src_1_secret"
-        story.reader.known = [
+        scenario.reader.known = [
             "a": receiver(1099, secret), "b": receiver(99), "c": source("chargeable"),
         ]
-        #expect(story.look("pending", "a") == ["next_step.changed", "source.pending"])
-        guard case .transfer(let step) = try #require(story.told.last).nextStep else {
+        #expect(scenario.look("pending", "a") == ["next_step.changed", "source.pending"])
+        guard case .transfer(let step) = try #require(scenario.recorded.last).nextStep else {
             Issue.record("no transfer")
             return
         }
         #expect(step.amountMissing == 1099 && step.url == nil)
-        #expect(story.told.allSatisfy { !$0.json.contains("src_1_secret") })
-        #expect(story.look("pending", "b") == ["payment.partially_paid", "next_step.changed"])
+        #expect(scenario.recorded.allSatisfy { !$0.json.contains("src_1_secret") })
+        #expect(scenario.look("pending", "b") == ["payment.partially_paid", "next_step.changed"])
         #expect(
-            story.look("chargeable", "c", rank: .leftPending)
+            scenario.look("chargeable", "c", rank: .leftPending)
                 == ["payment.authorised", "source.chargeable"]
         )
-        #expect(story.told.last?.nextStep == NextStep.none)
+        #expect(scenario.recorded.last?.nextStep == NextStep.none)
     }
 
     @Test("a watch that closes without an answer reports the remembered payment")
     func remembered() {
-        var story = PaymentStory()
-        story.reader.known = ["c": source("chargeable")]
-        _ = story.look("chargeable", "c", rank: .leftPending)
-        #expect(story.lookInVain(after: .seconds(100_000)) == ["watch.expired"])
-        #expect(story.told.last?.payment?.state == .authorised)
+        var scenario = PaymentScenario()
+        scenario.reader.known = ["c": source("chargeable")]
+        _ = scenario.look("chargeable", "c", rank: .leftPending)
+        #expect(scenario.pollWithoutResponse(after: .seconds(100_000)) == ["watch.expired"])
+        #expect(scenario.recorded.last?.payment?.state == .authorised)
     }
 }

@@ -68,13 +68,13 @@ struct PaymentLifeTests {
         for (method, days) in spans {
             let life = life(.paymentIntent, "succeeded", method) { $0.received = 1000 }
             #expect(life.endsAt == nil && life.expiresAt == nil, "\(method)")
-            #expect(hours(life.comesBackUntil) == days.map { $0 * 24 }, "\(method)")
+            #expect(hours(life.reversibleUntil) == days.map { $0 * 24 }, "\(method)")
         }
-        #expect(life(.paymentIntent, "processing", "card").comesBackUntil == nil)
+        #expect(life(.paymentIntent, "processing", "card").reversibleUntil == nil)
     }
 
     @Test("changes are awaited while money may arrive, be returned or be disputed")
-    func news() {
+    func awaitedChanges() {
         func paid(_ method: String, _ change: (inout ChargeFacts) -> Void = { _ in }) -> Int64? {
             let life = life(.paymentIntent, "succeeded", method) { facts in
                 var charge = ChargeFacts(status: .succeeded)
@@ -83,7 +83,7 @@ struct PaymentLifeTests {
                 change(&charge)
                 facts.charge = charge
             }
-            return hours(life.newsUntil)
+            return hours(life.changesUntil)
         }
         #expect(paid("card") == days(150))
         #expect(paid("sepa_debit") == days(400))
@@ -94,10 +94,10 @@ struct PaymentLifeTests {
         #expect(paid("us_bank_account") { $0.dispute = .open } == days(100))
         #expect(paid("card") { $0.dispute = .open } == days(150))
         #expect(paid("us_bank_account") { $0.dispute = .lost } == days(70))
-        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").newsUntil) == days(24))
-        #expect(hours(life(.source, "chargeable", "ideal").newsUntil) == 7)
-        #expect(life(.source, "pending", "ideal").newsUntil == nil)
-        #expect(life(.source, "failed", "card").newsUntil == nil)
+        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").changesUntil) == days(24))
+        #expect(hours(life(.source, "chargeable", "ideal").changesUntil) == 7)
+        #expect(life(.source, "pending", "ideal").changesUntil == nil)
+        #expect(life(.source, "failed", "card").changesUntil == nil)
     }
 
     @Test("a warning is due after half of the time, and when a tenth is left")
@@ -134,13 +134,13 @@ struct PaymentLifeTests {
                 let other = held(by: method, since: agreed)
                 #expect(other.expiresAt == agreed + span, "\(method)")
                 #expect(other.actsAt == agreed + span * 9 / 10, "\(method)")
-                #expect(other.warnings.count == 2 && other.newsUntil == agreed + span)
+                #expect(other.warnings.count == 2 && other.changesUntil == agreed + span)
             }
             // Without a known end there is no action and no warning, and the payment is watched for long.
             for method in ["affirm", "newpay", nil] {
                 let other = held(by: method, since: agreed)
                 #expect(other.actsAt == nil && other.warnings.isEmpty)
-                #expect(other.newsUntil == agreed + .seconds(30 * 86_400))
+                #expect(other.changesUntil == agreed + .seconds(30 * 86_400))
             }
         }
         // The start of a hold is unknown for an intent without its charge.
@@ -167,7 +167,7 @@ struct PaymentLifeTests {
         for method in ["boleto", "konbini", "oxxo", nil] {
             let life = waiting(method, .payVoucher(voucher))
             #expect(life.payableUntil == until + .seconds(6 * 86_400))
-            #expect(life.newsUntil == life.payableUntil && life.expiresAt == until)
+            #expect(life.changesUntil == life.payableUntil && life.expiresAt == until)
         }
         var code = NextStep.Code()
         code.until = until

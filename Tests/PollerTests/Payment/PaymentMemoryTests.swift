@@ -42,16 +42,16 @@ struct PaymentMemoryTests {
                 $0.isReturned = true
                 $0.status = .failed
             },
-            newsUntil: Timestamp(ms: 4_000_000_000_000)
+            changesUntil: Timestamp(ms: 4_000_000_000_000)
         )
         #expect(full.packed.utf8.count <= 64, "\(full.packed)")
         for memory in [
             full, PaymentMemory(), PaymentMemory(payment: "k3f9a2"), PaymentMemory(step: "abcdef"),
             PaymentMemory(payment: "k3f9a2", money: money()),
             PaymentMemory(money: money { $0.dispute = .over }),
-            PaymentMemory(newsUntil: Timestamp(ms: 1_796_083_200_125)),
-            PaymentMemory(money: money(), newsUntil: Timestamp(ms: 1_796_083_200_125)),
-            PaymentMemory(newsUntil: Timestamp(ms: 1_796_083_200_125), isPayable: true),
+            PaymentMemory(changesUntil: Timestamp(ms: 1_796_083_200_125)),
+            PaymentMemory(money: money(), changesUntil: Timestamp(ms: 1_796_083_200_125)),
+            PaymentMemory(changesUntil: Timestamp(ms: 1_796_083_200_125), isPayable: true),
             PaymentMemory(money: money { $0.isDuplicate = true }, isPayable: true),
         ] {
             let read = PaymentMemory(packed: memory.packed, charge: ChargeID(unchecked: "ch_1"))
@@ -78,7 +78,7 @@ struct PaymentMemoryTests {
         #expect(memory.money?.refunded == 0 && memory.money?.disputed == nil)
         var facts = PaymentFacts(kind: .source)
         facts.seenAt = Timestamp(ms: 1_796_083_200_000)
-        let look = PaymentLook(facts, after: memory)
+        let look = PaymentReading(facts, after: memory)
         #expect(PaymentMemory(packed: look.memory.packed) == look.memory)
     }
 
@@ -99,7 +99,7 @@ struct PaymentMemoryTests {
                 $0.status = .failed
                 $0.refund = RefundProgress(.requiresAction, .max)
             },
-            newsUntil: .latest
+            changesUntil: .latest
         )
         #expect(memory.packed.utf8.count <= PaymentMemory.bytesMax, "\(memory.packed)")
         let charge = ChargeID(unchecked: "ch_1")
@@ -114,7 +114,7 @@ struct PaymentMemoryTests {
         for until in [nil, Timestamp(ms: 1_796_083_200_000)] {
             let memory = PaymentMemory(
                 money: money { $0.refund = RefundProgress(status, 99) },
-                newsUntil: until
+                changesUntil: until
             )
             let packed = memory.packed
             #expect(packed.split(separator: "|", omittingEmptySubsequences: false).count == 11)
@@ -157,41 +157,41 @@ struct PaymentMemoryTests {
     @Test("the last day is kept to its end")
     func lastDay() {
         let noon = Timestamp(ms: 1_796_083_200_000 + 43_200_000)
-        let memory = PaymentMemory(newsUntil: noon)
+        let memory = PaymentMemory(changesUntil: noon)
         #expect(memory.packed == "|||||||||g1g")
-        #expect(memory.newsUntil == Timestamp(ms: 1_796_083_200_000 + 86_400_000))
-        #expect(PaymentMemory(packed: "|||||||||?").newsUntil == nil)
-        #expect(PaymentMemory(packed: "|||||||||-1").newsUntil == nil)
-        #expect(PaymentMemory(packed: "|||||||||zzzzzzzzzzzzzz").newsUntil != nil)
+        #expect(memory.changesUntil == Timestamp(ms: 1_796_083_200_000 + 86_400_000))
+        #expect(PaymentMemory(packed: "|||||||||?").changesUntil == nil)
+        #expect(PaymentMemory(packed: "|||||||||-1").changesUntil == nil)
+        #expect(PaymentMemory(packed: "|||||||||zzzzzzzzzzzzzz").changesUntil != nil)
     }
 
     @Test("a state is reported once, and each change is reported")
-    func news() {
+    func reportedChanges() {
         let action = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=1"))
-        let first = PaymentLook(
+        let first = PaymentReading(
             intent("requires_action") { $0.step = action },
             object: "aaaaaa",
             after: PaymentMemory()
         )
-        #expect(first.isPaymentNews && first.isStepNews)
+        #expect(first.hasPaymentChange && first.hasStepChange)
         #expect(first.payment.state == .awaitingCustomer && first.memory.object == "aaaaaa")
         // The upstream signs addresses again for each answer.
-        let signedAnew = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=2"))
-        let second = PaymentLook(
-            intent("requires_action") { $0.step = signedAnew },
+        let signedAgain = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=2"))
+        let second = PaymentReading(
+            intent("requires_action") { $0.step = signedAgain },
             after: first.memory
         )
-        #expect(!second.isPaymentNews && !second.isStepNews)
-        let paid = PaymentLook(intent("succeeded") { $0.received = 1099 }, after: second.memory)
+        #expect(!second.hasPaymentChange && !second.hasStepChange)
+        let paid = PaymentReading(intent("succeeded") { $0.received = 1099 }, after: second.memory)
         // The payment state alone reports that no step is left.
-        #expect(paid.isPaymentNews && !paid.isStepNews && paid.step == .none)
+        #expect(paid.hasPaymentChange && !paid.hasStepChange && paid.step == .none)
         // The intent keeps its status, but its charge changes.
         let refunded = intent("succeeded") {
             $0.received = 1099
             $0.charge = money { $0.refunded = 99 }
         }
-        let third = PaymentLook(refunded, after: PaymentMemory(packed: paid.memory.packed))
-        #expect(third.isPaymentNews && third.payment.state == .partiallyRefunded)
+        let third = PaymentReading(refunded, after: PaymentMemory(packed: paid.memory.packed))
+        #expect(third.hasPaymentChange && third.payment.state == .partiallyRefunded)
     }
 
     @Test("a stale answer does not undo a payment, and a returned debit stays returned")

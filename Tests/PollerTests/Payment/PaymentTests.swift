@@ -6,7 +6,7 @@ import Testing
 struct PaymentTests {
     /// Returns a charge over 1,000 with captured and refunded amounts.
     static func charge(
-        _ status: ChargeSeen.Status = .succeeded,
+        _ status: ObservedCharge.Status = .succeeded,
         captured: Amount = 0,
         refunded: Amount = 0,
         _ change: (inout ChargeFacts) -> Void = { _ in }

@@ -38,53 +38,57 @@ struct PaymentWalkTests {
         }
     }
 
-    private func pick<Value>(_ values: [Value], _ chance: inout SeededGenerator) -> Value {
-        values[Int.random(in: 0..<values.count, using: &chance)]
+    private func pick<Value>(_ values: [Value], _ generator: inout SeededGenerator) -> Value {
+        values[Int.random(in: 0..<values.count, using: &generator)]
     }
 
     private func someCharge(
-        _ chance: inout SeededGenerator
+        _ generator: inout SeededGenerator
     ) -> (ChargeFacts, money: Bool, back: Bool) {
-        let status = pick([ChargeSeen.Status.pending, .succeeded, .failed], &chance)
+        let status = pick([ObservedCharge.Status.pending, .succeeded, .failed], &generator)
         var charge = ChargeFacts(status: status)
-        if Bool.random(using: &chance) {
-            charge.id = ChargeID(unchecked: pick(["ch_1", "ch_2"], &chance))
+        if Bool.random(using: &generator) {
+            charge.id = ChargeID(unchecked: pick(["ch_1", "ch_2"], &generator))
         }
         charge.amount = 1000
         // A pending debit shows its amount as well, which the adapter leaves out.
-        charge.captured = status == .succeeded ? pick([0, 1, 600, 1000], &chance) : 0
+        charge.captured = status == .succeeded ? pick([0, 1, 600, 1000], &generator) : 0
         charge.isReleased =
-            status == .succeeded && charge.captured == 0 && Bool.random(using: &chance)
-        charge.refunded = charge.captured > 0 ? pick([0, 0, 1, 600, 1000, 5000], &chance) : 0
-        charge.dispute = pick([.none, .none] + DisputeState.allCases, &chance)
-        charge.disputed = pick([nil, 1, 1000], &chance)
+            status == .succeeded && charge.captured == 0 && Bool.random(using: &generator)
+        charge.refunded = charge.captured > 0 ? pick([0, 0, 1, 600, 1000, 5000], &generator) : 0
+        charge.dispute = pick([.none, .none] + DisputeState.allCases, &generator)
+        charge.disputed = pick([nil, 1, 1000], &generator)
         let back = charge.refunded > 0 || ![.none, .over, .inquiry].contains(charge.dispute)
         return (charge, charge.captured > 0, back)
     }
 
-    private func look(_ kind: SourceKind, _ words: Words, _ chance: inout SeededGenerator) -> Look {
+    private func look(
+        _ kind: SourceKind,
+        _ words: Words,
+        _ generator: inout SeededGenerator
+    ) -> Look {
         var look = Look(facts: PaymentFacts(kind: kind))
         var facts = PaymentFacts(kind: kind)
-        let status = pick(words.statuses[kind] ?? ["?"], &chance)
+        let status = pick(words.statuses[kind] ?? ["?"], &generator)
         facts.status = pick(
             [SourceStatus(unchecked: status), SourceStatus(unchecked: status), nil],
-            &chance
+            &generator
         )
-        facts.usage = pick([nil, .singleUse, .reusable], &chance)
-        facts.method = pick([PaymentMethod(pick(words.methods, &chance)), nil], &chance)
-        facts.amount = pick([nil, 0, 1000], &chance)
-        facts.received = pick([nil, 0, 300, 1000], &chance)
-        facts.returned = pick([0, 0, 300], &chance)
+        facts.usage = pick([nil, .singleUse, .reusable], &generator)
+        facts.method = pick([PaymentMethod(pick(words.methods, &generator)), nil], &generator)
+        facts.amount = pick([nil, 0, 1000], &generator)
+        facts.received = pick([nil, 0, 300, 1000], &generator)
+        facts.returned = pick([0, 0, 300], &generator)
         facts.failure = pick(
-            [nil, PaymentFacts.Failure(code: pick(words.codes, &chance))],
-            &chance
+            [nil, PaymentFacts.Failure(code: pick(words.codes, &generator))],
+            &generator
         )
-        facts.cancellation = pick([nil, pick(words.cancellations, &chance)], &chance)
-        facts.isAnswered = Bool.random(using: &chance)
-        facts.isRefused = Int.random(in: 0..<8, using: &chance) == 0
-        facts.seenAt = Timestamp(ms: Int64.random(in: 1...1_000_000, using: &chance))
-        if Bool.random(using: &chance) {
-            let (charge, money, back) = someCharge(&chance)
+        facts.cancellation = pick([nil, pick(words.cancellations, &generator)], &generator)
+        facts.isAnswered = Bool.random(using: &generator)
+        facts.isRefused = Int.random(in: 0..<8, using: &generator) == 0
+        facts.seenAt = Timestamp(ms: Int64.random(in: 1...1_000_000, using: &generator))
+        if Bool.random(using: &generator) {
+            let (charge, money, back) = someCharge(&generator)
             facts.charge = charge
             look.hasMoney = money
             look.hasGoneBack = back
@@ -119,7 +123,7 @@ struct PaymentWalkTests {
 
     /// Returns the broken rules of an observation after a memory.
     private func flaws(
-        _ next: PaymentLook,
+        _ next: PaymentReading,
         _ look: Look,
         _ memory: PaymentMemory,
         charge: ChargeID?,
@@ -128,7 +132,7 @@ struct PaymentWalkTests {
         wasPaid: Bool
     ) -> [String] {
         let payment = next.payment
-        let again = PaymentLook(
+        let again = PaymentReading(
             look.facts,
             after: PaymentMemory(packed: next.memory.packed, charge: charge)
         )
@@ -149,7 +153,7 @@ struct PaymentWalkTests {
                 !payment.state.wasPaid || payment.amountReturned <= payment.amountReceived
             ),
             ("who has paid is asked for something", !payment.state.wasPaid || next.step == .none),
-            ("the same look is news", !again.isPaymentNews && !again.isStepNews),
+            ("the same look is news", !again.hasPaymentChange && !again.hasStepChange),
             ("the memory is too long", next.memory.packed.utf8.count <= 64),
             (
                 "the memory changes in the store",
@@ -164,20 +168,20 @@ struct PaymentWalkTests {
         let words = try Words()
         var seen: Set<PaymentState> = []
         for seed in UInt64(0)..<4_000 {
-            var chance = SeededGenerator(seed: seed)
+            var generator = SeededGenerator(seed: seed)
             let kinds: [SourceKind] = [
                 .source, .source, .paymentIntent, .setupIntent, .charge, .http,
             ]
-            let kind = pick(kinds, &chance)
+            let kind = pick(kinds, &generator)
             var memory = PaymentMemory()
             var (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
             // The watch knows the charge that was observed.
             var charge: ChargeID?
             for step in 0..<30 {
-                let look = look(kind, words, &chance)
+                let look = look(kind, words, &generator)
                 // Each poll is by another process, so the memory goes through the store.
                 let known = PaymentMemory(packed: memory.packed, charge: charge)
-                let next = PaymentLook(look.facts, after: known)
+                let next = PaymentReading(look.facts, after: known)
                 if kind == .source, charge == nil, look.facts.charge?.id != nil, !look.hasMoney {
                     // The payment inferred from a consumed source was wrong.
                     (hasMoney, hasGoneBack, wasPaid) = (false, false, false)
@@ -202,7 +206,7 @@ struct PaymentWalkTests {
                 )
                 wasPaid = next.payment.state.wasPaid
                 guard flaws.isEmpty else {
-                    Issue.record("\(chance), step \(step): \(flaws); \(next.payment); \(look)")
+                    Issue.record("\(generator), step \(step): \(flaws); \(next.payment); \(look)")
                     return
                 }
                 memory = next.memory

@@ -7,7 +7,7 @@ import Testing
 @testable import PollerQueue
 
 @Suite("PollDecider, capture window")
-struct PaymentWindowTests: PaymentStories {
+struct PaymentWindowTests: PaymentFixtures {
     private let start = VirtualTime.start
 
     /// Polls a source that can be charged for seven hours, and returns the stored watch.
@@ -16,7 +16,7 @@ struct PaymentWindowTests: PaymentStories {
     private func look(_ watch: Watch, minute: Int64) -> (Decision<WatchChange>, Watch) {
         let reader = NamedObjects(known: ["c": source("chargeable") { $0.created = start }])
         let now = start + .seconds(minute * 60)
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let seen = Observation(
             status: .chargeable,
             rank: .leftPending,
@@ -25,7 +25,7 @@ struct PaymentWindowTests: PaymentStories {
             expiresAt: start + .seconds(7 * 3600)
         )
         let context = PollContext(watch, at: now, payments: reader)
-        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &generator)
         let memory = decision.change.payment ?? watch.payment
         let next = Watch(
             key: watch.key,
@@ -40,7 +40,7 @@ struct PaymentWindowTests: PaymentStories {
         return (decision, next)
     }
 
-    private func told(_ watch: inout Watch, minute: Int64) -> [PaymentReason?] {
+    private func reported(_ watch: inout Watch, minute: Int64) -> [PaymentReason?] {
         let (decision, next) = look(watch, minute: minute)
         watch = next
         #expect(decision.change.events.allSatisfy { !$0.final && $0.closed == nil })
@@ -50,37 +50,37 @@ struct PaymentWindowTests: PaymentStories {
 
     @Test("the shop is warned once after half of the window, and once when a tenth is left")
     func warned() {
-        var watch = PaymentStory().watch
-        #expect(told(&watch, minute: 0) == [nil])
-        for (minute, news) in [
+        var watch = PaymentScenario().watch
+        #expect(reported(&watch, minute: 0) == [nil])
+        for (minute, reasons) in [
             (1, []), (209, []), (210, [.windowClosing]), (211, []), (377, []),
             (378, [.windowClosing]), (379, []), (419, []),
         ] as [(Int64, [PaymentReason?])] {
-            #expect(told(&watch, minute: minute) == news, "minute \(minute)")
+            #expect(reported(&watch, minute: minute) == reasons, "minute \(minute)")
         }
     }
 
     @Test("after a downtime the warning is sent at the first poll")
     func away() {
-        var watch = PaymentStory().watch
-        #expect(told(&watch, minute: 0) == [nil])
-        #expect(told(&watch, minute: 400) == [.windowClosing])
-        #expect(told(&watch, minute: 401) == [])
+        var watch = PaymentScenario().watch
+        #expect(reported(&watch, minute: 0) == [nil])
+        #expect(reported(&watch, minute: 400) == [.windowClosing])
+        #expect(reported(&watch, minute: 401) == [])
     }
 
     @Test("a poll is due at the exact time of a warning")
     func due() {
-        var watch = PaymentStory().watch
-        for minute in 0..<20 as Range<Int64> { _ = told(&watch, minute: minute) }
+        var watch = PaymentScenario().watch
+        for minute in 0..<20 as Range<Int64> { _ = reported(&watch, minute: minute) }
         #expect(look(watch, minute: 208).0.verdict == .next(after: .seconds(120)))
         #expect(look(watch, minute: 209).0.verdict == .next(after: .seconds(60)))
     }
 
     @Test("an unchanged memory is not written again")
     func silent() {
-        var watch = PaymentStory().watch
-        _ = told(&watch, minute: 0)
+        var watch = PaymentScenario().watch
+        _ = reported(&watch, minute: 0)
         let (decision, _) = look(watch, minute: 5)
-        #expect(decision.change.payment == nil && !decision.isNews)
+        #expect(decision.change.payment == nil && !decision.hasChanges)
     }
 }

@@ -48,7 +48,7 @@ struct PaymentWordsTests {
                     }
                 }
                 for charge in try StripeFixtures.words("charge.status") {
-                    let seen = try #require(ChargeSeen.Status(rawValue: charge))
+                    let seen = try #require(ObservedCharge.Status(rawValue: charge))
                     var facts = facts(kind, status)
                     facts.charge = ChargeFacts(status: seen)
                     #expect(Payment(facts).state != .unknown, "\(kind) \(status), charge \(charge)")
@@ -130,7 +130,7 @@ struct PaymentWordsTests {
         #expect(PaymentMethod("") == nil && PaymentMethod(nil) == nil)
         let unheard = try #require(PaymentMethod("newpay"))
         #expect(!unheard.isKnown && unheard.traits.settles > .zero)
-        #expect(unheard.traits.comesBack != nil && !unheard.traits.isPaidOnceConsumed)
+        #expect(unheard.traits.reversibleFor != nil && !unheard.traits.isPaidOnceConsumed)
     }
 
     @Test("each state has an event, and `wasPaid` holds only for states after money was received")

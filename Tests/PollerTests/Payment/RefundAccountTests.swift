@@ -8,15 +8,15 @@ struct RefundAccountTests {
     func iban() throws {
         let account = try RefundAccount(
             holder: "Jenny Rosen",
-            place: .iban("de89 3704 0044 0532 0130 00")
+            identifier: .iban("de89 3704 0044 0532 0130 00")
         )
-        #expect(account.place == .iban("DE89370400440532013000"))
+        #expect(account.identifier == .iban("DE89370400440532013000"))
         for wrong in [
             "DE88370400440532013000", "DE89", "", "1289370400440532013000",
             "DE8937040044053201300€",
         ] {
             #expect(throws: InvalidInput.self, "\(wrong)") {
-                try RefundAccount(holder: "Jenny Rosen", place: .iban(wrong))
+                try RefundAccount(holder: "Jenny Rosen", identifier: .iban(wrong))
             }
         }
     }
@@ -25,7 +25,7 @@ struct RefundAccountTests {
     func american() throws {
         _ = try RefundAccount(
             holder: "A",
-            place: .american(routing: "110000000", number: "000123456789", isCompany: false)
+            identifier: .american(routing: "110000000", number: "000123456789", isBusiness: false)
         )
         for (routing, number) in [
             ("11000000", "0001"), ("110000000", "000"), ("11000000x", "0001"),
@@ -33,7 +33,7 @@ struct RefundAccountTests {
             #expect(throws: InvalidInput.self) {
                 try RefundAccount(
                     holder: "A",
-                    place: .american(routing: routing, number: number, isCompany: false)
+                    identifier: .american(routing: routing, number: number, isBusiness: false)
                 )
             }
         }
@@ -43,10 +43,13 @@ struct RefundAccountTests {
     func holder() throws {
         for name in ["", "  ", "a\u{7}", String(repeating: "a", count: 256)] {
             #expect(throws: InvalidInput.self) {
-                try RefundAccount(holder: name, place: .iban("DE89370400440532013000"))
+                try RefundAccount(holder: name, identifier: .iban("DE89370400440532013000"))
             }
         }
-        let account = try RefundAccount(holder: "Jenny", place: .iban("DE89370400440532013000"))
+        let account = try RefundAccount(
+            holder: "Jenny",
+            identifier: .iban("DE89370400440532013000")
+        )
         var dumped = ""
         dump(account, to: &dumped)
         #expect(!"\(account) \(dumped)".contains("DE89") && !dumped.contains("Jenny"))

@@ -87,29 +87,30 @@ struct RememberedPaymentTests {
         _ seen: Observation,
         _ reader: NamedObjects
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         // After the deadline and its grace period, before half of a seven-day hold.
         let now = watch.end + .seconds(86_400)
         let context = PollContext(watch, at: now, payments: reader)
         let decider = PollDecider()
         switch ending {
         case .deadlineWithTheSameAnswer:
-            return decider.decide(context, .answer(.observed(seen)), using: &chance)
+            return decider.decide(context, .answer(.observed(seen)), using: &generator)
         case .deadlineWithoutAnswer:
             return decider.decide(
                 context,
                 .answer(.unavailable("503", retryAfter: nil)),
-                using: &chance
+                using: &generator
             )
-        case .gone: return decider.decide(context, .answer(.gone), using: &chance)
-        case .malformed: return decider.decide(context, .answer(.malformed("html")), using: &chance)
+        case .gone: return decider.decide(context, .answer(.gone), using: &generator)
+        case .malformed:
+            return decider.decide(context, .answer(.malformed("html")), using: &generator)
         case .poisoned: return decider.poisoned(watch, crashes: 3, now: now)
         case .notCharged:
             let result = ChargeResult.incomplete(received: 1, wanted: 2)
-            return decider.decide(context, .charged(seen, result), using: &chance)
+            return decider.decide(context, .charged(seen, result), using: &generator)
         case .deadlineWithoutFacts:
             let bare = PollContext(watch, at: now)
-            return decider.decide(bare, .answer(.observed(seen)), using: &chance)
+            return decider.decide(bare, .answer(.observed(seen)), using: &generator)
         }
     }
 
@@ -128,27 +129,27 @@ struct RememberedPaymentTests {
                 object: NamedObjects.object(name),
                 digest: name
             )
-            var chance = SeededGenerator(seed: 7)
+            var generator = SeededGenerator(seed: 7)
             let first = PollContext(
                 watch(),
                 at: Self.start,
                 payments: reader
             )
-            let told = PollDecider().decide(first, .answer(.observed(seen)), using: &chance)
-            let memory = try #require(told.change.payment)
+            let reported = PollDecider().decide(first, .answer(.observed(seen)), using: &generator)
+            let memory = try #require(reported.change.payment)
             let before = try #require(
-                told.change.events.last?.payment ?? watch(memory: memory).remembered
+                reported.change.events.last?.payment ?? watch(memory: memory).remembered
             )
             #expect(before.state == state, "\(facts)")
             // The state as a store keeps it.
-            var kept = told.change.state
+            var kept = reported.change.state
             if let kind = ending.streak {
                 kept.malformed = PollDecider.malformedMin - 1
                 kept.streak = AnswerStreak(kind, since: Self.start)
             }
             let stored = watch(
                 state: kept,
-                seq: told.change.events.count,
+                seq: reported.change.events.count,
                 memory: PaymentMemory(packed: memory.packed, charge: kept.charge.charge)
             )
             #expect(stored.remembered == before, "\(state): \(memory.packed)")
@@ -210,20 +211,20 @@ struct RememberedPaymentTests {
                             object: "9d2k1a",
                             payment: "k3f9a2",
                             step: "A-_b3c",
-                            newsUntil: Timestamp(ms: 4_000_000_000_000),
-                            telling: payment
+                            changesUntil: Timestamp(ms: 4_000_000_000_000),
+                            reporting: payment
                         )
                         let read = PaymentMemory(packed: memory.packed)
                         #expect(
                             read == memory && memory.packed.utf8.count <= 64,
                             "\(memory.packed)"
                         )
-                        let told = read.told?.payment(with: nil)
-                        #expect(told?.state == state && told?.reason == reason)
-                        #expect(told?.amount == sums.0 && told?.amountReceived == sums.1)
-                        #expect(told?.amountReturned == sums.2)
-                        if method == "card", sums.1 < 1_000_000 { #expect(told == payment) }
-                        if method == "Neu|Pay" { #expect(told?.method == nil) }
+                        let reported = read.reported?.payment(with: nil)
+                        #expect(reported?.state == state && reported?.reason == reason)
+                        #expect(reported?.amount == sums.0 && reported?.amountReceived == sums.1)
+                        #expect(reported?.amountReturned == sums.2)
+                        if method == "card", sums.1 < 1_000_000 { #expect(reported == payment) }
+                        if method == "Neu|Pay" { #expect(reported?.method == nil) }
                     }
                 }
             }
@@ -243,7 +244,7 @@ struct RememberedPaymentTests {
         for text in [
             "|||||||||||?", "|||||||||||", "|||||||||||é|é|é|é|é", "||||||||||||eur|1",
         ] {
-            #expect(PaymentMemory(packed: text).told == nil, "\(text)")
+            #expect(PaymentMemory(packed: text).reported == nil, "\(text)")
         }
         let bare = watch(
             state: WatchState(status: SourceStatus(unchecked: "succeeded")),

@@ -70,7 +70,7 @@ struct PlannedClusterTests {
         #expect(many.gateway.processes == 5, "\(many.gateway)")
         #expect(many.gateway.cores > 0 && many.framesPerSecond == 5)
         // A listener without events costs only its connection.
-        #expect(plan(1) { ($0.listeners, $0.heard) = (10, 0) }.framesPerSecond == 0)
+        #expect(plan(1) { ($0.listeners, $0.listenersPerEvent) = (10, 0) }.framesPerSecond == 0)
     }
 
     @Test(
@@ -78,10 +78,12 @@ struct PlannedClusterTests {
         arguments: [1.0, 30, 100, 250, 400, 450]
     )
     func fills(payments: Double) throws {
-        let crowd: (Int?) -> PlannedCluster = { count in
-            plan(payments) { ($0.listeners, $0.heard, $0.processes) = (1000, 20, count) }
+        let planWithSubscribers: (Int?) -> PlannedCluster = { count in
+            plan(payments) {
+                ($0.listeners, $0.listenersPerEvent, $0.processes) = (1000, 20, count)
+            }
         }
-        let planned = crowd(nil)
+        let planned = planWithSubscribers(nil)
         let roles: [KeyPath<PlannedCluster, PlannedCluster.Role>] = [
             \.worker, \.notifier, \.api, \.gateway,
         ]
@@ -89,10 +91,10 @@ struct PlannedClusterTests {
             let count = try #require(planned[keyPath: role].processes)
             #expect(planned[keyPath: role].cores <= Double(count), "\(role) \(planned)")
             #expect(count >= 2)
-            let left = crowd(count - 1)[keyPath: role]
+            let left = planWithSubscribers(count - 1)[keyPath: role]
             #expect(left.cores <= Double(count - 1), "\(role) \(left) of \(count)")
             guard count > 2 else { continue }
-            let few = crowd(count - 2)[keyPath: role]
+            let few = planWithSubscribers(count - 2)[keyPath: role]
             #expect(few.cores > Double(count - 2), "\(role) \(few) of \(count)")
         }
     }

@@ -79,12 +79,12 @@ struct PlannedMonthTests {
     @Test("entries leave the queue in order of time, inserted in any order")
     func heap() {
         var queue = PlannedQueue()
-        var chance = SeededGenerator(seed: 11)
-        let times = (0..<500).map { _ in Int64.random(in: 0..<100, using: &chance) }
+        var generator = SeededGenerator(seed: 11)
+        let times = (0..<500).map { _ in Int64.random(in: 0..<100, using: &generator) }
         for (item, due) in times.enumerated() {
-            queue.push(PlannedQueue.Turn(due: due, item: item, number: 0))
+            queue.push(PlannedQueue.Entry(due: due, item: item, number: 0))
         }
-        var popped: [PlannedQueue.Turn] = []
+        var popped: [PlannedQueue.Entry] = []
         while let turn = queue.pop() { popped.append(turn) }
         #expect(popped.map(\.due) == times.sorted())
         #expect(Set(popped.map(\.item)).count == 500)

@@ -166,9 +166,9 @@ struct PoisonGuardTests {
 
     @Test("a webhook is named by its event without decoding it")
     func webhookName() {
-        let home = 3
+        let partition = 3
         func name(_ body: String) -> String {
-            Hinting.suspect(webhook: Array(body.utf8), of: .main, countedIn: home).name
+            HintIntake.suspect(webhook: Array(body.utf8), of: .main, countedIn: partition).name
         }
         #expect(name(#"{"id": "evt_1A", "created": 9e999}"#) == "evt_1A")
         #expect(name(#"{"a":["evt_x","evt_y"]}"#) == "evt_x")
@@ -185,12 +185,12 @@ private final class FlakySuspects: SuspectStore {
 
     init(base: MemoryStore) { self.base = base }
 
-    func home(ofSuspects name: String) -> Int { base.home(ofSuspects: name) }
+    func partition(ofSuspects name: String) -> Int { base.partition(ofSuspects: name) }
 
     func begin(
         _ suspects: [Suspect],
         isAlone: Bool
-    ) async throws(StoreError) -> [SuspectStanding] {
+    ) async throws(StoreError) -> [SuspectState] {
         try await base.begin(suspects, isAlone: isAlone)
     }
 

@@ -32,8 +32,8 @@ struct ExchangeTests {
         numbers.map { result(.commit(Commit(ref: ref($0), verdict: .rest, change: $0))) }
     }
 
-    func result(_ word: Result.Word) -> Result {
-        Result(word: word, endsAt: .init(offset: .seconds(12)))
+    func result(_ operation: Result.Operation) -> Result {
+        Result(operation: operation, endsAt: .init(offset: .seconds(12)))
     }
 
     @Test("results are committed in one operation, and each result gets its own answer")

@@ -16,7 +16,7 @@ struct HeartbeatTests {
     )
     func lists(count: Int, beats: String) async throws {
         let clock = ManualClock()
-        let members = Company(count)
+        let members = FakeMembership(count)
         let heartbeat = Heartbeat(
             membership: members,
             member: members.all[0],
@@ -40,7 +40,7 @@ struct HeartbeatTests {
 /// A fixed list of processes and the requests of one of them: `L` for a heartbeat with a list, `a` for one without.
 ///
 /// It is a class because the heartbeat and the test share it.
-private final class Company: Membership {
+private final class FakeMembership: Membership {
     let all: [Member]
     let beats = Mutex("")
 

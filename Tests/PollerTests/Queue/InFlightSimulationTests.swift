@@ -34,7 +34,7 @@ private struct WorkerPlay {
         var isLeased = false
         var polls = 0
         /// When its handler finished, its next wait, and whether it found a change.
-        var done: (at: Int, wait: Int, isNews: Bool)?
+        var done: (at: Int, wait: Int, hasChanges: Bool)?
     }
 
     private enum Event {
@@ -50,7 +50,7 @@ private struct WorkerPlay {
     private let concurrency: Int
     private let isTight: Bool
     private let ahead = 100
-    private var chance: SeededGenerator
+    private var generator: SeededGenerator
     private var machine: Machine
     private var items: [Item] = []
     private var events: [(at: Int, event: Event)] = []
@@ -58,10 +58,10 @@ private struct WorkerPlay {
     private var now = 0
 
     init(seed: UInt64) {
-        chance = SeededGenerator(seed: seed)
+        generator = SeededGenerator(seed: seed)
         isTight = seed % 3 == 0
         concurrency = isTight ? 3 : 64
-        let partitions = Int.random(in: 1...16, using: &chance)
+        let partitions = Int.random(in: 1...16, using: &generator)
         machine = Machine(
             partitions: partitions,
             settings: LeaseWorkerSettings(
@@ -75,11 +75,11 @@ private struct WorkerPlay {
             now: .init(offset: .zero)
         )
         for _ in 0..<40 {
-            let partition = Int.random(in: 0..<partitions, using: &chance)
+            let partition = Int.random(in: 0..<partitions, using: &generator)
             items.append(Item(partition: partition, due: .max))
         }
         for index in items.indices {
-            events.append((Int.random(in: 0...3000, using: &chance), .enqueue(index)))
+            events.append((Int.random(in: 0...3000, using: &generator), .enqueue(index)))
         }
     }
 
@@ -116,7 +116,7 @@ private struct WorkerPlay {
             case .exchange(let together):
                 for exchange in together {
                     let answer = try answer(exchange)
-                    let trip = Int.random(in: 1...Self.tripMax, using: &chance)
+                    let trip = Int.random(in: 1...Self.tripMax, using: &generator)
                     events.append((now + trip, .answer(exchange, answer, asked: now)))
                 }
             case .cancelHandlers: break
@@ -137,13 +137,13 @@ private struct WorkerPlay {
             return true
         case .finish(let work):
             running -= 1
-            let isNews = Int.random(in: 0..<10, using: &chance) == 0
-            let wait = Int.random(in: 20...2000, using: &chance)
-            items[work.lease.item].done = (now, wait, isNews)
+            let hasChanges = Int.random(in: 0..<10, using: &generator) == 0
+            let wait = Int.random(in: 20...2000, using: &generator)
+            items[work.lease.item].done = (now, wait, hasChanges)
             let decision = Decision(
                 verdict: .next(after: .milliseconds(wait)),
                 change: 0,
-                isNews: isNews
+                hasChanges: hasChanges
             )
             return machine.finished(work, decision, now: at(now))
         case .enqueue(let index):
@@ -162,7 +162,7 @@ private struct WorkerPlay {
         // An exchange may be in flight, and the next one then brings the item.
         let late = now - item.due
         try require(isTight || late <= 2 * Self.tripMax + 1, "started \(late) ms late")
-        let took = Int.random(in: 1...40, using: &chance)
+        let took = Int.random(in: 1...40, using: &generator)
         events.append((now + took, .finish(work)))
     }
 
@@ -190,7 +190,7 @@ private struct WorkerPlay {
     }
 
     private mutating func record(_ result: Machine.Exchange.Result) throws {
-        switch result.word {
+        switch result.operation {
         case .release(let ref): items[number(of: ref)].isLeased = false
         case .commit(let commit):
             let index = number(of: commit.ref)
@@ -198,7 +198,7 @@ private struct WorkerPlay {
                 throw PlayFailure(description: "a result that no handler has come to")
             }
             let waited = now - done.at
-            let allowed = (done.isNews ? 0 : 80) + Self.tripMax
+            let allowed = (done.hasChanges ? 0 : 80) + Self.tripMax
             try require(waited <= allowed, "a result has waited \(waited) ms")
             items[index].due = now + Int(wait.ms)
             items[index].isLeased = false
@@ -232,6 +232,6 @@ private struct WorkerPlay {
     private func time(_ ms: Int) -> Timestamp { Timestamp(ms: Int64(ms)) }
 
     private func require(_ holds: Bool, _ message: String) throws {
-        if !holds { throw PlayFailure(description: "at \(now) ms: \(message); \(chance)") }
+        if !holds { throw PlayFailure(description: "at \(now) ms: \(message); \(generator)") }
     }
 }

@@ -211,7 +211,7 @@ struct LeaseWorkerTests {
     }
 
     @Test("recalling a lost claim does not recall an item that is being polled")
-    func lostAnswerBesideAPoll() async throws {
+    func lostClaimDuringPoll() async throws {
         let first = Sample.key("src_first")
         let second = Sample.key("src_second")
         rig.upstream.hold(first.source)

@@ -82,7 +82,7 @@ struct SlowHandlersTests {
         slow.begin([work], now: at(500))
         let (early, late) = (slow.leave(now: at(1400)), slow.leave(now: at(1500)))
         #expect(heldPlace && early == 0 && late == 1 && slow.count == 1)
-        let holdsPlace = slow.end(work)
-        #expect(!holdsPlace && slow.count == 0)
+        let holdsSlot = slow.end(work)
+        #expect(!holdsSlot && slow.count == 0)
     }
 }

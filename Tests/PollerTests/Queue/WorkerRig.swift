@@ -95,7 +95,7 @@ extension OutboxReader where C == ManualClock {
         _ outbox: Events,
         _ deliveries: Deliveries,
         directory: EndpointDirectory? = nil,
-        orders: OrderBook? = nil,
+        orders: OrderService? = nil,
         suspects: PoisonGuard = .none,
         owner: OwnerID = Sample.owner,
         clock: ManualClock
@@ -122,7 +122,7 @@ extension LeaseWorker where C == ManualClock {
         concurrency: Int,
         lease: Duration,
         clock: ManualClock,
-        home: (any LoopHome<ManualClock.Instant>)? = nil
+        loopExecutor: (any WorkerLoopExecutor<ManualClock.Instant>)? = nil
     ) {
         self.init(
             name: name,
@@ -136,7 +136,7 @@ extension LeaseWorker where C == ManualClock {
                 drainTimeout: .seconds(5)
             ),
             clock: clock,
-            home: home,
+            loopExecutor: loopExecutor,
             logger: Sample.quiet
         )
     }

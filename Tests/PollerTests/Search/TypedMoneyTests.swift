@@ -66,7 +66,7 @@ import Testing
     }
 
     private func amounts(_ text: String) throws -> [Int] {
-        guard case .money(let money)? = try query(text).conditions.first?.wanted else { return [] }
+        guard case .money(let money)? = try query(text).conditions.first?.operand else { return [] }
         return money.flatMap(\.amounts).map(\.minorUnits)
     }
 

@@ -111,7 +111,7 @@ extension DeliveryHandlerTests {
         try await record(["chargeable"])
     }
 
-    private func tell(
+    private func deliver(
         _ answer: AttemptResult,
         _ state: DeliveryState = DeliveryState(),
         by tracer: RecordingTracer?
@@ -132,10 +132,10 @@ extension DeliveryHandlerTests {
     func traced() async throws {
         try await recordTraced(Samples.trace)
         let tracer = RecordingTracer()
-        let told = try await tell(.delivered, by: tracer)
+        let sentContext = try await deliver(.delivered, by: tracer)
         let span = try #require(tracer.ended.first)
         #expect(span.work == .delivery && span.parent == Samples.trace && span.link == nil)
-        #expect(told == span.context && told?.traceID == Samples.trace.traceID)
+        #expect(sentContext == span.context && sentContext?.traceID == Samples.trace.traceID)
         #expect(span.number("poller.attempt") == 1 && span.text("server.address") == "a.example")
         #expect(span.facts?.error == nil)
     }
@@ -145,7 +145,7 @@ extension DeliveryHandlerTests {
         try await recordTraced(Samples.trace)
         let tracer = RecordingTracer()
         let answer = AttemptResult.failed("answered 500", .serverError, code: 500)
-        _ = try await tell(answer, DeliveryState(failures: 2, attempts: 2), by: tracer)
+        _ = try await deliver(answer, DeliveryState(failures: 2, attempts: 2), by: tracer)
         let span = try #require(tracer.ended.first)
         #expect(span.facts?.error == "answered 500" && span.text("error.type") == "server_error")
         #expect(span.number("http.response.status_code") == 500)
@@ -155,12 +155,12 @@ extension DeliveryHandlerTests {
     @Test("without a tracer the receiver gets the event's trace context, if any")
     func untraced() async throws {
         try await recordTraced(Samples.trace)
-        #expect(try await tell(.delivered, by: nil) == Samples.trace)
+        #expect(try await deliver(.delivered, by: nil) == Samples.trace)
     }
 
     @Test("an event without a trace context is delivered without one")
     func unknown() async throws {
         try await record(["chargeable"])
-        #expect(try await tell(.delivered, by: nil) == nil)
+        #expect(try await deliver(.delivered, by: nil) == nil)
     }
 }

@@ -43,21 +43,21 @@ struct ExplanationTests {
 
     @Test("while the circuit is open only the time of the probe is predicted")
     func open() {
-        let told = waiting(
+        let explained = waiting(
             ahead: 239,
             heldFor: .seconds(5),
             failures: LaneSignal.failuresMax
         )
-        #expect(told.lane.circuit == .open)
-        #expect(told.earliest == now + .seconds(5))
-        #expect(told.reasons.first?.hasSuffix("its circuit is open") == true)
+        #expect(explained.lane.circuit == .open)
+        #expect(explained.earliest == now + .seconds(5))
+        #expect(explained.reasons.first?.hasSuffix("its circuit is open") == true)
     }
 
     @Test("while the circuit is probing no time is predicted")
     func probing() {
-        let told = waiting(ahead: 239, failures: LaneSignal.failuresMax)
-        #expect(told.lane.circuit == .probing)
-        #expect(told.earliest == nil)
+        let explained = waiting(ahead: 239, failures: LaneSignal.failuresMax)
+        #expect(explained.lane.circuit == .probing)
+        #expect(explained.earliest == nil)
     }
 
     @Test("other items are a reason only if they delay the watch, with singular and plural")
@@ -75,7 +75,7 @@ struct ExplanationTests {
     }
 
     @Test("without items ahead of it a due watch waits for a free worker")
-    func nobody() {
+    func withoutItemsAhead() {
         #expect(
             waiting(isUrgent: true, ahead: 0).reasons
                 == ["it is due and is polled as soon as a worker is free"]

@@ -12,7 +12,7 @@ struct FollowUpTests {
     private let seen = Observation(status: .chargeable, final: false, object: nil)
 
     /// A follow-up that records its outcomes and replaces them.
-    private final class Noting: FollowUp {
+    private final class RecordingFollowUp: FollowUp {
         private let replacement: PollOutcome?
         private let noted = Mutex<[PollOutcome]>([])
 
@@ -54,7 +54,7 @@ struct FollowUpTests {
     @Test("each follow-up gets the outcome of the one before, and the last outcome is decided on")
     func order() async throws {
         let doubt = PollOutcome.charged(seen, .indeterminate("503"))
-        let followUps = [Noting(), Noting(doubt), Noting()]
+        let followUps = [RecordingFollowUp(), RecordingFollowUp(doubt), RecordingFollowUp()]
         let decision = try #require(await handle(followUps))
         let answer = PollOutcome.answer(.observed(seen))
         #expect(followUps.map(\.outcomes) == [[answer], [answer], [doubt]])
@@ -70,7 +70,7 @@ struct FollowUpTests {
 
     @Test("with too little of the lease left the watch is released without a request")
     func late() async {
-        let followUp = Noting()
+        let followUp = RecordingFollowUp()
         #expect(await handle([followUp], lease: .seconds(1)) == nil)
         #expect(upstream.calls.isEmpty && followUp.outcomes.isEmpty)
     }

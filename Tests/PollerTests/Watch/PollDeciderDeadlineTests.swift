@@ -12,11 +12,11 @@ struct PollDeciderDeadlineTests {
     let watch = Sample.watch(status: "pending", step: 9)
 
     func decide(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         return PollDecider().decide(
             PollContext(watch, at: start + now),
             .answer(result),
-            using: &chance
+            using: &generator
         )
     }
 
@@ -37,7 +37,7 @@ struct PollDeciderDeadlineTests {
 
     @Test("a poll that begins before the deadline does not close the watch")
     func straddling() {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let decision = PollDecider().decide(
             PollContext(
                 watch,
@@ -46,7 +46,7 @@ struct PollDeciderDeadlineTests {
                 now: start + .seconds(3603)
             ),
             .answer(.pending),
-            using: &chance
+            using: &generator
         )
         #expect(decision.verdict == .next(after: .zero))
     }
@@ -85,7 +85,7 @@ struct PollDeciderDeadlineTests {
     }
 
     private func wait(_ watch: Watch, expiresAt: Duration, at now: Duration) -> Duration? {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let seen = Observation(
             status: SourceStatus(unchecked: "pending"),
             final: false,
@@ -94,7 +94,7 @@ struct PollDeciderDeadlineTests {
         )
         let instant = start + now
         let context = PollContext(watch, at: instant)
-        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &chance)
+        let decision = PollDecider().decide(context, .answer(.observed(seen)), using: &generator)
         guard case .next(let wait) = decision.verdict else { return nil }
         return wait
     }
@@ -139,7 +139,7 @@ struct PollDeciderExpiryTests {
         step: Int = 9,
         hintedAt: Duration? = nil
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let watch = Sample.watch(
             status: "pending",
             policy: policy,
@@ -157,7 +157,7 @@ struct PollDeciderExpiryTests {
         return PollDecider().decide(
             PollContext(watch, at: start + now),
             .answer(.observed(observation)),
-            using: &chance
+            using: &generator
         )
     }
 
@@ -193,12 +193,12 @@ struct PollDeciderExpiryTests {
             final: false,
             object: nil,
             expiresAt: start + .seconds(3600),
-            toldAt: start + .seconds(600)
+            upstreamTime: start + .seconds(600)
         )
         let days = start + .seconds(60 * 86_400)
-        let told = seen.told(at: days)
-        #expect(told.expiresAt == days + .seconds(3000))
-        #expect(told.told(at: days + .seconds(86_400)) == told)
+        let converted = seen.converted(at: days)
+        #expect(converted.expiresAt == days + .seconds(3000))
+        #expect(converted.converted(at: days + .seconds(86_400)) == converted)
     }
 
     @Test("a change is reported even after the expiry, and followed by another poll")

@@ -18,7 +18,7 @@ struct PollDeciderDoubtTests {
         by decider: PollDecider = PollDecider(),
         seed: Int = 7
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         let now = start + .seconds(second)
         let context = PollContext(
             watch,
@@ -27,7 +27,7 @@ struct PollDeciderDoubtTests {
             now: now,
             isLaneDown: isLaneDown
         )
-        return decider.decide(context, .answer(result), using: &chance)
+        return decider.decide(context, .answer(result), using: &generator)
     }
 
     /// Creates a watch of thirty days with the state after a poll.
@@ -133,8 +133,8 @@ struct PollDeciderDoubtTests {
         #expect(first?.signal == .garbled)
         let again = polls([(odd, 0), (odd, 2)])
         #expect(again?.signal == .stillGarbled)
-        let anew = polls([(odd, 0), (.pending, 2), (odd, 4)])
-        #expect(anew?.signal == .garbled)
+        let withRecovery = polls([(odd, 0), (.pending, 2), (odd, 4)])
+        #expect(withRecovery?.signal == .garbled)
     }
 
     @Test("waits grow to a minute, and after many malformed answers to ten minutes")
@@ -247,8 +247,12 @@ struct PollDeciderDoubtTests {
             longest = max(longest, try #require(delay(decision)))
         }
         #expect(longest > .seconds(20) && longest <= .seconds(60))
-        let told = decide(.objectLimited(retryAfter: .seconds(90)), watch(pending), second: 60)
-        #expect(try #require(delay(told)) >= .seconds(90))
+        let pausedDecision = decide(
+            .objectLimited(retryAfter: .seconds(90)),
+            watch(pending),
+            second: 60
+        )
+        #expect(try #require(delay(pausedDecision)) >= .seconds(90))
     }
 }
 

@@ -13,28 +13,28 @@ struct PollDeciderPropertyTests {
         let polledAt: Timestamp
         let now: Timestamp
 
-        init(using chance: inout some RandomNumberGenerator) {
+        init(using generator: inout some RandomNumberGenerator) {
             let statuses = [nil, "pending", "chargeable", "failed"]
             let timeout = Duration.milliseconds(
-                Int64.random(in: 1000...86_400_000, using: &chance)
+                Int64.random(in: 1000...86_400_000, using: &generator)
             )
-            let isReopened = Bool.random(using: &chance)
+            let isReopened = Bool.random(using: &generator)
             // A watch that closed with an answer is reopened because its money may have moved.
             let endings: [ClosedReason?] = isReopened ? [nil, .settled, .reached] : [nil]
             watch = Sample.watch(
-                status: statuses.randomElement(using: &chance) ?? nil,
-                policy: PollPolicy.all.randomElement(using: &chance) ?? .standard,
+                status: statuses.randomElement(using: &generator) ?? nil,
+                policy: PollPolicy.all.randomElement(using: &generator) ?? .standard,
                 timeout: timeout,
-                seq: Int.random(in: 0...50, using: &chance),
-                step: Int.random(in: 0...100, using: &chance),
-                failures: Int.random(in: 0...100, using: &chance),
-                hintedAt: Bool.random(using: &chance) ? VirtualTime.start : nil,
+                seq: Int.random(in: 0...50, using: &generator),
+                step: Int.random(in: 0...100, using: &generator),
+                failures: Int.random(in: 0...100, using: &generator),
+                hintedAt: Bool.random(using: &generator) ? VirtualTime.start : nil,
                 isReopened: isReopened,
-                endedAs: endings.randomElement(using: &chance) ?? nil
+                endedAs: endings.randomElement(using: &generator) ?? nil
             )
             let retryAfter: Duration? =
-                Bool.random(using: &chance)
-                ? .seconds(Int64.random(in: -10...100_000, using: &chance)) : nil
+                Bool.random(using: &generator)
+                ? .seconds(Int64.random(in: -10...100_000, using: &generator)) : nil
             let results: [PollResult] = [
                 .pending, .status("chargeable"), .status("failed", final: true),
                 .rateLimited(retryAfter: retryAfter), .objectLimited(retryAfter: retryAfter),
@@ -42,19 +42,19 @@ struct PollDeciderPropertyTests {
                 .unavailable("503", retryAfter: retryAfter), .unauthorized("403"), .gone,
                 .revoked("401"), .malformed("half"),
             ]
-            result = results.randomElement(using: &chance) ?? .gone
+            result = results.randomElement(using: &generator) ?? .gone
             let span = timeout.ms + timeout.ms / 5
             polledAt =
                 VirtualTime.start
-                + .milliseconds(Int64.random(in: 0...span, using: &chance))
-            now = polledAt + .milliseconds(Int64.random(in: 0...8000, using: &chance))
+                + .milliseconds(Int64.random(in: 0...span, using: &generator))
+            now = polledAt + .milliseconds(Int64.random(in: 0...8000, using: &generator))
         }
 
         var isAnswer: Bool { if case .observed = result { true } else { false } }
 
         /// Whether the event of this close was already reported when the watch first closed.
-        func isTold(_ reason: ClosedReason, _ status: SourceStatus?) -> Bool {
-            guard watch.isOnlyLooking else { return false }
+        func isReported(_ reason: ClosedReason, _ status: SourceStatus?) -> Bool {
+            guard watch.isUnchangedSinceReopen else { return false }
             let isAsBefore = watch.isReview && status == watch.state.status
             return reason.opensOnHint || (isAsBefore && reason != .dead)
         }
@@ -62,9 +62,9 @@ struct PollDeciderPropertyTests {
 
     @Test("rules hold", arguments: 0..<40)
     func rules(_ seed: Int) {
-        var chance = SeededGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<250 {
-            let situation = Situation(using: &chance)
+            let situation = Situation(using: &generator)
             let watch = situation.watch
             let decision = PollDecider().decide(
                 PollContext(
@@ -74,10 +74,10 @@ struct PollDeciderPropertyTests {
                     now: situation.now
                 ),
                 .answer(situation.result),
-                using: &chance
+                using: &generator
             )
             let state = decision.change.state
-            let context: Comment = "\(chance): \(situation)"
+            let context: Comment = "\(generator): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
             switch decision.signal {
             case .fine, .failing, .erring, .denied, .stillFailing, .revoked, .garbled,
@@ -104,8 +104,8 @@ struct PollDeciderPropertyTests {
                 #expect(situation.now + after <= latest, context)
             case .close(let reason):
                 // A reopened watch may close as before, which was already reported.
-                let isTold = situation.isTold(reason, state.status)
-                #expect((decision.change.event?.closed != nil) == !isTold, context)
+                let isReported = situation.isReported(reason, state.status)
+                #expect((decision.change.event?.closed != nil) == !isReported, context)
                 // A watch closed with an answer is never reported later as closed without one.
                 #expect(!watch.isReview || !reason.opensOnHint, context)
                 #expect(watch.endedAs != .settled || reason != .reached, context)

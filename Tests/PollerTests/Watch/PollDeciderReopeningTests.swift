@@ -34,11 +34,11 @@ struct PollDeciderReopeningTests {
     }
 
     func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         return PollDecider().decide(
             PollContext(watch, at: start + now),
             .answer(result),
-            using: &chance
+            using: &generator
         )
     }
 
@@ -77,15 +77,15 @@ struct PollDeciderReopeningTests {
     }
 
     @Test("a change of a reopened watch gets the next seq, and the watch continues normally")
-    func news() throws {
+    func reopenedChange() throws {
         let event = try #require(
             decide(.status("chargeable"), watch(), at: .seconds(10)).change.event
         )
         #expect(event.seq == 4 && event.run == 2)
         #expect(event.type == "source.chargeable" && event.previousStatus?.description == "pending")
-        let told = watch("chargeable", seq: 4, charge: .failed)
-        #expect(wait(decide(.status("chargeable"), told, at: .seconds(600))) != nil)
-        let end = decide(.status("chargeable"), told, at: .seconds(3600))
+        let reported = watch("chargeable", seq: 4, charge: .failed)
+        #expect(wait(decide(.status("chargeable"), reported, at: .seconds(600))) != nil)
+        let end = decide(.status("chargeable"), reported, at: .seconds(3600))
         #expect(end.verdict == .close(.expired) && end.change.event?.type == "watch.expired")
     }
 
@@ -104,12 +104,12 @@ struct PollDeciderReopeningTests {
     @Test("a pending charge keeps its watch open for as long as the bank may take")
     func pendingCharge() throws {
         let waiting = watch("consumed", reopenedSeq: nil, charge: .pending(charge))
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         func follow(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
             PollDecider().decide(
                 PollContext(waiting, at: start + now),
                 .chargeAnswer(charge, result),
-                using: &chance
+                using: &generator
             )
         }
         let day = Duration.seconds(86_400)

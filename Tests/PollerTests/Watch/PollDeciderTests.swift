@@ -16,7 +16,7 @@ struct PollDeciderTests {
         after: Duration = .seconds(10),
         took: Duration = .zero
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         return PollDecider().decide(
             PollContext(
                 watch,
@@ -25,7 +25,7 @@ struct PollDeciderTests {
                 now: start + after + took
             ),
             .answer(result),
-            using: &chance
+            using: &generator
         )
     }
 
@@ -90,11 +90,11 @@ struct PollDeciderTests {
         #expect(event.previousStatus == event.status && !event.final)
         #expect(event.json.contains("last_payment_error"))
         #expect(declined.change.state.detail == "1a" && declined.change.state.step == 0)
-        let told = Sample.watch(status: "requires_payment_method", detail: "1a", step: 9)
-        #expect(decide(seen("1a"), told).change.event == nil)
-        #expect(decide(seen("1b"), told).change.event != nil)
+        let reported = Sample.watch(status: "requires_payment_method", detail: "1a", step: 9)
+        #expect(decide(seen("1a"), reported).change.event == nil)
+        #expect(decide(seen("1b"), reported).change.event != nil)
         // A poll without an answer keeps the detail.
-        #expect(decide(.lockTimeout, told).change.state.detail == "1a")
+        #expect(decide(.lockTimeout, reported).change.state.detail == "1a")
     }
 
     @Test("the first status is a change")
@@ -222,7 +222,7 @@ struct PollDeciderTests {
 
     @Test("the lag is the time from due to polled, and never negative")
     func lag() throws {
-        var chance = SeededGenerator(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         for (late, wanted) in [(1234, 1234), (-20, 0)] {
             let decision = PollDecider().decide(
                 PollContext(
@@ -232,7 +232,7 @@ struct PollDeciderTests {
                     now: start + .seconds(2)
                 ),
                 .answer(.pending),
-                using: &chance
+                using: &generator
             )
             let event = try #require(decision.change.event)
             #expect(event.json.contains(#""lag_ms":\#(wanted)}"#))

@@ -7,11 +7,11 @@ import Testing
 struct PollPolicyTests {
     @Test("waits grow geometrically to the cap, with ±10 % jitter", arguments: PollPolicy.all)
     func schedule(_ policy: PollPolicy) {
-        var chance = SeededGenerator(seed: 11)
+        var generator = SeededGenerator(seed: 11)
         var wanted = policy.first.inSeconds
         for step in 0..<100 {
             for _ in 0..<20 {
-                let wait = policy.wait(step: step, age: .zero, using: &chance).inSeconds
+                let wait = policy.wait(step: step, age: .zero, using: &generator).inSeconds
                 #expect(wait >= wanted * 0.9 - 0.001 && wait <= wanted * 1.1, "step \(step)")
             }
             wanted = min(wanted * policy.factor, policy.cap.inSeconds)
@@ -20,9 +20,9 @@ struct PollPolicyTests {
 
     @Test("watches enqueued together spread out")
     func jitter() {
-        var chance = SeededGenerator(seed: 12)
+        var generator = SeededGenerator(seed: 12)
         let waits = (0..<100).map { _ in
-            PollPolicy.patient.wait(step: 3, age: .zero, using: &chance)
+            PollPolicy.patient.wait(step: 3, age: .zero, using: &generator)
         }
         #expect(Set(waits).count > 90)
     }
@@ -35,12 +35,12 @@ struct PollPolicyTests {
         ] as [(PollPolicy, [Int])]
     )
     func cost(policy: PollPolicy, documented: [Int]) {
-        var chance = SeededGenerator(seed: 13)
+        var generator = SeededGenerator(seed: 13)
         let lives = [3600, 86_400, 7 * 86_400, 30 * 86_400].map { Duration.seconds($0) }
         for (life, wanted) in zip(lives, documented) {
             var (age, polls) = (Duration.zero, 0)
             while age <= life {
-                age += policy.wait(step: polls, age: age, using: &chance)
+                age += policy.wait(step: polls, age: age, using: &generator)
                 polls += 1
             }
             #expect(abs(polls - wanted) <= max(2, wanted / 20), "\(life): \(polls)")
@@ -49,18 +49,18 @@ struct PollPolicyTests {
 
     @Test("after its span a watch is polled at the pace of the next slower policy")
     func age() {
-        var chance = SeededGenerator(seed: 14)
+        var generator = SeededGenerator(seed: 14)
         let ages = [(599, 15), (601, 300), (86_401, 3600), (7 * 86_400 + 1, 6 * 3600)]
         for (age, cap) in ages {
             let wait = PollPolicy.interactive.wait(
                 step: 50,
                 age: .seconds(age),
-                using: &chance
+                using: &generator
             )
             #expect(abs(wait.inSeconds - Double(cap)) <= 0.1 * Double(cap), "\(age)")
         }
         // A change makes it fast again at any age.
-        let fresh = PollPolicy.interactive.wait(step: 0, age: .seconds(86_401), using: &chance)
+        let fresh = PollPolicy.interactive.wait(step: 0, age: .seconds(86_401), using: &generator)
         #expect(fresh < .seconds(2))
     }
 
@@ -73,14 +73,14 @@ struct PollPolicyTests {
         step: Int,
         hinted: Duration?
     ) -> [Double] {
-        var chance = SeededGenerator(seed: 15)
+        var generator = SeededGenerator(seed: 15)
         var (passed, step, waits) = (Duration.zero, step, [Double]())
         while passed < span {
             let wait = PollPolicy.auto.wait(
                 step: step,
                 age: age + passed,
                 hinted: hinted.map { $0 + passed },
-                using: &chance
+                using: &generator
             )
             waits.append(wait.inSeconds)
             passed += wait

@@ -36,7 +36,7 @@ struct WatchGoalTests {
         _ rank: StatusRank,
         after: Int = 10
     ) -> Decision<WatchChange> {
-        var chance = SeededGenerator(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         let now = start + .seconds(after)
         let seen = Observation(
             status: SourceStatus(unchecked: status),
@@ -46,7 +46,7 @@ struct WatchGoalTests {
         return PollDecider().decide(
             PollContext(watch, at: now),
             .answer(.observed(seen)),
-            using: &chance
+            using: &generator
         )
     }
 

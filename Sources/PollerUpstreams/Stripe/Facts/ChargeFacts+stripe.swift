@@ -18,9 +18,12 @@ extension ChargeFacts {
 
     init?(_ fields: StripeFields, refunds list: RawJSON? = nil) {
         guard let id = fields.text("id"), let source = try? SourceID(id),
-            let said = fields.word("status").flatMap(ChargeSeen.Status.init(rawValue:))
+            let reportedStatus = fields.word("status").flatMap(
+                ObservedCharge.Status.init(rawValue:)
+            )
         else { return nil }
-        let status = said == .succeeded && fields.flag("paid") == false ? .pending : said
+        let status =
+            reportedStatus == .succeeded && fields.flag("paid") == false ? .pending : reportedStatus
         self.init(id: source, status: status)
         amount = fields.sum("amount")
         currency = fields.word("currency")
@@ -31,7 +34,7 @@ extension ChargeFacts {
         let total = fields.sum("amount_refunded") ?? .zero
         lacksRefunds = (total > 0 || isRefunded) && !refunds.isComplete
         if status == .succeeded { readMoney(fields, refunds) }
-        presentment = refunds.presentment(fields, givenBack: refunded, of: amount)
+        presentment = refunds.presentment(fields, amountReturned: refunded, of: amount)
         let details = fields.object("payment_method_details")
         method = PaymentMethod(details.word("type") ?? fields.object("source").word("type"))
         captureBefore = details.word("type").flatMap { details.object($0).time("capture_before") }
@@ -59,12 +62,12 @@ extension ChargeFacts {
             mayCaptureMore = isCaptured == false && amount.map { taken < $0 } ?? false
             let account = RefundedSums(fields, captured: taken, mayCaptureMore: mayCaptureMore)
             // Before 2025-03-31.basil the released rest of a partial capture was a refund, too, and it has succeeded.
-            refunded = max(.zero, refunds.givenBack(of: total) - (total - account.refunded))
+            refunded = max(.zero, refunds.amountReturned(of: total) - (total - account.refunded))
             // The charge does not show which of two amounts is right. The caller can read its balance transaction.
             isRefundDoubtful = account.isDoubtful
         } else if isCaptured == true, amount == nil, fields.sum("amount_captured") == nil {
             hasUnknownSum = true
-            refunded = refunds.givenBack(of: total)
+            refunded = refunds.amountReturned(of: total)
             isGivenBack = isRefunded && refund == nil
         } else {
             // Until 2025-03-31.basil an expired authorisation was refunded. Since then the charge does not show it.
@@ -89,8 +92,10 @@ extension ChargeFacts {
         let found = disputes.compactMap { fields in
             fields.word("status").map { status in
                 let unit = fields.word("currency")
-                let isAlike = unit == nil || currency == nil || unit == currency
-                return (DisputeState(status: status), isAlike ? fields.sum("amount") : nil)
+                let haveSameCapabilities = unit == nil || currency == nil || unit == currency
+                return (
+                    DisputeState(status: status), haveSameCapabilities ? fields.sum("amount") : nil
+                )
             }
         }
         guard let first = found.first else { return }

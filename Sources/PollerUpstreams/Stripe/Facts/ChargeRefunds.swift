@@ -62,21 +62,21 @@ struct ChargeRefunds {
     }
 
     /// Returns the returned amount of a charge whose `amount_refunded` is `total`.
-    func givenBack(of total: Amount) -> Amount {
+    func amountReturned(of total: Amount) -> Amount {
         isComplete ? min(total, succeeded) : max(.zero, total - open)
     }
 
     /// Returns the amount shown to the customer, with the part of it that was returned.
     ///
-    /// `givenBack` is the returned amount in the currency of the charge, and `amount` is the charge's amount.
+    /// `amountReturned` is the returned amount in the currency of the charge, and `amount` is the charge's amount.
     func presentment(
         _ fields: StripeFields,
-        givenBack: Amount,
+        amountReturned: Amount,
         of amount: Amount?
     ) -> Presentment? {
         guard var shown = fields.presentment else { return nil }
-        if givenBack > 0 {
-            shown.returned = givenBack == amount ? shown.amount : isComplete ? presented : nil
+        if amountReturned > 0 {
+            shown.returned = amountReturned == amount ? shown.amount : isComplete ? presented : nil
         }
         return shown
     }

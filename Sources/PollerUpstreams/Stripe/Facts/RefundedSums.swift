@@ -29,23 +29,23 @@ struct RefundedSums: Hashable, Sendable {
 
     /// Reads the amounts of a captured charge; `mayCaptureMore` means that the authorisation is still open.
     init(_ fields: StripeFields, captured: Amount, mayCaptureMore: Bool) {
-        let said = fields.sum("amount_refunded") ?? .zero
+        let reportedSum = fields.sum("amount_refunded") ?? .zero
         // While more may be captured, nothing has been released.
         let released =
             mayCaptureMore ? .zero : max(.zero, (fields.sum("amount") ?? captured) - captured)
         let isAll = fields.flag("refunded")
         let isOld: Bool?
-        if released == 0 || said < released {
+        if released == 0 || reportedSum < released {
             isOld = false
-        } else if said > captured || said == captured && isAll == false {
+        } else if reportedSum > captured || reportedSum == captured && isAll == false {
             isOld = true
-        } else if said == captured {
+        } else if reportedSum == captured {
             isOld = false
         } else {
             isOld = Self.isOld(fields, captured: captured, released: released)
         }
         isDoubtful = isOld == nil
-        refunded = isOld ?? false ? said - released : said
+        refunded = isOld ?? false ? reportedSum - released : reportedSum
     }
 
     /// Whether `settled` is the amount `sum` in the currency of the balance transaction, except for rounding.

@@ -196,11 +196,11 @@ extension SandboxState {
                 code: "charge_not_refundable"
             )
         }
-        let isFought = disputes.all.contains { number in
+        let isBeingDisputed = disputes.all.contains { number in
             let dispute = disputes[number]
             return dispute.charge == found.id && !dispute.isInquiry && dispute.status != "won"
         }
-        guard !charge.isDisputed || !isFought else {
+        guard !charge.isDisputed || !isBeingDisputed else {
             throw APIError.invalid(
                 "Charge \(charge.id) has been charged back; cannot issue a refund.",
                 code: "charge_disputed"

@@ -13,9 +13,9 @@ struct MethodType {
     /// Whether it can be attached to a customer.
     var isReusable = false
     /// The parameters of the hash named after the type.
-    var takes: [String] = []
+    var parameters: [String] = []
     /// The fields of that hash in responses.
-    var shows: [String] = []
+    var responseFields: [String] = []
 
     private static let redirect = MethodType(asks: .redirect)
     private static let redirectKept = MethodType(asks: .redirect, isReusable: true)
@@ -24,69 +24,75 @@ struct MethodType {
     static let all: [String: MethodType] = [
         "card": MethodType(
             isReusable: true,
-            takes: ["cvc", "exp_month", "exp_year", "networks", "number", "token"]
+            parameters: ["cvc", "exp_month", "exp_year", "networks", "number", "token"]
         ),
         // Methods that redirect the customer to a page.
         "affirm": redirect, "afterpay_clearpay": redirect, "alipay": redirect,
         "amazon_pay": redirectKept, "bancontact": redirect, "giropay": redirect,
         "mobilepay": redirect, "multibanco": redirect, "revolut_pay": redirectKept,
         "twint": redirect,
-        "blik": MethodType(asks: .redirect, shows: ["buyer_id"]),
-        "eps": MethodType(asks: .redirect, takes: ["bank"], shows: ["bank"]),
+        "blik": MethodType(asks: .redirect, responseFields: ["buyer_id"]),
+        "eps": MethodType(asks: .redirect, parameters: ["bank"], responseFields: ["bank"]),
         "fpx": MethodType(
             asks: .redirect,
-            takes: ["account_holder_type", "bank"],
-            shows: ["account_holder_type", "bank"]
+            parameters: ["account_holder_type", "bank"],
+            responseFields: ["account_holder_type", "bank"]
         ),
-        "ideal": MethodType(asks: .redirect, takes: ["bank"], shows: ["bank", "bic"]),
+        "ideal": MethodType(
+            asks: .redirect,
+            parameters: ["bank"],
+            responseFields: ["bank", "bic"]
+        ),
         "klarna": MethodType(
             asks: .redirect,
             isReusable: true,
-            takes: ["dob"],
-            shows: ["dob"]
+            parameters: ["dob"],
+            responseFields: ["dob"]
         ),
-        "link": MethodType(asks: .redirect, isReusable: true, shows: ["email"]),
+        "link": MethodType(asks: .redirect, isReusable: true, responseFields: ["email"]),
         "p24": MethodType(
             asks: .redirect,
-            takes: ["bank", "tos_shown_and_accepted"],
-            shows: ["bank"]
+            parameters: ["bank", "tos_shown_and_accepted"],
+            responseFields: ["bank"]
         ),
         "paypal": MethodType(
             asks: .redirect,
             isReusable: true,
-            shows: ["country", "payer_email", "payer_id"]
+            responseFields: ["country", "payer_email", "payer_id"]
         ),
         "sofort": MethodType(
             asks: .redirect,
             isAsynchronous: true,
-            takes: ["country"],
-            shows: ["country"]
+            parameters: ["country"],
+            responseFields: ["country"]
         ),
         // Debits.
         "acss_debit": MethodType(
             asks: .microdeposits,
             isAsynchronous: true,
             isReusable: true,
-            takes: ["account_number", "institution_number", "transit_number"],
-            shows: ["bank_name", "fingerprint", "institution_number", "last4", "transit_number"]
+            parameters: ["account_number", "institution_number", "transit_number"],
+            responseFields: [
+                "bank_name", "fingerprint", "institution_number", "last4", "transit_number",
+            ]
         ),
         "au_becs_debit": MethodType(
             isAsynchronous: true,
             isReusable: true,
-            takes: ["account_number", "bsb_number"],
-            shows: ["bsb_number", "fingerprint", "last4"]
+            parameters: ["account_number", "bsb_number"],
+            responseFields: ["bsb_number", "fingerprint", "last4"]
         ),
         "bacs_debit": MethodType(
             isAsynchronous: true,
             isReusable: true,
-            takes: ["account_number", "sort_code"],
-            shows: ["fingerprint", "last4", "sort_code"]
+            parameters: ["account_number", "sort_code"],
+            responseFields: ["fingerprint", "last4", "sort_code"]
         ),
         "sepa_debit": MethodType(
             isAsynchronous: true,
             isReusable: true,
-            takes: ["iban"],
-            shows: [
+            parameters: ["iban"],
+            responseFields: [
                 "bank_code", "branch_code", "country", "fingerprint", "generated_from", "last4",
             ]
         ),
@@ -94,22 +100,22 @@ struct MethodType {
             asks: .microdeposits,
             isAsynchronous: true,
             isReusable: true,
-            takes: [
+            parameters: [
                 "account_holder_type", "account_number", "account_type",
                 "financial_connections_account", "routing_number",
             ],
-            shows: [
+            responseFields: [
                 "account_holder_type", "account_type", "bank_name",
                 "financial_connections_account", "fingerprint", "last4", "networks",
                 "routing_number", "status_details",
             ]
         ),
         // Others.
-        "cashapp": MethodType(isReusable: true, shows: ["buyer_id", "cashtag"]),
+        "cashapp": MethodType(isReusable: true, responseFields: ["buyer_id", "cashtag"]),
         "customer_balance": MethodType(asks: .bankTransfer),
         "wechat_pay": MethodType(
             asks: .scan,
-            takes: ["app_id", "client"]
+            parameters: ["app_id", "client"]
         ),
     ]
 }
@@ -120,7 +126,7 @@ enum MethodFields {
     static func texts(of type: String, _ form: Form, _ prefix: [String]) -> [String: String] {
         if let iban = form[path: prefix + [type, "iban"]] { return texts(of: type, iban: iban) }
         var texts: [String: String] = [:]
-        for name in MethodType.all[type]?.takes ?? [] {
+        for name in MethodType.all[type]?.parameters ?? [] {
             if let text = form[path: prefix + [type, name]] { texts[name] = text }
         }
         for part in ["day", "month", "year"] {
@@ -154,7 +160,7 @@ enum MethodFields {
 
     static func render(_ texts: [String: String], of type: String, into writer: inout JSONWriter) {
         writer.object { writer in
-            for name in MethodType.all[type]?.shows ?? [] {
+            for name in MethodType.all[type]?.responseFields ?? [] {
                 switch name {
                 case "dob" where texts["dob_year"] != nil:
                     writer.object(name) { writer in

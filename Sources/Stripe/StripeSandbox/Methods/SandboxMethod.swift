@@ -109,7 +109,7 @@ struct SandboxMethod: Codable {
             )
         }
         self.init(id: id, account: account, type: type, created: created)
-        try form.allow(Set(kind.takes), below: prefix + [type])
+        try form.allow(Set(kind.parameters), below: prefix + [type])
         try form.allow(["preferred"], below: prefix + [type, "networks"])
         try form.allow(["day", "month", "year"], below: prefix + [type, "dob"])
         if type == "card" {

@@ -99,7 +99,7 @@ package struct Sandbox: Service {
                     inner: HTTP1Channel(
                         responder: responder,
                         configuration: .init(
-                            additionalChannelHandlers: [RequestDeadline.Heads()],
+                            additionalChannelHandlers: [RequestDeadline.RequestObserver()],
                             idleTimeout: Self.idleTimeout
                         )
                     ),

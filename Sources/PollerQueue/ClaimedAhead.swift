@@ -1,0 +1,76 @@
+/// The claimed items that have not started, by start time; items of the same instant are in order of arrival.
+///
+/// The last element is the next to start, so that removing it moves no other: hundreds may be held, and a few of them
+/// start at a time.
+struct ClaimedAhead<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
+where Instant.Duration == Duration {
+    typealias Work = InFlight<Item, Change, Instant>.Work
+
+    /// The time that items may gather after others have started, so that a timer, a wake and a pass of the event loop
+    /// serve several items.
+    ///
+    /// It is part of the possible delay of a poll.
+    static var gatherSpan: Duration { .milliseconds(3) }
+    /// How long one may wait for a place before it is given back: as long as its turn may be late at all.
+    ///
+    /// Not shorter than `SlowRecipientLimiter.patience`, after which a delivery leaves its place: who waits has
+    /// seen every place come free by then, unless all that may go on without one do. A test holds them so.
+    static var slotWait: Duration { .seconds(1) }
+
+    private var latestFirst: [Work] = []
+    /// The time at which items last started.
+    private var beganAt: Instant
+
+    /// Creates an empty collection.
+    init(now: Instant) {
+        beganAt = now
+    }
+
+    /// The number of items.
+    var count: Int { latestFirst.count }
+
+    /// Whether there are no items.
+    var isEmpty: Bool { latestFirst.isEmpty }
+
+    /// Returns the start time of the next item; without a free slot, the time of its release.
+    func nextInstant(hasSlot: Bool) -> Instant? {
+        latestFirst.last.map {
+            hasSlot
+                ? max($0.startsAt, beganAt.advanced(by: Self.gatherSpan))
+                : $0.startsAt.advanced(by: Self.slotWait)
+        }
+    }
+
+    /// Adds an item after those with the same start time.
+    mutating func add(_ work: Work) {
+        // A claim returns the earliest items first, and they are usually later than the existing ones.
+        let index = latestFirst.firstIndex { $0.startsAt <= work.startsAt }
+        latestFirst.insert(work, at: index ?? latestFirst.endIndex)
+    }
+
+    /// Removes and returns up to `limit` items that start now, the earliest first.
+    mutating func begin(limit: Int, now: Instant) -> [Work] {
+        let begun = take(until: now, limit: limit)
+        if !begun.isEmpty { beganAt = now }
+        return begun
+    }
+
+    /// Removes and returns the items that have waited too long for a slot.
+    mutating func takeTimedOut(now: Instant) -> [Work] {
+        take(until: now.advanced(by: .zero - Self.slotWait), limit: .max)
+    }
+
+    /// Removes and returns all items, the earliest first.
+    mutating func takeAll() -> [Work] {
+        defer { latestFirst = [] }
+        return latestFirst.reversed()
+    }
+
+    private mutating func take(until instant: Instant, limit: Int) -> [Work] {
+        var taken: [Work] = []
+        while taken.count < limit, let next = latestFirst.last, next.startsAt <= instant {
+            taken.append(latestFirst.removeLast())
+        }
+        return taken
+    }
+}

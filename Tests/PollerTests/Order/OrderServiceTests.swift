@@ -1,0 +1,166 @@
+import Poller
+import PollerIdentity
+import PollerQueue
+import PollerTesting
+import Testing
+
+@Suite("OrderBook")
+struct OrderServiceTests {
+    private let rig = WorkerRig()
+    private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
+
+    private let shelf = FakeOrderStore()
+
+    private var book: OrderService { OrderService(shelf) }
+
+    private func member(_ name: String) -> WatchKey {
+        Sample.key("src_\(name)", account: "default")
+    }
+
+    private func event(
+        _ name: String,
+        of subject: EventSubject,
+        seq: Int = 1,
+        order: OrderID? = OrderID(unchecked: "A77")
+    ) -> Event {
+        let watch = Watch(
+            member(name),
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(60),
+            seq: seq - 1,
+            order: order
+        )
+        return Event(
+            watch,
+            of: subject,
+            payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+            isLive: true,
+            polledAt: VirtualTime.start
+        )
+    }
+
+    @Test("the book records payment events of orders, and no others")
+    func notes() async throws {
+        for subject in [EventSubject.status, .nextStep, .charge(.succeeded)] {
+            #expect(try await book.note(event("1", of: subject)).isEmpty)
+        }
+        #expect(try await book.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
+        #expect(try await shelf.order(key) == nil)
+        let reported = try await book.note(event("1", of: .payment(.paid)))
+        #expect(reported.map(\.type) == ["order.paid"])
+        let first = try #require(reported.first)
+        #expect(first.key == key.watch && first.order == key.order && first.isLive == true)
+        #expect(first.payment?.amountReceived == 1099 && first.closed == nil && !first.final)
+        // An event of the order itself does not change a member.
+        #expect(try await book.note(first).isEmpty)
+    }
+
+    @Test("an event keeps its order in JSON, and an event without an order has no such member")
+    func wire() throws {
+        let event = event("1", of: .payment(.paid))
+        let back = try #require(Event(json: event.json))
+        #expect(back.order == key.order && back == event)
+        #expect(
+            event.json.contains(#""order":"A77""#) && event.thinJSON.contains(#""order":"A77""#)
+        )
+        #expect(!self.event("1", of: .status, order: nil).json.contains("order"))
+    }
+
+    @Test("an order exists as soon as a watch names it, with the watch's last payment")
+    func joins() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: book)
+        func enqueue(_ name: String, _ order: OrderID?) async throws {
+            _ = try await enqueuer.enqueue([try NewWatch(key: member(name), order: order)])
+        }
+        try await enqueue("1", key.order)
+        let known = try #require(try await shelf.order(key))
+        #expect(known.members.map(\.key) == [member("1")])
+        #expect(known.summary.payment.state == .awaitingCustomer && known.seq == 0)
+        // Enqueueing again, and a watch without an order, change nothing.
+        try await enqueue("1", key.order)
+        try await enqueue("2", nil)
+        #expect(try await shelf.order(key) == known)
+        // The watch keeps its first order.
+        try await enqueue("1", OrderID(unchecked: "B78"))
+        let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
+        #expect(try await shelf.order(other) == nil)
+        // A watch without an order joins with the first one that it is given.
+        try await enqueue("2", key.order)
+        #expect(try await shelf.order(key)?.members.map(\.key) == [member("1"), member("2")])
+    }
+
+    @Test("the outbox reader records each payment once, and acknowledges the resulting event")
+    func outbox() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        _ = try await rig.store.enqueue([try NewWatch(key: member("1"), order: key.order)])
+        let reader = OutboxReader(rig.store, deliveries, orders: book, clock: rig.clock)
+        try await running(reader.run) {
+            // The reader has read everything, and waits for new entries.
+            await rig.clock.waitForSleepers(1)
+            try await commitPaid()
+            try await eventually("the order is paid") {
+                try await shelf.order(key)?.summary.payment.state == .paid
+            }
+            try await eventually("all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(shelf.events.map(\.type) == ["order.paid"])
+    }
+
+    @Test("an account with unavailable orders is delivered later, and all others in time")
+    func away() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let url = try NotifyURL("https://a.example/")
+        let home = rig.store.partition(of: member("1").lane)
+        let other = try #require(
+            (1..<99).lazy.map { Sample.key(account: "acct_\($0)") }
+                .first { rig.store.partition(of: $0.lane) == home }
+        )
+        let first = try NewWatch(key: member("1"), notify: [url], order: key.order)
+        _ = try await rig.store.enqueue([first])
+        try await commitPaid(.next(after: .seconds(60)))
+        // This event changes no order, but must not be delivered before the earlier one.
+        _ = try await rig.store.cancel(member("1"))
+        _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
+        _ = try await rig.store.cancel(other)
+        let isAway = Shared(true)
+        let shelf = FakeOrderStore { () throws(StoreError) in
+            if isAway.value { throw .unavailable("the orders' shard does not answer") }
+        }
+        let reader = OutboxReader(
+            rig.store,
+            deliveries,
+            orders: OrderService(shelf),
+            clock: rig.clock
+        )
+        try await running(reader.run) {
+            try await eventually("the other is told") {
+                try await rig.store.stats().undelivered == 2
+            }
+            #expect(try await deliveries.stats().pending == 1)
+            #expect(rig.clock.now == .init(offset: .zero))
+            isAway.change { $0 = false }
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 2)
+        #expect(try await shelf.order(key)?.summary.payment.state == .paid)
+    }
+
+    /// Commits a paid payment for the first watch.
+    private func commitPaid(_ verdict: Verdict = .close(.settled)) async throws {
+        let claim = try await rig.store.claim(
+            ClaimRequest(partition: rig.store.partition(of: member("1").lane), limit: 1)
+        )
+        let lease = try #require(claim.leases.first)
+        let change = WatchChange(
+            state: lease.item.state,
+            event: event("1", of: .payment(.paid), seq: lease.item.seq + 1)
+        )
+        let commit = Commit(ref: lease.ref, verdict: verdict, change: change)
+        #expect(try await rig.store.commit([commit]) == [.done])
+    }
+}
