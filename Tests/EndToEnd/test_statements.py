@@ -81,5 +81,5 @@ def test_claims_are_read_correctly_in_each_language():
     # A text in another language is not recognised.
     with pytest.raises(AssertionError, match="the claims of .* are unknown"):
         claims_of("Zahlung fehlgeschlagen", "nl")
-    assert denies("Dziękujemy. Nic nie pobrano.", "pl") and not denies("Dziękujemy.", "pl")
+    assert denies("Dziękujemy. Środki nie zostały pobrane.", "pl") and not denies("Dziękujemy.", "pl")
     assert sums_in("Kwota: 1099,50\u00a0€, €3.00, order 77 of 2026") == {109950, 300}

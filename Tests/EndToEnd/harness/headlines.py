@@ -13,12 +13,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("", (
         "Confirming your payment", "Ihre Zahlung wird bestätigt", "Confirmation de votre paiement",
         "Uw betaling wordt bevestigd", "Confirmando su pago", "Conferma del pagamento in corso",
-        "Potwierdzamy płatność", "A confirmar o seu pagamento", "正在确认您的付款",
+        "Trwa potwierdzanie płatności", "A confirmar o seu pagamento", "正在确认您的付款",
     )),
     ("", (
         "Confirming your payment method", "Ihre Zahlungsart wird bestätigt",
         "Confirmation de votre moyen de paiement", "Uw betaalmethode wordt bevestigd", "Confirmando su medio de pago",
-        "Conferma del metodo di pagamento in corso", "Potwierdzamy metodę płatności",
+        "Conferma del metodo di pagamento in corso", "Trwa potwierdzanie metody płatności",
         "A confirmar o seu meio de pagamento", "正在确认您的付款方式",
     )),
     ("", (
@@ -32,23 +32,23 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     )),
     ("", (
         "Where should we send your money?", "Wohin sollen wir Ihr Geld überweisen?",
-        "Où devons-nous envoyer votre argent ?", "Waar mogen we uw geld naartoe sturen?", "¿Adónde enviamos su dinero?",
-        "Dove dobbiamo inviare il suo denaro?", "Dokąd wysłać pieniądze?", "Para onde devemos enviar o seu dinheiro?",
-        "您的款项应退至哪个账户？",
+        "Où devons-nous envoyer votre argent ?", "Naar welke rekening mogen we uw geld overmaken?",
+        "¿Adónde enviamos su dinero?", "Dove dobbiamo inviare il suo denaro?", "Na jakie konto mamy zwrócić pieniądze?",
+        "Para onde devemos enviar o seu dinheiro?", "您的款项应退至哪个账户？",
     )),
     ("awaiting_customer", (
         "Complete your payment", "Schließen Sie Ihre Zahlung ab", "Finalisez votre paiement", "Rond uw betaling af",
-        "Complete su pago", "Completi il pagamento", "Dokończ płatność", "Conclua o seu pagamento", "请完成付款",
+        "Complete su pago", "Completi il pagamento", "Prosimy dokończyć płatność", "Conclua o seu pagamento", "请完成付款",
     )),
     ("awaiting_customer", (
         "Pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Veuillez régler votre bon de paiement",
-        "Betaal uw betaalbewijs", "Pague su comprobante", "Paghi il suo bollettino", "Prosimy opłacić blankiet",
+        "Volg de betaalinstructies", "Pague su comprobante", "Paghi il suo bollettino", "Prosimy opłacić blankiet",
         "Pague a sua referência", "请支付您的付款单",
     )),
     ("awaiting_customer", (
         "Scan the code to pay", "Zum Bezahlen den Code scannen", "Scannez le code pour payer",
         "Scan de code om te betalen", "Escanee el código para pagar", "Inquadri il codice per pagare",
-        "Zeskanuj kod, aby zapłacić", "Leia o código para pagar", "请扫码付款",
+        "Prosimy zeskanować kod, aby zapłacić", "Leia o código para pagar", "请扫码付款",
     )),
     ("awaiting_customer partially_paid", (
         "Please transfer #", "Bitte überweisen Sie #", "Veuillez virer #", "Maak # over", "Transfiera #",
@@ -69,7 +69,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "付款处理中",
     )),
     ("authorised", (
-        "Payment authorised", "Zahlung autorisiert", "Paiement autorisé", "Betaling geautoriseerd",
+        "Payment authorised", "Zahlung autorisiert", "Paiement autorisé", "Betaling goedgekeurd",
         "Pago autorizado", "Pagamento autorizzato", "Płatność zatwierdzona", "Pagamento autorizado", "付款已获授权",
     )),
     # For a transfer that has arrived and that the shop has not charged yet.
@@ -127,12 +127,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "付款未完成",
     )),
     ("expired", (
-        "Payment returned", "Zahlung zurückgegeben", "Paiement restitué", "Betaling teruggegeven",
-        "Pago devuelto", "Pagamento restituito", "Płatność zwrócona", "Pagamento devolvido", "付款已退回",
+        "Payment returned", "Ihre Zahlung geht an Sie zurück", "Paiement restitué", "Uw betaling wordt teruggestort",
+        "Pago devuelto", "Pagamento restituito", "Płatność zostanie zwrócona", "Pagamento devolvido", "付款已退回",
     )),
     ("expired cancelled", (
-        "Payment released", "Zahlung freigegeben", "Paiement libéré", "Betaling vrijgegeven", "Pago liberado",
-        "Pagamento sbloccato", "Płatność zwolniona", "Pagamento libertado", "付款已解除",
+        "Payment released", "Vormerkung aufgehoben", "Paiement libéré", "Reservering vervallen", "Pago liberado",
+        "Pagamento sbloccato", "Blokada środków zdjęta", "Pagamento libertado", "付款已解除",
     )),
     ("refunded partially_refunded", (
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
@@ -153,15 +153,16 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     )),
     ("", (
         "Where should we send your refund of #?", "Wohin sollen wir Ihre Erstattung von # überweisen?",
-        "Où devons-nous envoyer votre remboursement de # ?", "Waar mogen we uw terugbetaling van # naartoe sturen?",
-        "¿Adónde enviamos su reembolso de #?", "Dove dobbiamo inviare il suo rimborso di #?", "Dokąd wysłać zwrot #?",
+        "Où devons-nous envoyer votre remboursement de # ?",
+        "Naar welke rekening mogen we uw terugbetaling van # overmaken?", "¿Adónde enviamos su reembolso de #?",
+        "Dove dobbiamo inviare il suo rimborso di #?", "Na jakie konto przelać zwrot #?",
         "Para onde devemos enviar o seu reembolso de #?", "您的退款 # 应退至哪个账户？",
     )),
     ("", (
         "Where should we send your refund?", "Wohin sollen wir Ihre Erstattung überweisen?",
-        "Où devons-nous envoyer votre remboursement ?", "Waar mogen we uw terugbetaling naartoe sturen?",
+        "Où devons-nous envoyer votre remboursement ?", "Naar welke rekening mogen we uw terugbetaling overmaken?",
         "¿Adónde enviamos su reembolso?", "Dove dobbiamo inviare il suo rimborso?",
-        "Dokąd wysłać zwrot?", "Para onde devemos enviar o seu reembolso?", "您的退款应退至哪个账户？",
+        "Na jakie konto przelać zwrot?", "Para onde devemos enviar o seu reembolso?", "您的退款应退至哪个账户？",
     )),
     ("", (
         "Your refund of # did not go through", "Ihre Erstattung von # ist fehlgeschlagen",
@@ -191,8 +192,8 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Pagamento em análise", "付款审核中",
     )),
     ("reversed", (
-        "Payment returned by your bank", "Zahlung von Ihrer Bank zurückgeholt",
-        "Paiement repris par votre banque", "Betaling teruggehaald door uw bank",
+        "Payment returned by your bank", "Zahlung von Ihrer Bank zurückgebucht",
+        "Paiement repris par votre banque", "Betaling door uw bank teruggeboekt",
         "Pago devuelto por su banco", "Pagamento ritirato dalla sua banca", "Płatność cofnięta przez bank",
         "Pagamento devolvido pelo seu banco", "付款已被银行退回",
     )),
@@ -206,7 +207,7 @@ _DENIALS = {
     "nl": r"er is niets afgeschreven",
     "es": r"no se ha cobrado nada",
     "it": r"non è stato addebitato nulla",
-    "pl": r"nic nie pobrano",
+    "pl": r"środki nie zostały pobrane",
     "pt": r"nada foi cobrado",
     "zh": r"未扣取任何款项",
 }
