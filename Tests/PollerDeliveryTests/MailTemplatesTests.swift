@@ -67,7 +67,7 @@ struct MailTemplatesTests {
             #"{"type":"sofort","amount":5,"currency":"eur","sofort":{"preferred_language":"fr"}}"#
         let shop = try Branding(name: "Shop", languageTag: "de-AT")
         let result = try content(Samples.event("src_1", "failed", object: object), branding: shop)
-        #expect(result.subject == "Shop : Échec du paiement – 0,05\u{A0}€ (Sofort)")
+        #expect(result.subject == "Shop\u{A0}: Échec du paiement – 0,05\u{A0}€ (Sofort)")
         #expect(result.html.contains(#"<html lang="fr">"#))
         let withoutDetails = try content(
             Samples.event("src_1", "failed", object: "{}"),

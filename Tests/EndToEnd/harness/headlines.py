@@ -11,14 +11,14 @@ LANGUAGES = ("en", "de", "fr", "nl", "es", "it", "pl", "pt", "zh")
 # The payment states that a headline may state, and its texts in the order of LANGUAGES.
 _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("", (
-        "Confirming your payment", "Ihre Zahlung wird bestätigt", "Confirmation de votre paiement",
-        "Uw betaling wordt bevestigd", "Confirmando su pago", "Conferma del pagamento in corso",
+        "Confirming your payment", "Ihre Zahlung wird bestätigt", "Paiement en cours de confirmation",
+        "Uw betaling wordt bevestigd", "Estamos confirmando su pago", "Pagamento in attesa di conferma",
         "Trwa potwierdzanie płatności", "A confirmar o seu pagamento", "正在确认您的付款",
     )),
     ("", (
         "Confirming your payment method", "Ihre Zahlungsart wird bestätigt",
-        "Confirmation de votre moyen de paiement", "Uw betaalmethode wordt bevestigd", "Confirmando su medio de pago",
-        "Conferma del metodo di pagamento in corso", "Trwa potwierdzanie metody płatności",
+        "Moyen de paiement en cours de confirmation", "Uw betaalmethode wordt bevestigd", "Estamos confirmando su medio de pago",
+        "Metodo di pagamento in attesa di conferma", "Trwa potwierdzanie metody płatności",
         "A confirmar o seu meio de pagamento", "正在确认您的付款方式",
     )),
     ("", (
@@ -26,14 +26,14 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida", "已收到订单",
     )),
     ("", (
-        "Payment not confirmed yet", "Zahlung noch nicht bestätigt", "Paiement pas encore confirmé",
+        "Payment not confirmed yet", "Zahlung noch nicht bestätigt", "Paiement non encore confirmé",
         "Betaling nog niet bevestigd", "Pago aún sin confirmar", "Pagamento non ancora confermato",
         "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado", "付款尚未确认",
     )),
     ("", (
         "Where should we send your money?", "Wohin sollen wir Ihr Geld überweisen?",
-        "Où devons-nous envoyer votre argent ?", "Naar welke rekening mogen we uw geld overmaken?",
-        "¿Adónde enviamos su dinero?", "Dove dobbiamo inviare il suo denaro?", "Na jakie konto mamy zwrócić pieniądze?",
+        "Sur quel compte verser votre remboursement\u00a0?", "Naar welke rekening mogen we uw geld overmaken?",
+        "¿En qué cuenta desea recibir su reembolso?", "Su quale conto desidera ricevere il rimborso?", "Na jakie konto mamy zwrócić pieniądze?",
         "Para onde devemos enviar o seu dinheiro?", "您的款项应退至哪个账户？",
     )),
     ("awaiting_customer", (
@@ -41,8 +41,8 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Complete su pago", "Completi il pagamento", "Prosimy dokończyć płatność", "Conclua o seu pagamento", "请完成付款",
     )),
     ("awaiting_customer", (
-        "Pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Veuillez régler votre bon de paiement",
-        "Volg de betaalinstructies", "Pague su comprobante", "Paghi il suo bollettino", "Prosimy opłacić blankiet",
+        "Pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Réglez avec votre bordereau de paiement",
+        "Volg de betaalinstructies", "Pague con su cupón de pago", "Paghi il bollettino", "Prosimy opłacić blankiet",
         "Pague a sua referência", "请支付您的付款单",
     )),
     ("awaiting_customer", (
@@ -51,21 +51,21 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Prosimy zeskanować kod, aby zapłacić", "Leia o código para pagar", "请扫码付款",
     )),
     ("awaiting_customer partially_paid", (
-        "Please transfer #", "Bitte überweisen Sie #", "Veuillez virer #", "Maak # over", "Transfiera #",
+        "Please transfer #", "Bitte überweisen Sie #", "Veuillez effectuer un virement de #", "Maak # over", "Realice una transferencia de #",
         "Effettui un bonifico di #", "Prosimy przelać #", "Transfira #", "请转账 #",
     )),
     ("awaiting_customer partially_paid", (
         "Please make your bank transfer", "Bitte überweisen Sie den Betrag", "Veuillez effectuer le virement",
-        "Maak het bedrag over", "Transfiera el importe", "Effettui il bonifico", "Prosimy wykonać przelew",
+        "Maak het bedrag over", "Realice la transferencia", "Effettui il bonifico", "Prosimy wykonać przelew",
         "Faça a transferência", "请完成银行转账",
     )),
     ("partially_paid", (
-        "# of # received", "# von # eingegangen", "Reçu : # sur #", "# van # ontvangen",
-        "Recibido: # de #", "Ricevuti # di #", "Wpłynęło # z #", "Recebido: # de #", "已收到 #（共 #）",
+        "# of # received", "# von # eingegangen", "Reçu\u00a0: # sur #", "# van # ontvangen",
+        "Recibido: # de #", "Ricevuto: # su #", "Wpłynęło # z #", "Recebido: # de #", "已收到 #（共 #）",
     )),
     ("processing", (
         "Payment being processed", "Zahlung wird ausgeführt", "Paiement en cours", "Betaling wordt verwerkt",
-        "Pago en curso", "Pagamento in lavorazione", "Płatność w toku", "Pagamento em processamento",
+        "Pago en curso", "Pagamento in elaborazione", "Płatność w toku", "Pagamento em processamento",
         "付款处理中",
     )),
     ("authorised", (
@@ -88,13 +88,13 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Pagamento confermato", "Płatność potwierdzona", "Pagamento confirmado", "付款已确认",
     )),
     ("paid", (
-        "Payment confirmed: # of #", "Zahlung bestätigt: # von #", "Paiement confirmé : # sur #",
-        "Betaling bevestigd: # van #", "Pago confirmado: # de #", "Pagamento confermato: # di #",
+        "Payment confirmed: # of #", "Zahlung bestätigt: # von #", "Paiement confirmé\u00a0: # sur #",
+        "Betaling bevestigd: # van #", "Pago confirmado: # de #", "Pagamento confermato: # su #",
         "Płatność potwierdzona: # z #", "Pagamento confirmado: # de #", "付款已确认：#（共 #）",
     )),
     ("partially_paid", (
-        "# of # charged", "# von # abgebucht", "# sur # débités", "# van # afgeschreven", "Cobrado: # de #",
-        "Addebitati # di #", "Pobrano # z #", "Cobrado: # de #", "已扣款 #（共 #）",
+        "# of # charged", "# von # abgebucht", "Débit partiel\u00a0: # sur #", "# van # afgeschreven", "Cobrado: # de #",
+        "Addebito parziale: # su #", "Pobrano # z #", "Cobrado: # de #", "已扣款 #（共 #）",
     )),
     ("partially_paid", (
         "You were charged part of your payment", "Ein Teil Ihrer Zahlung wurde abgebucht",
@@ -104,12 +104,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     )),
     ("failed", (
         "Payment failed", "Zahlung fehlgeschlagen", "Échec du paiement", "Betaling mislukt",
-        "El pago ha fallado", "Pagamento non riuscito", "Płatność nie powiodła się", "O pagamento falhou", "付款失败",
+        "No se ha podido realizar el pago", "Pagamento non riuscito", "Płatność nie powiodła się", "O pagamento falhou", "付款失败",
     )),
     ("failed", (
         "Your bank needs you to confirm this payment", "Ihre Bank bittet um Ihre Bestätigung",
-        "Votre banque vous demande de confirmer", "Uw bank vraagt om uw bevestiging",
-        "Su banco le pide que confirme", "La sua banca le chiede di confermare", "Bank prosi o potwierdzenie",
+        "Votre banque vous demande de confirmer le paiement", "Uw bank vraagt om uw bevestiging",
+        "Su banco le pide que confirme el pago", "La sua banca le chiede di confermare il pagamento", "Bank prosi o potwierdzenie",
         "O seu banco pede a sua confirmação", "您的银行需要您确认付款",
     )),
     # For a payment that the payer abandoned, or that the shop cancelled.
@@ -127,52 +127,52 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "付款未完成",
     )),
     ("expired", (
-        "Payment returned", "Ihre Zahlung geht an Sie zurück", "Paiement restitué", "Uw betaling wordt teruggestort",
-        "Pago devuelto", "Pagamento restituito", "Płatność zostanie zwrócona", "Pagamento devolvido", "付款已退回",
+        "Payment returned", "Ihre Zahlung geht an Sie zurück", "Paiement non encaissé", "Uw betaling wordt teruggestort",
+        "Pago devuelto", "Pagamento stornato", "Płatność zostanie zwrócona", "Pagamento devolvido", "付款已退回",
     )),
     ("expired cancelled", (
-        "Payment released", "Vormerkung aufgehoben", "Paiement libéré", "Reservering vervallen", "Pago liberado",
-        "Pagamento sbloccato", "Blokada środków zdjęta", "Pagamento libertado", "付款已解除",
+        "Payment released", "Vormerkung aufgehoben", "Montant débloqué", "Reservering vervallen", "Importe liberado",
+        "Importo sbloccato", "Blokada środków zdjęta", "Pagamento libertado", "付款已解除",
     )),
     ("refunded partially_refunded", (
-        "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
+        "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborso di #",
         "Zwrócono #", "Reembolso de #", "已退款 #",
     )),
     # For a refund that has not succeeded; these headlines state nothing about the payment.
     ("", (
         "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",
         "Votre remboursement de # est en cours de traitement", "Uw terugbetaling van # wordt verwerkt",
-        "Su reembolso de # se está procesando", "Il suo rimborso di # è in lavorazione", "Zwrot # jest w toku",
+        "Su reembolso de # se está procesando", "Il suo rimborso di # è in elaborazione", "Zwrot # jest w toku",
         "O seu reembolso de # está a ser processado", "您的退款 # 正在处理",
     )),
     ("", (
         "Your refund is being processed", "Ihre Erstattung wird bearbeitet",
         "Votre remboursement est en cours de traitement", "Uw terugbetaling wordt verwerkt",
-        "Su reembolso se está procesando", "Il suo rimborso è in lavorazione", "Zwrot jest w toku",
+        "Su reembolso se está procesando", "Il suo rimborso è in elaborazione", "Zwrot jest w toku",
         "O seu reembolso está a ser processado", "您的退款正在处理",
     )),
     ("", (
         "Where should we send your refund of #?", "Wohin sollen wir Ihre Erstattung von # überweisen?",
-        "Où devons-nous envoyer votre remboursement de # ?",
-        "Naar welke rekening mogen we uw terugbetaling van # overmaken?", "¿Adónde enviamos su reembolso de #?",
-        "Dove dobbiamo inviare il suo rimborso di #?", "Na jakie konto przelać zwrot #?",
+        "Sur quel compte verser votre remboursement de #\u00a0?",
+        "Naar welke rekening mogen we uw terugbetaling van # overmaken?", "¿En qué cuenta desea recibir su reembolso de #?",
+        "Su quale conto desidera ricevere il rimborso di #?", "Na jakie konto przelać zwrot #?",
         "Para onde devemos enviar o seu reembolso de #?", "您的退款 # 应退至哪个账户？",
     )),
     ("", (
         "Where should we send your refund?", "Wohin sollen wir Ihre Erstattung überweisen?",
-        "Où devons-nous envoyer votre remboursement ?", "Naar welke rekening mogen we uw terugbetaling overmaken?",
-        "¿Adónde enviamos su reembolso?", "Dove dobbiamo inviare il suo rimborso?",
+        "Sur quel compte verser votre remboursement\u00a0?", "Naar welke rekening mogen we uw terugbetaling overmaken?",
+        "¿En qué cuenta desea recibir su reembolso?", "Su quale conto desidera ricevere il rimborso?",
         "Na jakie konto przelać zwrot?", "Para onde devemos enviar o seu reembolso?", "您的退款应退至哪个账户？",
     )),
     ("", (
         "Your refund of # did not go through", "Ihre Erstattung von # ist fehlgeschlagen",
-        "Votre remboursement de # n'a pas abouti", "Uw terugbetaling van # is mislukt",
-        "Su reembolso de # no se ha podido realizar", "Il suo rimborso di # non è riuscito",
+        "Votre remboursement de # n’a pas abouti", "Uw terugbetaling van # is mislukt",
+        "Su reembolso de # no se ha podido realizar", "Il suo rimborso di # non è andato a buon fine",
         "Zwrot # nie powiódł się", "O seu reembolso de # não foi concluído", "您的退款 # 未成功",
     )),
     ("", (
-        "Your refund did not go through", "Ihre Erstattung ist fehlgeschlagen", "Votre remboursement n'a pas abouti",
-        "Uw terugbetaling is mislukt", "Su reembolso no se ha podido realizar", "Il suo rimborso non è riuscito",
+        "Your refund did not go through", "Ihre Erstattung ist fehlgeschlagen", "Votre remboursement n’a pas abouti",
+        "Uw terugbetaling is mislukt", "Su reembolso no se ha podido realizar", "Il suo rimborso non è andato a buon fine",
         "Zwrot nie powiódł się", "O seu reembolso não foi concluído", "您的退款未成功",
     )),
     ("", (
@@ -187,14 +187,14 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Zwrot został anulowany", "O seu reembolso foi cancelado", "您的退款已取消",
     )),
     ("disputed", (
-        "Payment under review", "Zahlung wird geprüft", "Paiement en cours d'examen",
+        "Payment under review", "Zahlung wird geprüft", "Paiement en cours d’examen",
         "Betaling wordt onderzocht", "Pago en revisión", "Pagamento in verifica", "Płatność jest wyjaśniana",
         "Pagamento em análise", "付款审核中",
     )),
     ("reversed", (
         "Payment returned by your bank", "Zahlung von Ihrer Bank zurückgebucht",
-        "Paiement repris par votre banque", "Betaling door uw bank teruggeboekt",
-        "Pago devuelto por su banco", "Pagamento ritirato dalla sua banca", "Płatność cofnięta przez bank",
+        "Paiement annulé par votre banque", "Betaling door uw bank teruggeboekt",
+        "Pago devuelto por su banco", "Pagamento stornato dalla sua banca", "Płatność cofnięta przez bank",
         "Pagamento devolvido pelo seu banco", "付款已被银行退回",
     )),
 ]
@@ -203,10 +203,10 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
 _DENIALS = {
     "en": r"you have not been charged",
     "de": r"es wurde nichts abgebucht",
-    "fr": r"aucun montant n'a été débité",
+    "fr": r"aucun montant n’a été débité",
     "nl": r"er is niets afgeschreven",
-    "es": r"no se ha cobrado nada",
-    "it": r"non è stato addebitato nulla",
+    "es": r"no se ha efectuado ningún cargo",
+    "it": r"non è stato effettuato alcun addebito",
     "pl": r"środki nie zostały pobrane",
     "pt": r"nada foi cobrado",
     "zh": r"未扣取任何款项",
