@@ -170,7 +170,7 @@ def test_a_voucher_number_can_be_copied(page: Browser, calm: Cluster, width: int
     page.languages("pt-PT,pt;q=0.9,en;q=0.1")
     page.open(landing(calm, source))
     page.wait_state("action")
-    assert "Pague a sua referência" in page.text and "123456789" in page.text
+    assert "Efetue o pagamento por referência" in page.text and "123456789" in page.text
     assert "10,99\xa0€" in page.text and "A77" in page.text and "Multibanco" in page.text
     assert page.evaluate("document.documentElement.lang") == "pt"
     # The content fits the width of the screen.

@@ -199,7 +199,7 @@ struct PaymentMailTests {
         for part in [content.text, content.html] {
             #expect(part.contains("Entity") && part.contains("12345"))
             #expect(part.contains("999 123 456") && part.contains("https://stripe.example/voucher"))
-            #expect(part.contains("Pay €10.99 with the numbers below"))
+            #expect(part.contains("Use the numbers below to pay €10.99"))
             #expect(!part.contains("src_") && !part.contains("consumed"))
         }
         #expect(!content.text.contains("\n\n\n"), "\(content.text)")

@@ -222,7 +222,7 @@ struct PayerRoutesTests {
         for (result, words, hasForm) in [
             (VerificationResult.accepted, "Your account is verified.", false),
             (.exhausted, "no attempts left", false),
-            (.unknown("down"), "It counts as one attempt", true),
+            (.unknown("down"), "It still counts as one attempt", true),
         ] {
             try await run { api, payers in
                 payers.answer(result)

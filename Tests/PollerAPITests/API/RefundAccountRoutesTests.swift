@@ -155,7 +155,7 @@ struct RefundAccountRoutesTests {
     func refused() async throws {
         for (result, words) in [
             (RefundAccountResult.refused("invalid_iban"), "We cannot use this account"),
-            (.unknown("down"), "We could not save your account details yet"),
+            (.unknown("down"), "We have not been able to save your account details yet"),
         ] {
             try await run { api, payers in
                 payers.answer(result)
