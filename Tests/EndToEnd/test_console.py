@@ -179,7 +179,7 @@ def test_a_viewer_is_offered_no_actions(console_as, front):
         told = set(console.buttons()) - {"Copy", "Check", "Check again", "All lanes", "Next page", "Download CSV", "Health checks", "View"}
         links = {"Endpoints", "Dead letters", "Failing", "Lanes", "Quarantine", "Details", "Processes"}
         assert told <= links, f"{page}: {told}"
-    assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
+    assert "API keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
 
 
 def test_support_may_poll_and_resend_but_nothing_more(console_as, front):
@@ -196,7 +196,7 @@ def test_a_key_of_one_account_sees_only_that_account(console_as, front):
     console.says("FOREIGN-1")
     assert "PAID-1" not in console.text
     names = console.js("[...document.querySelectorAll('#nav li')].map((one) => one.innerText)")
-    assert "Processes" not in names and "Mail" not in names and "Keys" in names
+    assert "Processes" not in names and "Email" not in names and "API keys" in names
     console.open("#/")
     console.says("Accounts: acme")
     assert "All systems operational" not in console.text
@@ -261,7 +261,7 @@ def test_nothing_is_wider_than_a_phone(console_as, front):
 
 def test_changes_are_shown_live(console_as, front):
     console = console_as("viewer").open()
-    console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
+    console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live")
     front.shop.pays("NEWS-1", 777)
     console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is shown", 10)
 

@@ -63,15 +63,15 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
         console.says("Ended in the last 24 hours")
         console.says("Shut down")
         console.press("g", "o")
-        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live", 10)
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live", 10)
         cluster.redis.processes[0].kill9()
         # The waiting request for changes fails, regardless of the data that the page reads next.
-        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
+        console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All systems operational" not in console.text
         # The status badge shows the same state as the page.
-        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
+        console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
         # A failed read takes seconds and must not slow the page's refresh.
         time.sleep(12)
         cluster.redis.start()
@@ -79,7 +79,7 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
         cluster.role("worker9", "worker").start().wait_ready()
         cluster.role("notifier9", "notifier").start().wait_ready()
         console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all processes are listed again", 40)
-        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live again", 40)
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live again", 40)
         cluster.api_process.kill9()
         console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
     finally:

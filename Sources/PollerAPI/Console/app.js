@@ -5,7 +5,7 @@ import { dialog, toast } from "./dialogs.js";
 import { find, h, isBusy, pause, show, visible } from "./dom.js";
 import { INTERRUPTED, NO_REDIS, connection, follow, interrupt, listen, resume } from "./live.js";
 import { failure } from "./parts.js";
-import { timeOfDay } from "./words.js";
+import { timeOfDay, upper } from "./words.js";
 import { auditPage } from "./audit.js";
 import { deliveriesPage } from "./deliveries.js";
 import { disputesPage } from "./disputes.js";
@@ -36,7 +36,7 @@ const pages = [
   { path: "", name: "Overview", key: "o", make: overviewPage },
   { path: "payments", name: "Payments", key: "p", scope: "watches:read", make: paymentsPage, one: paymentPage },
   { path: "orders", make: ordersPage, one: orderPage, of: "payments" },
-  { path: "late", name: "Late", key: "t", scope: "watches:read", make: latePage },
+  { path: "late", name: "Late payments", key: "t", scope: "watches:read", make: latePage },
   { path: "disputes", name: "Disputes", key: "u", scope: "watches:read", make: disputesPage },
   { path: "endpoints", name: "Endpoints", key: "e", scope: "endpoints:read", make: endpointsPage, one: endpointPage },
   { path: "deliveries", name: "Deliveries", key: "d", scope: "deliveries:read", make: deliveriesPage },
@@ -45,9 +45,9 @@ const pages = [
   { path: "incidents", name: "Incidents", key: "i", scope: "cluster:read", make: incidentsPage },
   { path: "health", name: "Health", key: "h", scope: "cluster:read", make: healthPage },
   { path: "processes", name: "Processes", key: "r", scope: "cluster:read", make: processesPage },
-  { path: "mail", name: "Mail", key: "m", scope: "mail:read", make: mailPage },
-  { path: "audit", name: "Audit", key: "a", hides: true, make: auditPage },
-  { path: "keys", name: "Keys", key: "k", scope: "keys:manage", make: keysPage },
+  { path: "mail", name: "Email", key: "m", scope: "mail:read", make: mailPage },
+  { path: "audit", name: "Audit log", key: "a", hides: true, make: auditPage },
+  { path: "keys", name: "API keys", key: "k", scope: "keys:manage", make: keysPage },
 ];
 
 const isShown = (page) => page.name && (!page.scope || may(page.scope)) && !page.hides;
@@ -110,7 +110,7 @@ function drawConnection() {
   if (!find("#hearing")) return;
   const now = connection();
   const colour = now === "live" ? "good" : now.startsWith("interrupted") ? "bad" : "";
-  show(find("#hearing"), h("span", { class: `badge ${colour}` }, now));
+  show(find("#hearing"), h("span", { class: `badge ${colour}` }, upper(now)));
 }
 
 /** Opens the page of the address. */

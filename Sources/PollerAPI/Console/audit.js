@@ -105,7 +105,7 @@ export async function auditPage({ query, stop }) {
   await learn(page.data);
   const filters = Object.entries(wanted).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
   return [
-    head("Audit", { note: "All changes with caller, IP address, and values before and after." }),
+    head("Audit log", { note: "All changes with caller, IP address, and values before and after." }),
     filters.length > 0 && h("p", null, filters.join(", "), " ", h("a", { href: "#/audit" }, "Show all")),
     table("Changes", [
       { name: "Time", cell: (entry) => h("span", { title: `${dayOf(entry.at)}, ${timeOfDay(entry.at)}` }, age(entry.at)) },
@@ -114,7 +114,7 @@ export async function auditPage({ query, stop }) {
         entry.role && entry.role !== entry.by && h("span", { class: "soft wide" }, ` ${entry.role}`)] },
       { name: "Action", why: true, cell: (entry) => [apart(entry.action),
         entry.refused && h("span", { class: "careful" }, ` refused: ${plain(entry.refused)}`)] },
-      { name: "Target", why: true, cell: target },
+      { name: "Target", why: true, whole: true, cell: target },
       { name: "Account", wide: true, cell: (entry) => h("span", { class: "soft" }, entry.account) },
       { name: "IP address", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
     ], page.data, { nothing: "Changes made through the API, the console or pollerctl appear here.", below: more }),

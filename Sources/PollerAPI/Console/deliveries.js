@@ -45,7 +45,7 @@ const order = (row) => row.kind === "order" ? row.source : payments.get(nameOf(r
 
 /** The next attempt, or the condition it waits for. */
 function nextOf(row) {
-  if (row.given_up_at) return h("span", { class: "soft" }, "dead letter since ", age(row.given_up_at));
+  if (row.given_up_at) return h("span", { class: "soft", title: `Dead letter since ${moment(row.given_up_at)}` }, "none");
   if (!["waiting", "failing"].includes(row.state)) return h("span", { class: "soft" }, "–");
   const endpoint = endpoints.get(row.endpoint);
   const health = endpoint?.health ?? row.endpoint_health;
@@ -126,7 +126,7 @@ export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deli
       const dead = row.dead_seqs.length;
       return [dead > 0 && row.state !== "dead" && [badge(counted(dead, "dead letter", "dead letters"), "bad"), " "], badge(word, colour, row.last_error)];
     } },
-    { name: "Last attempt", wide: true, cell: (row) => age(row.last_attempt_at, "not yet") },
+    { name: "Last attempt", wide: true, spare: isOne, cell: (row) => age(row.last_attempt_at, "not yet") },
     { name: "Next attempt", wide: true, why: true, cell: nextOf },
     { name: "Account", wide: true, spare: true, cell: (row) => h("span", { class: "soft" }, row.account) },
     { name: "", act: true, cell: (row) => [

@@ -49,7 +49,7 @@ export async function disputesPage({ query }) {
       { name: "Status", cell: state },
       { name: "Reason", wide: true, cell: (row) => plain(row.reason ?? "") },
       { name: "Dispute", wide: true, cell: (row) => h("span", { class: "id soft cut", title: row.id }, row.id) },
-      { name: "Account", wide: true, cell: (row) => h("span", { class: "soft" }, row.account) },
+      { name: "Account", wide: true, spare: true, cell: (row) => h("span", { class: "soft" }, row.account) },
       { name: "", act: true, cell: next },
     ], page.data, { nothing: isAll ? "No disputes." : "No open disputes. Choose All to see closed ones." }),
   ];

@@ -4,7 +4,7 @@ import { accounts, api, at, collect, endpointLink, may, post } from "./api.js";
 import { dialog, labelled, showOnce } from "./dialogs.js";
 import { h } from "./dom.js";
 import { age, badge, head, pager, table } from "./parts.js";
-import { ago, count, moment, place } from "./words.js";
+import { ago, count, moment, place, upper } from "./words.js";
 
 /** The kind of failure, from the last error and the failure class; empty when both are unknown. */
 function failing(error, failure) {
@@ -40,10 +40,10 @@ export function health(endpoint, error) {
 
 /** Details of the state; `error` is the error of the last attempt. */
 export function note(endpoint, error) {
-  if (endpoint.state === "disabled") return `${endpoint.disabled_reason ?? ""}${endpoint.disabled_at ? `, ${ago(endpoint.disabled_at)}` : ""}`;
+  if (endpoint.state === "disabled") return [upper(endpoint.disabled_reason ?? ""), endpoint.disabled_at && ago(endpoint.disabled_at)].filter(Boolean).join(", ");
   const state = endpoint.health;
-  if (state?.held_until && new Date(state.held_until) > Date.now()) return [error && `${error}; `, "retried ", age(state.held_until)];
-  if (state?.failing_since) return [error && `${error}; `, `${count(state.failures)} consecutive failures since `, age(state.failing_since)];
+  if (state?.held_until && new Date(state.held_until) > Date.now()) return [error ? `${upper(error)}; retried ` : "Retried ", age(state.held_until)];
+  if (state?.failing_since) return [error && `${upper(error)}; `, `${count(state.failures)} consecutive failures since `, age(state.failing_since)];
   return "";
 }
 
@@ -103,7 +103,7 @@ export async function endpointsPage({ query, refresh }) {
       tools: may("endpoints:write") && h("button", { type: "button", class: "primary", "data-key": "add", onclick: () => add(refresh) }, "New endpoint"),
     }),
     table("Endpoints", [
-      { name: "Endpoint", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
+      { name: "Endpoint", why: true, cell: (one) => [one.name && h("strong", null, one.name), one.name ? h("span", { class: "soft line" }, place(one.url)) : place(one.url),
         h("span", { class: "soft narrow" }, one.account)] },
       { name: "State", cell: (one) => [health(one, errors.get(one.id)),
         h("span", { class: "soft narrow" }, inStateSince(one))] },

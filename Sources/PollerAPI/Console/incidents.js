@@ -19,9 +19,9 @@ export async function incidentsPage({ query }) {
     h("div", { class: "bar" }, tabs("Which", [["", "All"], ["open", "Open"], ["resolved", "Resolved"]].map(([value, text]) => [value, text, link(value)]), status)),
     table("Incidents", [
       { name: "Status", cell: (one) => one.status === "open" ? badge("Open", "bad", one.id) : badge("Resolved", "good", one.id) },
-      { name: "Problem", why: true, cell: (one) => [h("p", null, sentence(one.message)),
+      { name: "Problem", why: true, whole: true, cell: (one) => [h("p", null, sentence(one.message)),
         one.action && one.status === "open" && h("p", { class: "soft small" }, sentence(one.action))] },
-      { name: "Since", cell: (one) => age(one.since) },
+      { name: "Since", said: true, cell: (one) => age(one.since) },
       { name: "Duration", n: true, wide: true, cell: duration },
       { name: "Opened", wide: true, cell: (one) => age(one.opened_at) },
       { name: "Resolved", wide: true, cell: (one) => age(one.resolved_at) },

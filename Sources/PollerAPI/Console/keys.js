@@ -46,11 +46,11 @@ function end(key) {
 export async function keysPage({ refresh }) {
   const page = await api("v1/keys");
   return [
-    head("Keys", {
+    head("API keys", {
       note: "API keys with their roles and accounts. Keys in the server's key file are not listed.",
       tools: h("button", { type: "button", class: "primary", "data-key": "new", onclick: () => make(refresh) }, "New key"),
     }),
-    table("Keys", [
+    table("API keys", [
       { name: "Name", cell: (key) => key.name ?? id(key.id) },
       { name: "Role", cell: (key) => [key.role, key.allow?.length ? h("span", { class: "soft" }, ` + ${key.allow.join(", ")}`) : ""] },
       { name: "Accounts", wide: true, cell: (key) => key.accounts?.join(", ") ?? h("span", { class: "soft" }, "all") },

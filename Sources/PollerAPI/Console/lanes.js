@@ -52,7 +52,7 @@ function accountsCard(accounts) {
       { name: "Account", why: true, cell: (account) => id(account.id) },
       { name: "Open watches", n: true, cell: (account) => usage(account.open, account.open_max) },
       { name: "Endpoints", n: true, cell: (account) => usage(account.endpoints, account.endpoints_max) },
-    ], accounts.data, { nothing: "Accounts appear here after their first watch." }));
+    ], accounts.data, { isSmall: true, nothing: "Accounts appear here after their first watch." }));
 }
 
 /** The list of lanes. */
@@ -78,7 +78,7 @@ export async function lanesPage({ query, refresh }) {
             path: path(lane, "pause"), small: true, then: refresh, said: `${lane.id} is paused.`, key: `go ${lane.id}`,
             ask: { title: `Pause ${lane.id}?`, submit: "Pause lane", text: "Its payments are not polled until you resume it. Changes in the meantime are reported late." },
           }),
-        h("button", { type: "button", class: "small wide", "data-key": `limit ${lane.id}`, onclick: () => change(lane, refresh) }, "Limit …"),
+        h("button", { type: "button", class: "small", "data-key": `limit ${lane.id}`, onclick: () => change(lane, refresh) }, "Limit …"),
       ] },
     ], page.data, { nothing: "Lanes appear here when payments are watched." }),
     pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => at("#/lanes", { cursor: next }) }),

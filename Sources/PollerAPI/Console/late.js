@@ -29,8 +29,8 @@ export async function latePage({ stop }) {
     head("Late payments", { note: "Open payments whose poll is overdue, most overdue first." }),
     table("Late payments", [
       { name: "Payment", cell: name },
-      { name: "Overdue by", n: true, cell: (row) => span(row.late_ms) },
-      { name: "Reason", why: true, cell: why },
+      { name: "Overdue by", n: true, said: true, cell: (row) => span(row.late_ms) },
+      { name: "Reason", why: true, whole: true, cell: why },
       { name: "Earliest poll", wide: true, cell: (row) => age(row.earliest_poll_at, "unknown") },
       { name: "Amount", n: true, wide: true, cell: (row) => sum(row.payment) },
       { name: "Lane", wide: true, cell: (row) => h("span", { class: "id soft" }, row.lane) },
@@ -43,7 +43,7 @@ export async function latePage({ stop }) {
     h("h2", null, "Last poll failed"),
     table("Payments whose last poll failed", [
       { name: "Payment", cell: name },
-      { name: "Error", why: true, cell: (watch) => sentence(watch.last_error) },
+      { name: "Error", why: true, whole: true, cell: (watch) => sentence(watch.last_error) },
       { name: "State", wide: true, cell: watchBadge },
       { name: "Next poll", wide: true, cell: (watch) => age(watch.next_poll_at) },
       { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },

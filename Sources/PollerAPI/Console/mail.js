@@ -74,7 +74,7 @@ export async function mailPage({ query, isNew, refresh }) {
     await made.read;
   }
   return [
-    head("Mail", { note: "Email addresses that receive nothing after a hard bounce, a complaint or an unsubscribe." }),
+    head("Email", { note: "Email addresses that receive nothing after a hard bounce, a complaint or an unsubscribe." }),
     form,
     page && list(page, cursor, refresh),
   ];

@@ -137,7 +137,7 @@ export async function orderPage({ id, query, refresh }) {
   return [
     head(`Order ${order.order}`, { back: back(), tools: tools(attempts, refresh) }),
     h("section", { class: "outcome", "aria-label": "Outcome" },
-      h("p", { class: "amount" }, sum(payment)),
+      payment.amount !== undefined && h("p", { class: "amount" }, sum(payment)),
       order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(payment),
       h("p", { class: "grow" }, twice?.text ?? [payments[payment.state]?.[2], order.also_paid_by?.length && "It was paid more than once. Refund the surplus.",
         unseen && `This may be outdated, because the last poll${isOne ? "" : " of an attempt"} failed: ${sentence(unseen.watch.last_error)}`]
@@ -152,7 +152,7 @@ export async function orderPage({ id, query, refresh }) {
         card("Recipients", recipients(deliveries, (delivery) => retry(delivery, refresh))),
         card("Details", facts([
           ["Order", [order.order, copyButton(order.order)]], ["Account", order.account], ["Created", moment(order.created_at)],
-          ["Received", money(payment.amount_received, payment.currency)],
+          ["Received", payment.currency && money(payment.amount_received, payment.currency)],
           ["Refunded", payment.amount_returned ? money(payment.amount_returned, payment.currency) : null],
         ])),
         Object.keys(given).length > 0 && card("Metadata", facts(Object.entries(given))))),

@@ -3,7 +3,7 @@
 import { accounts, at, collect, maybe, orderLink } from "./api.js";
 import { labelled, select } from "./dialogs.js";
 import { h } from "./dom.js";
-import { age, badge, head, pager, paymentBadge, sum, table, tabs } from "./parts.js";
+import { age, badge, cut, head, pager, paymentBadge, sum, table, tabs } from "./parts.js";
 import { count, money } from "./words.js";
 
 /** The number of accounts read for one page; with more, the user chooses one. */
@@ -45,13 +45,13 @@ export async function ordersPage({ query, stop }) {
       tabs("Which", [["", "All", link(false, chosen)], ["1", "Paid twice", link(true, chosen)]], isTwice ? "1" : ""),
       (known?.length ?? 0) > 1 && accountChoice(known, chosen, (account) => { location.hash = link(isTwice, account).slice(1); })),
     table("Orders", [
-      { name: "Order", cell: (order) => order.order },
+      { name: "Order", cell: (order) => cut(order.order) },
       { name: "Amount", n: true, cell: (order) => sum(order.payment) },
       !isTwice && { name: "Payment", cell: (order) => order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(order.payment) },
-      isTwice && { name: "To refund", n: true, cell: surplus },
+      isTwice && { name: "To refund", n: true, said: true, cell: surplus },
       { name: "Attempts", n: true, wide: true, cell: (order) => count(order.members.length) },
       { name: "Account", wide: true, cell: (order) => h("span", { class: "soft" }, order.account) },
-      { name: "Age", n: true, wide: isTwice, cell: (order) => age(order.created_at, "–", "old") },
+      { name: "Age", n: true, said: true, wide: isTwice, cell: (order) => age(order.created_at, "–", "old") },
     ], rows, {
       link: (order) => orderLink(order.order, order.account), key: (order) => `${order.account} ${order.order}`,
       nothing: isTwice ? "No order was paid twice." : "Orders appear here when payments have an order ID. Set one with pollerctl enqueue --order.",

@@ -124,7 +124,7 @@ function charts(stored, span_) {
     chart({ title: "Changes", lines: [{ values: of("changes") }], ...time }),
     chart({ title: "Deliveries", lines: [{ values: of("deliveries") }], ...time }),
     chart({
-      title: "Failed polls and deliveries", lines: [{ values: of("failures"), class: "line warn" }], ...time,
+      title: "Failures", lines: [{ values: of("failures"), class: "line warn" }], ...time,
       colour: (n) => n > 0 ? "careful" : "",
     }),
     chart({

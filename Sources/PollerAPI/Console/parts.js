@@ -67,6 +67,9 @@ setInterval(() => {
 /** An ID in monospace. */
 export const id = (text) => h("span", { class: "id" }, text);
 
+/** A text that is cut when it is long; a phone wraps it instead. */
+export const cut = (text, isShort = false) => text ? h("span", { class: isShort ? "cut short" : "cut", title: text }, text) : "";
+
 /** The amount of a payment; the received amount when no amount is known. */
 export function sum(payment) {
   if (!payment || payment.amount === undefined) {
@@ -75,17 +78,33 @@ export function sum(payment) {
   return money(payment.amount, payment.currency);
 }
 
+/** The columns at the right edge of a phone: every second one. */
+function phoneEnds(columns) {
+  const ends = new Set();
+  let isRight = false;
+  for (const column of columns.filter((one) => !one.wide)) {
+    const isWhole = column.whole || column.act;
+    if (isRight && !isWhole) ends.add(column);
+    isRight = !isWhole && !isRight;
+  }
+  return ends;
+}
+
 /**
- * A table. A column is `{name, cell, n?, wide?, spare?, why?, act?, said?}`.
+ * A table. A column is `{name, cell, n?, wide?, spare?, why?, act?, said?, whole?}`.
  *
  * `name` is the header and `cell(row)` returns the content. `n` columns hold numbers, `wide` ones are hidden on phones,
- * `spare` ones on all but very wide screens. `why` columns wrap, `act` columns hold buttons. A phone shows no headers, so
- * a `said` column shows its name before the value. `link(row)` makes the whole row a link.
+ * `spare` ones on all but very wide screens. `why` columns wrap, `act` columns hold buttons. `link(row)` makes the whole
+ * row a link.
+ *
+ * A phone shows each row as a block of two columns without headers: a `said` column shows its name before the value, a
+ * `whole` one takes the full width. An `isSmall` table has few short columns and stays a table.
  */
-export function table(label, columns, rows, { nothing = "No entries.", link, key = (row) => row.id, below } = {}) {
+export function table(label, columns, rows, { nothing = "No entries.", link, key = (row) => row.id, below, isSmall = false } = {}) {
   const shown = columns.filter(Boolean);
-  const classes = (column) =>
-    [column.n && "n", column.wide && "wide", column.spare && "spare", column.why && "why", column.act && "act", column.said && "said"].filter(Boolean).join(" ") || null;
+  const ends = phoneEnds(shown);
+  const classes = (column) => [...["n", "wide", "spare", "why", "act", "said", "whole"].filter((name) => column[name]),
+    ends.has(column) && "end"].filter(Boolean).join(" ") || null;
   const line = (row) => {
     const href = link?.(row);
     const cells = shown.map((column, index) => {
@@ -106,8 +125,9 @@ export function table(label, columns, rows, { nothing = "No entries.", link, key
     ];
   };
   if (rows.length === 0) return h("p", { class: "empty" }, nothing);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    h("table", null,
+  // The card around a table may have the same name, and landmarks need unique ones.
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${label}, table` },
+    h("table", { class: isSmall ? null : "blocks" },
       h("thead", null, h("tr", null, shown.map((column) =>
         h("th", { class: classes(column), scope: "col" },
           column.name || h("span", { class: "hidden" }, column.says ?? "Actions"))))),

@@ -4,7 +4,7 @@ import { at, download, may, orderLink, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
 import { dates, summary } from "./found.js";
-import { act, age, badge, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
+import { act, age, badge, cut, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
 import { search } from "./query.js";
 import { method } from "./words.js";
 
@@ -47,17 +47,17 @@ function nothingFound(q) {
 
 function paymentTable(rows, nothing) {
   return table("Payments", [
-    { name: "Order", cell: (watch) => [watch.order ?? id(watch.source), h("span", { class: "soft narrow small" }, customer(watch))] },
+    { name: "Order", cell: (watch) => [watch.order ? cut(watch.order, true) : id(watch.source), h("span", { class: "soft narrow small" }, customer(watch))] },
     { name: "Amount", n: true, cell: (watch) => sum(watch.payment) },
     { name: "Payment", cell: watchBadge },
-    { name: "Customer", wide: true, cell: customer },
+    { name: "Customer", wide: true, cell: (watch) => cut(customer(watch), true) },
     { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
     { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
     { name: "Source", wide: true, spare: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
     { name: "Last polled", wide: true, cell: (watch) => [
-      age(watch.last_polled_at, "not yet"), watch.last_error && [" ", badge("failed", watch.state === "open" ? "careful" : "bad", watch.last_error)],
+      age(watch.last_polled_at, "not yet"), watch.last_error && [" ", badge(h("span", { class: "hidden" }, "failed"), watch.state === "open" ? "careful" : "bad", watch.last_error)],
     ] },
-    { name: "Age", n: true, cell: (watch) => age(watch.created_at, "–", "old") },
+    { name: "Age", n: true, said: true, cell: (watch) => age(watch.created_at, "–", "old") },
   ], rows, { nothing, link: paymentLink, key: (watch) => `${watch.account} ${watch.source}` });
 }
 

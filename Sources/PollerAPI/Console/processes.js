@@ -15,7 +15,7 @@ export async function processesPage() {
     table("Processes", [
       { name: "Host", cell: (one) => `${one.host} (${one.pid})` },
       { name: "Roles", cell: (one) => one.roles.join(", ") },
-      { name: "In flight", n: true, cell: (one) => count(one.in_flight) },
+      { name: "In flight", n: true, said: true, cell: (one) => count(one.in_flight) },
       { name: "Version", wide: true, cell: (one) => h("span", { class: "soft" }, one.version) },
       { name: "Up since", wide: true, cell: (one) => age(one.started_at) },
       { name: "ID", wide: true, cell: (one) => h("span", { class: "id soft" }, one.id) },

@@ -3,8 +3,8 @@
 import { at, collect, may, maybe, named, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
-import { act, age, head, id, pager, sum, table } from "./parts.js";
-import { count } from "./words.js";
+import { act, age, cut, head, id, pager, sum, table } from "./parts.js";
+import { count, sentence } from "./words.js";
 
 /** A button that dismisses a payment from quarantine. */
 export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
@@ -57,8 +57,8 @@ export async function quarantinePage({ query, refresh }) {
         h("button", { type: "button", "data-key": "all", onclick: async () => { await actOnAll("state=quarantined"); refresh(); } }, "Bulk action …"),
     }),
     table("Quarantine", [
-      { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
-      { name: "Reason", why: true, cell: (watch) => watch.last_error ?? "polling it crashed the worker" },
+      { name: "Order", cell: (watch) => watch.order ? cut(watch.order) : id(watch.source) },
+      { name: "Reason", why: true, whole: true, cell: (watch) => sentence(watch.last_error ?? "polling it crashed the worker") },
       { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },
       { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
       { name: "Polls", n: true, wide: true, cell: (watch) => count(watch.attempts) },

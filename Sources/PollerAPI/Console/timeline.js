@@ -53,7 +53,7 @@ export async function timelineOf(watch) {
 
 function attemptLine(attempt) {
   return h("li", null, h("time", { class: "soft" }, timeOfDay(attempt.at)), " ",
-    attempt.reason ?? plain(attempt.class), attempt.code ? ` (${attempt.code})` : "",
+    attempt.reason ?? plain(attempt.class), attempt.code && !attempt.reason?.includes(attempt.code) ? ` (${attempt.code})` : "",
     attempt.ms?.total !== null && attempt.ms?.total !== undefined ? h("span", { class: "soft" }, ` ${attempt.ms.total} ms`) : "",
     attempt.excerpt && excerpt(attempt.excerpt));
 }
@@ -170,13 +170,13 @@ export function recipients(deliveries, tools) {
     waiting: ["Waiting", ""], in_flight: ["Sending", "info"],
     failing: ["Failing", "careful"], dead: ["Dead letter", "bad"],
   };
-  return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint, accepted, isOver }) => {
+  return h("ul", { class: "rows recipients" }, deliveries.map(({ delivery, endpoint, accepted, isOver }) => {
     const name = nameOf(delivery, endpoint);
     const [word, colour] = endpoint?.state === "disabled" ? ["Disabled", "bad"]
       : delivery.state === "waiting" && isUnavailable(endpoint) ? ["Waiting for recovery", "careful"]
         : delivery.state === "done" ? lastAccepted(delivery, accepted, isOver) : words[delivery.state] ?? [delivery.state, ""];
     return h("li", null,
       h("a", { class: "grow", href: endpointLink(delivery.endpoint), title: name, "data-key": `to ${delivery.id}` }, name),
-      badge(word, colour, delivery.last_error), tools?.(delivery));
+      badge(word, colour, delivery.last_error), tools && h("span", { class: "tools" }, tools(delivery)));
   }));
 }

@@ -1,6 +1,6 @@
 // The list of issues, from the doctor's checks, the counts and the lists.
 
-import { count, counted, lane as laneWords, sentence, span } from "./words.js";
+import { count, counted, lane as laneWords, sentence, span, upper } from "./words.js";
 
 /** Why a lane has stopped: the upstream's failure as a predicate and as a label. */
 const failures = {
@@ -25,6 +25,9 @@ const NAMED = 3;
 
 /** A living worker polls within a lease and a second, unless the lane delays it. */
 const LATE_MS = 15000;
+
+/** The name of a check as a title: `stripe api key` becomes `Stripe API key`. */
+export const checkName = (name) => upper(name.replace(/\b(api|smtp|tls)\b/g, (word) => word.toUpperCase()));
 
 // The page to fix the finding of a doctor's check.
 const pages = {
@@ -183,7 +186,7 @@ export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantin
   for (const check of doctor?.checks ?? []) {
     if (check.status === "ok" || coveredBy[check.name]?.some((key) => shown.has(key))) continue;
     found.push(worry(check.name, check.status === "failed" ? "bad" : "careful",
-      `${check.name.charAt(0).toUpperCase()}${check.name.slice(1)}: ${check.message}.`, check.action,
+      `${checkName(check.name)}: ${check.message}.`, check.action,
       pages[check.name] ?? "#/health", "Details"));
   }
   return found.sort((a, b) => {
