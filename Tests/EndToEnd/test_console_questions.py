@@ -333,7 +333,7 @@ def test_no_column_is_cut_off_and_payments_stay_identifiable(front, console, wid
             front.shop.call("DELETE", f"/v1/endpoints/{key['id']}")
 
 
-def test_every_new_page_is_accessible_in_light_and_dark(front, console):
-    for page in ["#/late", "#/disputes", "#/orders?paid_twice=1", "#/incidents", "#/health", "#/mail", "#/payments", "#/deliveries"]:
+def test_pages_with_refunds_and_disputes_have_no_accessibility_violation(front, console):
+    for page in ["#/disputes", "#/orders?paid_twice=1", "#/orders/MANY-1", "#/mail?to=jane@example.com", "#/payments", "#/deliveries?state=done"]:
         console.open(page)
-        assert console.serious() == [], page
+        assert console.violations() == [], page

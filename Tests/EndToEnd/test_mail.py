@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from harness.accessibility import LANDMARKS, violations
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.redis_server import free_port
@@ -94,6 +95,12 @@ def test_every_mail_is_rendered_correctly_in_light_and_dark(shop: Cluster, tmp_p
             assert "Käserei Müller & Söhne" in browser.text
             assert "€10.99" in browser.text and "A77" in browser.text and "iDEAL" in browser.text
             assert "src_" not in browser.text and "src_" not in mail["Subject"]
+            assert violations(browser, without=LANDMARKS) == [], occasion
+            browser.width(420)
+        # The page behind the unsubscribe link asks for confirmation.
+        browser.open(mail["List-Unsubscribe"].strip("<>"))
+        wait_until(lambda: browser.evaluate("document.querySelector('form button')?.innerText"), 10, "the question")
+        assert violations(browser) == [], "the unsubscribe page"
         assert not browser.complaints, browser.complaints
     finally:
         browser.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from harness.accessibility import violations
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.redis_server import free_port
@@ -185,6 +186,7 @@ def test_an_american_account_is_submitted_without_scripts(hinted: Cluster, page:
     page.allow_scripts(False)
     page.open(form_url(hinted, source))
     page.wait_state("action")
+    assert violations(page) == []
     fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
     wait_until(lambda: "not a valid account number" in page.text, 10, "the page shows the mistake")
     page.evaluate("document.querySelector('#form input[name=company]').checked = true")

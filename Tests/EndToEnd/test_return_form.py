@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from harness.accessibility import violations
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.waiting import wait_until
@@ -58,6 +59,8 @@ def test_two_deposits_are_submitted_on_the_page(
     assert words[3] in page.text and page.evaluate("document.querySelectorAll('#form input').length") == 2
     assert page.address == f"{calm.api.url}/r/{source['id']}", "a reload does not send it again"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if (width, language) == (1280, "en"):
+        assert violations(page) == [], "the form with an error"
     if folder := os.environ.get("POLLER_PICTURES"):
         page.picture(Path(folder) / f"wrong-{language}-{width}.png")
     # The source is polled at once instead of at its next due time.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from harness.accessibility import violations
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.waiting import wait_until
@@ -85,9 +86,10 @@ def test_a_false_redirect_result_is_ignored_and_the_page_stays_live(page: Browse
     wait_until(lambda: len(calm.sandbox.polls(source["id"])) > polls, 10, "a visit is a hint")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
-    assert "authorised" in page.text and "confirmed" not in page.text
+    assert "authorised" in page.text and "confirmed" not in page.text and violations(page) == []
     calm.sandbox.charge(source["id"])
     page.wait_state("confirmed")
+    assert violations(page) == []
 
 
 def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
@@ -96,7 +98,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     page.wait_state("confirming")
     # The payment was not started at the bank, so the customer can continue there.
     page.wait_state("action", timeout_s=15)
-    assert "Complete your payment" in page.text
+    assert "Complete your payment" in page.text and violations(page) == []
     assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
     assert page.address == f"{calm.api.url}/r/{source['id']}"
     page.press("#links a")
@@ -190,6 +192,7 @@ def test_an_account_number_can_be_copied(page: Browser, calm: Cluster):
     page.wait_state("action")
     assert "DE89 3704 0044 0532 0130 00" in page.text and "Bitte überweisen" in page.text
     assert page.evaluate("document.querySelector('[data-copy^=DE]').dataset.copy") == "DE89370400440532013000"
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
@@ -203,6 +206,8 @@ def test_a_declined_payment_is_shown_as_declined(page: Browser, calm: Cluster, i
     page.open(landing(calm, source, "succeeded"))
     page.wait_state("failed")
     assert "You have not been charged" in page.text
+    if not is_dark:
+        assert violations(page) == []
 
 
 def test_a_payment_that_takes_days_is_not_shown_as_paid(page: Browser, calm: Cluster):
@@ -235,7 +240,7 @@ def test_a_wrong_secret_shows_nothing(page: Browser, calm: Cluster):
     calm.wait_status(source["id"], "chargeable")
     page.open(landing(calm, source | {"client_secret": "src_client_secret_wrong"}))
     page.wait_state("unknown")
-    assert "Nothing to show here" in page.text
+    assert "Nothing to show here" in page.text and violations(page) == []
     page.open(f"{calm.api.url}/r/{source['id']}")
     page.wait_state("unknown")
     # The cookie of another payment does not open the page, and neither does a wrong mode.

@@ -29,7 +29,7 @@ const methods = {
   bancontact: "Bancontact", giropay: "giropay", sofort: "Sofort", eps: "EPS", p24: "Przelewy24",
   multibanco: "Multibanco", wechat: "WeChat Pay", wechat_pay: "WeChat Pay", alipay: "Alipay",
   klarna: "Klarna", ach_credit_transfer: "ACH transfer", sepa_credit_transfer: "SEPA transfer",
-  customer_balance: "Bank transfer", us_bank_account: "ACH debit", blik: "BLIK", konbini: "Konbini",
+  customer_balance: "Bank transfer", us_bank_account: "ACH debit", ach_debit: "ACH debit", blik: "BLIK", konbini: "Konbini",
   oxxo: "OXXO", boleto: "Boleto", pix: "Pix", paypal: "PayPal", bitcoin: "Bitcoin",
 };
 /** The label of a payment method. */

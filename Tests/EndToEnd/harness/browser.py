@@ -52,8 +52,7 @@ class Browser:
         )["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             self._call(f"{domain}.enable")
-        self._call("Emulation.setDeviceMetricsOverride", width=420, height=640,
-                   deviceScaleFactor=1, mobile=False)
+        self.width(420)
 
     def _call(self, method: str, **params) -> dict:
         self._last += 1
@@ -88,10 +87,14 @@ class Browser:
         self._call("Emulation.setEmulatedMedia",
                    features=[{"name": "prefers-color-scheme", "value": scheme}])
 
+    def size(self, width: int, height: int) -> None:
+        """Sets the viewport's size in pixels."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                   deviceScaleFactor=1, mobile=False)
+
     def width(self, width: int) -> None:
         """Sets the viewport's width in pixels."""
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=640,
-                   deviceScaleFactor=1, mobile=False)
+        self.size(width, 640)
 
     def languages(self, accept: str) -> None:
         self._call("Network.setExtraHTTPHeaders", headers={"Accept-Language": accept} if accept else {})

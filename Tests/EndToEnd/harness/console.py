@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import axe_core_python
-
+from .accessibility import violations
 from .browser import Browser
 from .waiting import wait_until
 
-AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 # The visible buttons and button links of the page's main part.
 BUTTONS = "[...document.querySelectorAll('#main button, #main a.button')].filter((one) => one.checkVisibility())"
 
@@ -26,8 +24,8 @@ class Console:
             self.js(f"sessionStorage.setItem('poller.key', {json.dumps(key)})")
 
     def size(self, width: int, height: int) -> None:
-        self.browser._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                           deviceScaleFactor=1, mobile=False)
+        self._size = (width, height)
+        self.browser.size(width, height)
 
     def js(self, expression: str):
         """Returns the value of an expression in the page, after a promise has resolved."""
@@ -102,24 +100,12 @@ class Console:
     def buttons(self) -> list[str]:
         return self.js(f"{BUTTONS}.map((one) => one.innerText.trim())")
 
-    def serious(self) -> list[str]:
-        """Returns axe-core's serious and critical violations with their elements.
-
-        All rules are checked in the light scheme, only the contrast also in the dark one.
-        """
-        self.js(AXE + "; undefined")
-        found = self._violations("{resultTypes: ['violations']}")
-        self.browser.dark(True)
+    def violations(self) -> list[str]:
+        """Returns axe-core's violations with their elements, in both widths and colour schemes."""
         try:
-            # Only the colours differ between the schemes.
-            found += self._violations("{resultTypes: ['violations'], runOnly: ['color-contrast']}")
+            return violations(self.browser)
         finally:
-            self.browser.dark(False)
-        return [f"{name}: {nodes[:3]}" for impact, name, nodes in found if impact in ("serious", "critical")]
-
-    def _violations(self, options: str) -> list:
-        return json.loads(self.js(f"axe.run(document, {options}).then((told) => JSON.stringify("
-                                  "told.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html)])))"))
+            self.size(*self._size)
 
     def overflow(self) -> int:
         """Returns the number of pixels by which the page is wider than its viewport."""
