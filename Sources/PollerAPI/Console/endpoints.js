@@ -43,7 +43,7 @@ export function note(endpoint, error) {
   if (endpoint.state === "disabled") return [upper(endpoint.disabled_reason ?? ""), endpoint.disabled_at && ago(endpoint.disabled_at)].filter(Boolean).join(", ");
   const state = endpoint.health;
   if (state?.held_until && new Date(state.held_until) > Date.now()) return [error ? `${upper(error)}; retried ` : "Retried ", age(state.held_until)];
-  if (state?.failing_since) return [error && `${upper(error)}; `, `${count(state.failures)} consecutive failures since `, age(state.failing_since)];
+  if (state?.failing_since) return [error && `${upper(error)}; `, `${count(state.failures)} consecutive failures, the first `, age(state.failing_since)];
   return "";
 }
 

@@ -128,7 +128,7 @@ function charts(stored, span_) {
       colour: (n) => n > 0 ? "careful" : "",
     }),
     chart({
-      title: "Lag (p99, p50)", said: span, ...time,
+      title: "Lag p99, p50", said: span, ...time,
       lines: [{ values: of("lag_p99_ms") }, { values: of("lag_p50_ms"), class: "line under" }],
     })));
 }

@@ -1,1 +1,1 @@
-"""Screenshots of the console for the README."""
+"""Screenshots of the console for the README and the guides."""

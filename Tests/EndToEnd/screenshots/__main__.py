@@ -9,40 +9,69 @@ from pathlib import Path
 from harness.cluster import Cluster
 from harness.console import Console
 from harness.console_shop import Receivers, Shop
+from harness.waiting import wait_until
 
-# The largest size of a screenshot in bytes. Larger ones make the README load slowly.
-BYTES_MAX = 150_000
+from .palette import reduced
+
+# The largest size of a screenshot in bytes. Larger ones make the guides load slowly.
+BYTES_MAX = 60_000
+# The menu fits the smallest height.
+WIDTH, HEIGHT_MIN, HEIGHT_MAX = 1180, 600, 680
 
 
-def payment(shop: Shop) -> str:
-    """Makes a paid payment with an accepted webhook, and returns its address in the console."""
-    shop.call("POST", "/v1/endpoints", url=f"{shop.receivers.url}/ok", name="Shop", types=["payment.*"])
-    return f"#/payments/{shop.pays('A77', 4990)}"
+def fill(shop: Shop) -> str:
+    """Makes payments and endpoints, of which two fail; returns the address of a paid payment in the console."""
+    receivers = shop.receivers.url
+    shop.call("POST", "/v1/endpoints", url=f"{receivers}/ok", name="Shop", types=["payment.*"])
+    address = f"#/payments/{shop.pays('A77', 4990)}"
+    for name, path, retry in [("Warehouse", "/down", "default"), ("Accounting", "/bad", "none")]:
+        shop.call("POST", "/v1/endpoints", url=receivers + path, name=name, types=["payment.paid"], retry=retry)
+    for number, amount in enumerate([1250, 8900, 2399], 78):
+        shop.pays(f"A{number}", amount)
+    shop.watches("A81", 3150)
+    wait_until(lambda: len(shop.call("GET", "/v1/deliveries?state=dead")["data"]) == 3, 20, "dead letters")
+    wait_until(lambda: any((one.get("health") or {}).get("failing_since") for one in shop.call("GET", "/v1/endpoints")["data"]),
+               20, "a failing endpoint")
+    return address
+
+
+def take(console: Console, folder: Path, name: str, address: str, text: str) -> None:
+    """Takes the screenshot of a page that shows a text, not higher than the page."""
+    console.size(WIDTH, HEIGHT_MAX)
+    console.open(address)
+    console.says(text)
+    # Notices and the mark of the focused title are no part of the page.
+    console.js("document.activeElement?.blur()")
+    end = console.js("Math.ceil(document.querySelector('#main').lastElementChild.getBoundingClientRect().bottom) + 24")
+    console.size(WIDTH, max(HEIGHT_MIN, min(HEIGHT_MAX, end)))
+    file = folder / f"{name}.png"
+    console.browser.picture(file)
+    file.write_bytes(reduced(file.read_bytes()))
+    size = file.stat().st_size
+    print(f"{file}: {size} bytes")
+    if size > BYTES_MAX:
+        sys.exit(f"{file} has more than {BYTES_MAX} bytes")
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    picture = Path(sys.argv[1]).resolve() / "console.png"
+    folder = Path(sys.argv[1]).resolve()
     receivers = Receivers()
     try:
-        with Cluster(workers=1, notifiers=1, listen=False) as cluster:
+        with Cluster(workers=2, notifiers=1, listen=False) as cluster:
             console = Console(cluster.api.url, cluster.logs)
             try:
-                console.size(1180, 680)
                 console.browser._call("Emulation.setScrollbarsHidden", hidden=True)
-                address = payment(Shop(cluster, receivers=receivers))
-                console.open(address)
-                console.says("Shop")
-                console.browser.picture(picture)
+                address = fill(Shop(cluster, receivers=receivers))
+                take(console, folder, "console", address, "Notified: Paid")
+                take(console, folder, "console-overview", "#/?span=1h", "Latest changes")
+                take(console, folder, "console-endpoints", "#/endpoints", "Failing")
+                take(console, folder, "console-dead-letters", "#/deliveries?state=dead", "Dead letter")
             finally:
                 console.close()
     finally:
         receivers.close()
-    size = picture.stat().st_size
-    print(f"{picture}: {size} bytes")
-    if size > BYTES_MAX:
-        sys.exit(f"{picture} has more than {BYTES_MAX} bytes")
 
 
 if __name__ == "__main__":
