@@ -168,6 +168,8 @@ def test_the_payer_submits_an_account_on_the_return_page(hinted: Cluster, page: 
     assert page.evaluate("document.querySelector('#form input[name=iban]').value") == TYPED[:-1] + "5"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     picture(page, f"refund-account-{language}-{width}")
+    if (width, language) == (1280, "en"):
+        assert violations(page) == [], "the form with an error"
     fill_in(page, iban=TYPED)
     wait_until(lambda: words[2] in (page.text or ""), 15, "the account is accepted")
     page.wait_state("expired")
@@ -186,7 +188,6 @@ def test_an_american_account_is_submitted_without_scripts(hinted: Cluster, page:
     page.allow_scripts(False)
     page.open(form_url(hinted, source))
     page.wait_state("action")
-    assert violations(page) == []
     fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
     wait_until(lambda: "not a valid account number" in page.text, 10, "the page shows the mistake")
     page.evaluate("document.querySelector('#form input[name=company]').checked = true")
