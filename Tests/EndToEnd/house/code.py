@@ -163,7 +163,7 @@ def no_type_uses_a_replaced_name(tree: Tree):
 # Programs and simulations of the outside world, which may read the system's clock.
 CLOCKS = {"pollerd", "pollerctl", "PollerClient", "PollerTesting", "pollerd-bench", "Stripe"}
 # The handlers, which create the random generators for the deciders.
-HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryTurn.swift"}
+HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryContext.swift"}
 
 
 @rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})
