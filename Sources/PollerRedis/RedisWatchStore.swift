@@ -15,6 +15,9 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     let circuit = CircuitHold.upstream
     /// The positions at which taking over abandoned outbox entries continues.
     let takeOvers = OutboxTakeOvers()
+    /// The reads of logs that have begun, and those that wait for replicas.
+    private let plainReads = LogReads()
+    private let confirmedReads = LogReads()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
     /// The limits of one page of a search by names.
@@ -170,17 +173,34 @@ extension RedisWatchStore {
         limit: Int,
         isConfirmed: Bool
     ) async throws(StoreError) -> [Event] {
-        let reply = try await redis.run(
-            redis.scripts[isConfirmed ? .logConfirmed : .log],
-            of: key.lane,
-            [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))],
-            isDurable: isConfirmed
-        )
-        // Folded events are one entry of the log, which is returned whole.
-        let found = (reply.array ?? []).flatMap { entry in
-            entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
+        let read = LogRead(key: key, seq: seq, limit: limit)
+        let joining = isConfirmed ? confirmedReads : plainReads
+        let reply = try await joining.reply(to: read, partition: partition(of: key)) {
+            reads throws(StoreError) in
+            try await replies(to: reads, isConfirmed: isConfirmed)
         }
-        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+        return read.events(in: reply)
+    }
+
+    /// Reads several logs, with one call for each partition, and returns one reply for each.
+    private func replies(
+        to reads: [LogRead],
+        isConfirmed: Bool
+    ) async throws(StoreError) -> [RedisValue] {
+        var replies = Array(repeating: RedisValue.null, count: reads.count)
+        try await redis.run(
+            redis.scripts[isConfirmed ? .logConfirmed : .log],
+            for: reads.map(\.key.lane),
+            isDurable: isConfirmed
+        ) { group in
+            group.flatMap { reads[$0].arguments }
+        } _: { group, reply throws(StoreError) in
+            guard let parts = reply.array, parts.count == group.count else {
+                throw .corrupt("log.lua answered \(reply)")
+            }
+            for (index, part) in zip(group, parts) { replies[index] = part }
+        }
+        return replies
     }
 }
 

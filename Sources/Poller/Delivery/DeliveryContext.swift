@@ -1,5 +1,4 @@
 import Logging
-import Metrics
 import PollerIdentity
 import PollerQueue
 
@@ -16,6 +15,7 @@ struct DeliveryContext: Sendable {
     private let pending: PendingEvent
     private let target: DeliveryTarget
     private let decider: DeliveryDecider
+    private let metrics: DeliveryMetrics
     private let logger: Logger
     /// The span of the attempt; `nil` before it begins, and without tracing.
     var trace: TraceContext?
@@ -26,12 +26,14 @@ struct DeliveryContext: Sendable {
         _ pending: PendingEvent,
         _ target: DeliveryTarget,
         _ decider: DeliveryDecider,
+        _ metrics: DeliveryMetrics,
         _ logger: Logger
     ) {
         self.leased = leased
         self.pending = pending
         self.target = target
         self.decider = decider
+        self.metrics = metrics
         self.logger = logger
     }
 
@@ -125,7 +127,7 @@ struct DeliveryContext: Sendable {
                 "delivered",
                 metadata: metadata().merging(["lag.ms": "\(lag.ms)"]) { $1 }
             )
-            Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
+            metrics.delivered(after: lag)
         case .skipped: logger.info("not sent: skipped for this recipient", metadata: metadata())
         case .failed where leased.lease.trouble?.isProbed == true:
             logger.debug("the endpoint still does not respond", metadata: metadata())
@@ -138,10 +140,7 @@ struct DeliveryContext: Sendable {
         case .rejected:
             logger.error("delivery dead-lettered: the recipient refused it", metadata: metadata())
         }
-        Counter(
-            label: "poller_deliveries_total",
-            dimensions: [("scheme", target.url.scheme), ("result", decision.outcome.rawValue)]
-        ).increment()
+        metrics.count(decision.outcome, scheme: target.url.scheme)
     }
 
     private func metadata(

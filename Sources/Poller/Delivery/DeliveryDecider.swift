@@ -201,7 +201,7 @@ extension DeliveryState {
 /// The decision after one delivery attempt.
 package struct DeliveryDecision: Hashable, Sendable {
     /// The fate of the event.
-    package enum Outcome: String, Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable, CaseIterable {
         case delivered
         /// Nothing was sent, because the recipient has unsubscribed.
         ///

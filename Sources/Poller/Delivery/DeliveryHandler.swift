@@ -1,5 +1,4 @@
 package import Logging
-import Metrics
 import PollerIdentity
 package import PollerQueue
 
@@ -20,6 +19,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let book: (any DeliveryOperations)?
     private let channels: [String: any DeliveryChannel]
     private let slow: SlowRecipientLimiter?
+    private let metrics: DeliveryMetrics
     private let tracer: (any WorkTracer)?
     private let logger: Logger
 
@@ -52,6 +52,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             for scheme in channel.schemes { byScheme[scheme] = channel }
         }
         self.channels = byScheme
+        metrics = DeliveryMetrics(schemes: byScheme.keys)
     }
 
     package func handle(_ leased: LeasedItem<Delivery>) async -> Decision<DeliveryChange>? {
@@ -99,7 +100,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
-        var context = DeliveryContext(leased, pending, target, decider, logger)
+        var context = DeliveryContext(leased, pending, target, decider, metrics, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
             // Another cause may have crashed the notifiers, so the event is tried later.
             let why = "\(leased.lease.crashes) notifiers in a row ended while delivering it"
@@ -120,7 +121,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         // After a crash the attempt is always made, or the cause could never be determined.
         let isNeeded = leased.lease.crashes > 0
         if let wait = slow?.begin(group, host, isNeeded: isNeeded, now: began) {
-            Counter(label: "poller_deliveries_put_off_total").increment()
+            metrics.countPutOff()
             return await recorded(context.postpone(for: wait), target)
         }
         defer { slow?.end(group, host, began: began, now: leased.now) }

@@ -82,6 +82,34 @@ extension QueueConformance {
             )
             try bench.equal(try await bench.snapshot(key).lastEvent?.id, event.id, "last event")
         },
+        ConformanceCase("logs that are read at the same time are not mixed up") { bench in
+            // Of two lanes, one of them with more watches than one call reads.
+            let numbers = 0..<80
+            let keys = numbers.map { bench.key("\($0)", account: $0 < 6 ? "acct_b" : "acct_a") }
+            for key in keys { try await bench.record(key, ["pending", "chargeable"]) }
+            let watches = bench.watches
+            let logs = try await withThrowingTaskGroup(of: (Int, [Event]).self) { group in
+                for number in numbers {
+                    group.addTask {
+                        (
+                            number,
+                            try await watches.events(
+                                of: keys[number],
+                                after: number % 2,
+                                limit: 1 + number % 3
+                            )
+                        )
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            for (number, key) in zip(numbers, keys) {
+                let log = logs[number] ?? []
+                let seqs = [1, 2].dropFirst(number % 2).prefix(1 + number % 3)
+                try bench.equal(log.map(\.seq), Array(seqs), "the read of \(number)")
+                try bench.equal(log.allSatisfy { $0.key == key }, true, "the watch of \(number)")
+            }
+        },
         ConformanceCase("seq is gapless over changes, runs and cancellations") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["pending", "chargeable"])

@@ -1,0 +1,44 @@
+import Metrics
+import PollerIdentity
+
+/// The metrics of deliveries, made once: finding a metric by its labels costs as much as signing a webhook.
+struct DeliveryMetrics: Sendable {
+    private static let name = "poller_deliveries_total"
+
+    private let lag = Timer(label: "poller_delivery_lag_seconds")
+    private let putOff = Counter(label: "poller_deliveries_put_off_total")
+    /// The counters by scheme and result.
+    private let results: [String: [DeliveryDecision.Fate: Counter]]
+
+    /// Creates the metrics of deliveries to URLs of `schemes`.
+    init(schemes: some Sequence<String>) {
+        let counters = schemes.map { scheme in
+            (
+                scheme,
+                Dictionary(
+                    uniqueKeysWithValues: DeliveryDecision.Fate.allCases.map { fate in
+                        (fate, Self.counter(scheme, fate))
+                    }
+                )
+            )
+        }
+        results = Dictionary(counters) { first, _ in first }
+    }
+
+    /// Counts an attempt by its result.
+    func count(_ fate: DeliveryDecision.Fate, scheme: String) {
+        // No channel may serve the scheme of an endpoint that an earlier release accepted.
+        let counter = results[scheme]?[fate] ?? Self.counter(scheme, fate)
+        counter.increment()
+    }
+
+    /// Records the time from a poll to the delivery of its event.
+    func delivered(after lag: Duration) { self.lag.recordMilliseconds(max(lag.ms, 0)) }
+
+    /// Counts a postponed attempt.
+    func countPutOff() { putOff.increment() }
+
+    private static func counter(_ scheme: String, _ fate: DeliveryDecision.Fate) -> Counter {
+        Counter(label: name, dimensions: [("scheme", scheme), ("result", fate.rawValue)])
+    }
+}

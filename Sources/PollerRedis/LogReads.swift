@@ -1,0 +1,123 @@
+import Poller
+import PollerIdentity
+import PollerQueue
+import RedisClient
+import Synchronization
+
+/// A read of the recorded events of one watch.
+struct LogRead: Sendable {
+    let key: WatchKey
+    /// Only events after this one are read.
+    let seq: Int
+    let limit: Int
+
+    /// The arguments of log.lua.
+    var arguments: [RedisArgument] {
+        [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
+    }
+
+    /// Returns the events in a reply of log.lua.
+    func events(in reply: RedisValue) -> [Event] {
+        // Folded events are one entry of the log, which is returned whole.
+        let found = (reply.array ?? []).flatMap { entry in
+            entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
+        }
+        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+    }
+}
+
+/// Joins reads of logs that begin at the same time into one call per partition.
+///
+/// *Problem.* A notifier starts many attempts at once, and each reads the event that it sends. A call of its own for
+/// each of them costs more than the read: sending it, waking Redis and starting a script.
+///
+/// *Approach.* The first read of a partition lets the tasks that are ready run, which adds their reads, and then makes
+/// one call for all. A read waits for no timer. If the call fails for another reason than an unavailable store, or its
+/// caller is cancelled, each of the others reads on its own, so that one damaged log does not affect other watches.
+///
+/// A class, because the tasks of a process share it.
+final class LogReads: Sendable {
+    /// The most reads of one call: a fraction of a millisecond of Redis.
+    private static let most = 64
+
+    /// The result for a read that joined the call of another.
+    private enum Answer: Sendable {
+        case reply(RedisValue)
+        case unavailable(StoreError)
+        /// The common call failed for a reason that may concern another read only.
+        case alone
+    }
+
+    /// A read that waits for the common call.
+    private struct Joined: Sendable {
+        let read: LogRead
+        let resume: @Sendable (Answer) -> Void
+    }
+
+    /// The reads that wait, by partition; a partition with a value has a task that is about to call.
+    private let waiting = Mutex<[Int: [Joined]]>([:])
+
+    /// Returns the reply for `read`, by a call that other reads of its partition may share.
+    ///
+    /// `call` returns one reply for each read, in order.
+    func reply(
+        to read: LogRead,
+        partition: Int,
+        _ call: ([LogRead]) async throws(StoreError) -> [RedisValue]
+    ) async throws(StoreError) -> RedisValue {
+        if let answer = await join(read, partition) {
+            switch answer {
+            case .reply(let reply): return reply
+            case .unavailable(let error): throw error
+            case .alone: return try await first(call([read]))
+            }
+        }
+        // The tasks that started with this one add their reads now.
+        await Task.yield()
+        let others = waiting.withLock { $0.removeValue(forKey: partition) } ?? []
+        do throws(StoreError) {
+            let replies = try await call([read] + others.map(\.read))
+            guard replies.count == others.count + 1 else {
+                throw .corrupt("log.lua answered \(replies.count) of \(others.count + 1) reads")
+            }
+            for (other, reply) in zip(others, replies.dropFirst()) { other.resume(.reply(reply)) }
+            return try first(replies)
+        } catch {
+            let answer: Answer
+            if case .unavailable = error, !Task.isCancelled {
+                answer = .unavailable(error)
+            } else {
+                answer = .alone
+            }
+            for other in others { other.resume(answer) }
+            guard case .alone = answer, !others.isEmpty else { throw error }
+            return try await first(call([read]))
+        }
+    }
+
+    /// Waits for the call that another read is about to make; returns `nil` if the caller has to make it.
+    private func join(_ read: LogRead, _ partition: Int) async -> Answer? {
+        await withCheckedContinuation { continuation in
+            let isFirst = waiting.withLock { waiting in
+                guard let count = waiting[partition]?.count else {
+                    waiting[partition] = []
+                    return true
+                }
+                guard count + 1 < Self.most else {
+                    // Enough for one call; this read makes its own.
+                    return true
+                }
+                waiting[partition]?.append(
+                    Joined(read: read) { continuation.resume(returning: $0) }
+                )
+                return false
+            }
+            if isFirst { continuation.resume(returning: nil) }
+        }
+    }
+
+    private func first(_ replies: [RedisValue]) throws(StoreError) -> RedisValue {
+        guard let reply = replies.first else { throw .corrupt("log.lua did not answer") }
+        return reply
+    }
+}
