@@ -121,7 +121,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
             arguments(of: group.map { marks[$0] })
         } _: { _, reply throws(StoreError) in
             if (reply.int ?? 0) > 0 {
-                throw .unavailable("a delivery is in a notifier's hands")
+                throw .unavailable("a delivery is leased by a notifier")
             }
         }
     }

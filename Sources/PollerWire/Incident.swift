@@ -4,7 +4,7 @@
 /// ```
 /// {"id":"inc_…","kind":"lane_stopped","status":"open","subject":"default/sources","count":1,
 ///  "since":"2026-11-20T09:30:00.125Z","opened_at":"2026-11-20T09:31:00.125Z",
-///  "message":"the upstream does not answer for default/sources; it is probed by itself",
+///  "message":"the upstream does not respond for default/sources; it is probed by itself",
 ///  "action":"check the upstream and the account's key; …"}
 /// ```
 public struct Incident: WireObject, Hashable {

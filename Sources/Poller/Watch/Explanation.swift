@@ -81,16 +81,16 @@ package struct Explanation: Hashable, Sendable {
             if due > lane.now { reasons.append("it is due at \(due)") }
             // Items that are polled long before this one is due do not delay it.
             if ahead > 0, due <= lane.now || due < lane.now + span(of: ahead) {
-                let (one, many) = isUrgent ? ("urgent one", "urgent ones") : ("other", "others")
+                let (one, many) = isUrgent ? ("urgent watch", "urgent watches") : ("watch", "watches")
                 reasons.append(
                     ahead == 1
-                        ? "1 \(one) of its lane comes before it"
-                        : "\(ahead) \(many) of its lane come before it"
+                        ? "1 \(one) in its lane is due before it"
+                        : "\(ahead) \(many) in its lane are due before it"
                 )
             }
             if lane.factor < 1 {
                 let percent = Int(saturating: lane.factor * 100)
-                reasons.append("the lane goes at \(percent) % of its limit after a 429")
+                reasons.append("after a 429, the lane polls at \(percent) % of its limit")
             }
             if reasons.isEmpty {
                 reasons.append("it is due and is polled as soon as a worker is free")

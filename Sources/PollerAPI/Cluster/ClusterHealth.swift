@@ -172,13 +172,13 @@ struct ClusterHealth {
             let names = self.down.prefix(Self.namedMax).joined(separator: ", ")
             let more = down - min(self.down.count, Self.namedMax)
             findings.append(
-                (down == 1 ? "1 endpoint takes no events" : "\(down) endpoints take no events")
+                (down == 1 ? "1 endpoint accepts no events" : "\(down) endpoints accept no events")
                     + (names.isEmpty ? "" : ": \(names)" + (more > 0 ? " and \(more) more" : ""))
                     + "; they are probed automatically"
             )
         }
         if failing > 0 {
-            findings.append("\(failing) are failing and tried again")
+            findings.append("\(failing) are failing and are retried")
         }
         if down > 0 || failing > 0 {
             actions.append(
@@ -245,10 +245,10 @@ extension LaneFailure? {
     /// The failure as a phrase for people.
     var phrase: String {
         switch self {
-        case .denied: "refuses our credentials (401 or 403)"
-        case .revoked: "refuses the account's key (401)"
-        case .erring: "answers with errors"
-        case .silent: "does not answer"
+        case .denied: "rejects the credentials (401 or 403)"
+        case .revoked: "rejects the account's key (401)"
+        case .erring: "responds with errors"
+        case .silent: "does not respond"
         case nil: "fails"
         }
     }

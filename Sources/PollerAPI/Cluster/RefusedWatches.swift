@@ -66,7 +66,7 @@ struct RefusedWatches: Hashable, Sendable {
         return HealthResult(
             .warning,
             "\(names.joined(separator: ", "))\(more) cannot be polled: the upstream "
-                + "refuses our credentials (\(answer))",
+                + "rejects the credentials (\(answer))",
             action: "check the account's key and its permissions; pollerctl list state=open "
                 + "error=refused lists them"
         )

@@ -4,7 +4,7 @@ import { count, counted, lane as laneWords, sentence, span, upper } from "./word
 
 /** Why a lane has stopped: the upstream's failure as a predicate and as a label. */
 const failures = {
-  denied: ["refuses our credentials", "Credentials refused"], revoked: ["refuses the account's key", "Key refused"], errors: ["responds with errors", "Errors"],
+  denied: ["rejects the credentials", "Credentials refused"], revoked: ["rejects the account's key", "Key refused"], errors: ["responds with errors", "Errors"],
   silent: ["does not respond", "No response"],
 };
 const fails = (lane) => failures[lane.failure] ?? ["fails", "Failing"];

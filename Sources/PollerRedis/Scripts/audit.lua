@@ -38,7 +38,7 @@ local function check_item(id)
     end
   end
   if closed then
-    if locations > 0 then fault('item ' .. id .. ' is closed and still in a wheel or leased') end
+    if locations > 0 then fault('item ' .. id .. ' is closed and still in a schedule or leased') end
     if not listed then fault('item ' .. id .. ' is closed and in no list') end
     if (closed == CLOSED.dead) ~= (quarantined and true or false) then
       fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (quarantined and '' or 'not ') .. 'in quarantine')
@@ -57,7 +57,7 @@ local function check_item(id)
       rescore(lane_of(lane))
     end
   else
-    if locations ~= 1 then fault('item ' .. id .. ' is open and in ' .. locations .. ' places') end
+    if locations ~= 1 then fault('item ' .. id .. ' is open and in ' .. locations .. ' schedules or leases') end
     if listed or quarantined then fault('item ' .. id .. ' is open and listed as closed') end
     if isRepairing and #reply > faults then
       call('ZREM', key(KEY.closed), id)

@@ -159,9 +159,9 @@ struct ClusterHealthTests {
         let message = try Self.health("lanes", Self.status(lanes)).message
         #expect(
             message == """
-                the upstream refuses our credentials (401 or 403) for bank/sources, \
-                the upstream answers with errors for shop/sources, \
-                the upstream does not answer for down/sources, \
+                the upstream rejects the credentials (401 or 403) for bank/sources, \
+                the upstream responds with errors for shop/sources, \
+                the upstream does not respond for down/sources, \
                 the upstream fails for old/sources; it is probed automatically
                 """
         )
@@ -231,7 +231,7 @@ struct ClusterHealthTests {
     func trouble() throws {
         let both = Self.status([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
         let result = try Self.health("deliveries", both)
-        for part in ["2 have dead letters", "3 endpoints take no events"] {
+        for part in ["2 have dead letters", "3 endpoints accept no events"] {
             #expect(result.message.contains(part), "\(result)")
         }
         for part in ["--state dead", "--state failing"] {

@@ -232,7 +232,7 @@ struct DeliveryRoutesTests {
             let checks = try await api.get("/v1/doctor").list("checks")
             let check = checks.first { $0["name"] as? String == "deliveries" }
             let message = try #require(check?["message"] as? String)
-            #expect(message == "1 are failing and tried again; \(dead) have dead letters")
+            #expect(message == "1 are failing and are retried; \(dead) have dead letters")
         }
     }
 

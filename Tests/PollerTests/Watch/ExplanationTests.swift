@@ -63,10 +63,10 @@ struct ExplanationTests {
     @Test("other items are a reason only if they delay the watch, with singular and plural")
     func others() {
         #expect(waiting(ahead: 30).earliest == now + .seconds(3))
-        #expect(waiting(ahead: 30).reasons == ["30 others of its lane come before it"])
+        #expect(waiting(ahead: 30).reasons == ["30 watches in its lane are due before it"])
         #expect(
             waiting(isUrgent: true, ahead: 1).reasons == [
-                "1 urgent one of its lane comes before it"
+                "1 urgent watch in its lane is due before it"
             ]
         )
         let later = waiting(due: .seconds(60), ahead: 11)
