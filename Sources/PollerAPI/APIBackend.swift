@@ -194,7 +194,7 @@ extension LiveFeed: EventFeed {}
 
 /// The accounts and their limits, for the routes.
 package struct AccountBackend: Sendable {
-    package let book: any AccountCounts
+    package let counts: any AccountCounts
     private let current: @Sendable () -> AccountLimits
     /// The limit of open watches, applied to every enqueue.
     package let openWatches: OpenWatchLimit
@@ -205,11 +205,11 @@ package struct AccountBackend: Sendable {
     ///
     /// `limits` returns the current limits.
     package init(
-        book: any AccountCounts,
+        counts: any AccountCounts,
         limits: @escaping @Sendable () -> AccountLimits,
         openWatches: OpenWatchLimit
     ) {
-        self.book = book
+        self.counts = counts
         current = limits
         self.openWatches = openWatches
     }

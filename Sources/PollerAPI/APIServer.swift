@@ -201,7 +201,7 @@ package struct APIServer: Service {
             AppLinkRoutes(links: backend.appLinks).routes,
             LateRoutes(backend: backend, statusCache: statusCache).routes,
             DisputeRoutes(
-                cache: backend.disputes.map { DisputeCache(book: $0, clock: clock) },
+                cache: backend.disputes.map { DisputeCache(reader: $0, clock: clock) },
                 watches: backend.watches,
                 now: keys.now
             ).routes,

@@ -28,19 +28,19 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         package let role: String
         package let partitions: Int
         package let inFlight: @Sendable () -> Int
-        package let share: @Sendable (PartitionAssignment) -> Void
+        package let assign: @Sendable (PartitionAssignment) -> Void
 
         /// Creates a loop.
         package init(
             role: String,
             partitions: Int,
             inFlight: @escaping @Sendable () -> Int,
-            share: @escaping @Sendable (PartitionAssignment) -> Void
+            assign: @escaping @Sendable (PartitionAssignment) -> Void
         ) {
             self.role = role
             self.partitions = partitions
             self.inFlight = inFlight
-            self.share = share
+            self.assign = assign
         }
     }
 
@@ -119,13 +119,13 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
                 let peers = members.filter {
                     $0.roles.split(separator: ",").contains { $0 == loop.role }
                 }
-                let share = PartitionAssignment(
+                let assignment = PartitionAssignment(
                     of: member.owner,
                     among: peers.map(\.owner),
                     partitions: loop.partitions
                 )
                 let haveSameCapabilities = peers.allSatisfy { $0.capabilities == now.capabilities }
-                loop.share(haveSameCapabilities ? share : share.clamped())
+                loop.assign(haveSameCapabilities ? assignment : assignment.clamped())
             }
             return members.count
         } catch {

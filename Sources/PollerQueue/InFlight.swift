@@ -6,7 +6,7 @@ import PollerIdentity
 /// as much as possible, and no partition may starve. At most `concurrency` items may be in hand, whatever answers are
 /// still in transit. An item that kills its process must not take others along.
 ///
-/// *Approach.* The worker reports events (``drain(now:)``, ``share(_:now:)``, ``wake(partition:now:)``,
+/// *Approach.* The worker reports events (``drain(now:)``, ``assign(_:now:)``, ``wake(partition:now:)``,
 /// ``finished(_:_:now:)``, ``answered(_:to:asked:now:)``), and ``next(now:)`` returns its next action: start handlers,
 /// perform exchanges, or sleep. ``PartitionSchedule`` decides when a partition needs an exchange. Only this type counts
 /// the items in hand.
@@ -101,7 +101,7 @@ extension InFlight {
     /// Returns the next action; call it again until it returns ``Action/sleep(until:)`` or ``Action/end``.
     mutating func next(now: Instant) -> Action {
         sleepsUntil = nil
-        slots.leave(slow.leave(now: now))
+        slots.detach(slow.detach(now: now))
         let due = takeDue(now: now)
         if !due.isEmpty { return .start(due) }
         let together = nextExchanges(now: now)
@@ -201,8 +201,8 @@ extension InFlight {
     }
 
     /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
-    mutating func share(_ share: PartitionAssignment, now: Instant) {
-        schedule.share(share, now: now)
+    mutating func assign(_ assignment: PartitionAssignment, now: Instant) {
+        schedule.assign(assignment, now: now)
     }
 
     /// Handles an item that became due earlier than the last claim of its partition returned; `nil` for an unknown
@@ -228,18 +228,18 @@ extension InFlight {
         if let start, let until = sleepsUntil, start < until { mustWake = true }
         let ref = work.lease.ref
         if decision?.prefersOtherProcesses == true {
-            schedule.leave(partition: ref.partition, now: now)
+            schedule.deferToOthers(partition: ref.partition, now: now)
         }
         let asked = work.endsAt.advanced(by: .zero - settings.lease)
         let isMarked = schedule.isMarked(ref.partition, since: asked)
-        let hasChanges = isMarked || decision?.hasChanges ?? true
+        let commitsAtOnce = isMarked || decision?.commitsAtOnce ?? true
         let result = Exchange.Result(
             operation: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
             endsAt: work.endsAt,
-            holdsSlot: hasChanges || isDraining || work.isLaneFull || schedule.isPressing,
+            holdsSlot: commitsAtOnce || isDraining || work.isLaneFull || schedule.isPressing,
             decidedAt: now
         )
-        let by = wait(result, ref.partition, hasChanges: hasChanges, now: now)
+        let by = wait(result, ref.partition, commitsAtOnce: commitsAtOnce, now: now)
         if !couldClaim, canClaim { mustWake = true }
         if let by, let until = sleepsUntil, by < until {
             // The next result with the same deadline needs no second wake.
@@ -253,7 +253,7 @@ extension InFlight {
     private mutating func releaseUnhandled(_ work: Work, now: Instant) {
         let ref = work.lease.ref
         let result = Exchange.Result(operation: .release(ref), endsAt: work.endsAt, holdsSlot: true)
-        _ = wait(result, ref.partition, hasChanges: true, now: now)
+        _ = wait(result, ref.partition, commitsAtOnce: true, now: now)
     }
 
     /// Queues a result for an exchange and returns its deadline; `nil` while an exchange is in transit whose answer
@@ -264,10 +264,10 @@ extension InFlight {
     private mutating func wait(
         _ result: Exchange.Result,
         _ partition: Int,
-        hasChanges: Bool,
+        commitsAtOnce: Bool,
         now: Instant
     ) -> Instant? {
-        let isEnough = results.add(result, to: partition) || hasChanges
+        let isEnough = results.add(result, to: partition) || commitsAtOnce
         if result.holdsSlot { slots.waiting += 1 }
         let soon = results.gatherSpan(isBusy: slots.isBusy)
         let span = result.holdsSlot ? soon : max(soon, schedule.tickSpan)
@@ -322,7 +322,7 @@ extension InFlight {
         // that one first, and this process claims from time to time.
         let isCrowded = isSuspicious && suspects.running > 0
         if isCrowded, let partition = claim.leases.first?.ref.partition {
-            schedule.leave(partition: partition, now: now)
+            schedule.deferToOthers(partition: partition, now: now)
         }
         var isolated: [Work] = []
         for lease in claim.leases {

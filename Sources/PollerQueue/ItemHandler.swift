@@ -53,7 +53,7 @@ package struct Decision<Change: Sendable>: Sendable {
     /// Whether the item is served before the others of its lane next time.
     package let isUrgent: Bool
     /// Whether the decision is committed at once, without waiting for others, because a caller waits for it.
-    package let hasChanges: Bool
+    package let commitsAtOnce: Bool
     /// Whether this process cannot handle the item, so that other processes claim from this partition first.
     package private(set) var prefersOtherProcesses: Bool
 
@@ -63,14 +63,14 @@ package struct Decision<Change: Sendable>: Sendable {
         change: Change,
         signal: LaneSignal = .fine,
         isUrgent: Bool = false,
-        hasChanges: Bool = true,
+        commitsAtOnce: Bool = true,
         prefersOtherProcesses: Bool = false
     ) {
         self.verdict = verdict
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
-        self.hasChanges = hasChanges
+        self.commitsAtOnce = commitsAtOnce
         self.prefersOtherProcesses = prefersOtherProcesses
     }
 

@@ -59,16 +59,14 @@ package protocol LeaseQueue<Item, Change>: Sendable {
     /// Releases, unchanged, the items of claims whose answers were lost; returns their number.
     func recall(_ lost: LostClaims) async throws(StoreError) -> Int
 
-    /// Forgets some items that were closed longer ago than `retention`; true when there may be
-    /// more.
+    /// Deletes some items that were closed longer ago than `retention`; returns whether there may be more.
     ///
-    /// Of a watch whose money may still come back (`PaymentMemory.lastDay`) and which a hint would
-    /// open the log alone is forgotten then; itself when that day has passed, or `afterlife` since it
-    /// was polled last.
+    /// A refundable watch (`PaymentMemory.lastDay`) that a hint would reopen loses only its log then. It is deleted
+    /// after that day, or `refundableRetention` after its last poll.
     func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool
 
     /// Returns a sequence of partitions in which an item became due earlier than the last claim returned; `nil` when
@@ -91,7 +89,7 @@ extension LeaseQueue {
 
     /// Deletes all items that were closed longer than `retention` ago.
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        try await purge(partition: partition, retention: retention, afterlife: .zero)
+        try await purge(partition: partition, retention: retention, refundableRetention: .zero)
     }
 
     package func commit(

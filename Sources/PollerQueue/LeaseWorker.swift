@@ -94,8 +94,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Sets the assignment: the partitions to claim from first, to help with, or to check from time to time.
-    package func share(_ share: PartitionAssignment) {
-        flight.withLock { $0.share(share, now: clock.now) }
+    package func assign(_ assignment: PartitionAssignment) {
+        flight.withLock { $0.assign(assignment, now: clock.now) }
         waker.wake()
     }
 

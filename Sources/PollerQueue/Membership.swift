@@ -63,7 +63,7 @@ package struct Member: Hashable, Sendable {
     /// The number of concurrent polls; `nil` for a process that does not poll.
     package let slots: Int?
     /// The store format version that it writes.
-    package let form: Int
+    package let storeFormat: Int
     /// The number of partitions among which it distributes lanes.
     package let partitions: Int
     /// A digest of its upstreams, accounts and channels; equal for processes with the same abilities.
@@ -79,7 +79,7 @@ package struct Member: Hashable, Sendable {
         startedAt: Timestamp,
         inFlight: Int,
         slots: Int? = nil,
-        form: Int = 1,
+        storeFormat: Int = 1,
         partitions: Int = 1
     ) {
         self.owner = owner
@@ -90,7 +90,7 @@ package struct Member: Hashable, Sendable {
         self.startedAt = startedAt
         self.inFlight = inFlight
         self.slots = slots
-        self.form = form
+        self.storeFormat = storeFormat
         self.partitions = partitions
     }
 }

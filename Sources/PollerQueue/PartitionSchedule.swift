@@ -281,15 +281,15 @@ where Instant.Duration == Duration {
     func isFirst(_ index: Int, now: Instant) -> Bool { pause(partitions[index], now: now) == nil }
 
     /// Lets other processes claim first from a partition for a while.
-    mutating func leave(partition: Int, now: Instant) {
+    mutating func deferToOthers(partition: Int, now: Instant) {
         partitions[partition].deferredUntil = now.advanced(by: Self.deferralSpan)
     }
 
     /// Sets the assignment.
     ///
     /// Newly owned partitions are due now. Partitions with a nearer rank are checked sooner.
-    mutating func share(_ share: PartitionAssignment, now: Instant) {
-        for (index, rank) in zip(partitions.indices, share.ranks) {
+    mutating func assign(_ assignment: PartitionAssignment, now: Instant) {
+        for (index, rank) in zip(partitions.indices, assignment.ranks) {
             let former = partitions[index].rank
             partitions[index].rank = rank
             if rank == 0, former > 0 {

@@ -44,7 +44,7 @@ where Instant.Duration == Duration {
     }
 
     /// Removes the slots of handlers that have run long enough; returns their number.
-    mutating func leave(now: Instant) -> Int {
+    mutating func detach(now: Instant) -> Int {
         guard let patience else { return 0 }
         let before = withoutSlot.count
         while let first = first {

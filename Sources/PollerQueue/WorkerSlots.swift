@@ -69,7 +69,7 @@ struct WorkerSlots: Sendable {
     mutating func finish() { running -= 1 }
 
     /// Counts handlers that continue without their slots.
-    mutating func leave(_ count: Int) { running -= count }
+    mutating func detach(_ count: Int) { running -= count }
 
     /// Reserves slots for a claim when `count` claims are to be sent now.
     ///
@@ -77,8 +77,8 @@ struct WorkerSlots: Sendable {
     mutating func reserve(isAhead: Bool, among count: Int) -> Reservation {
         let isAhead = isAhead && !isBusy
         let room = max(0, isAhead ? freeAhead : min(free, freeAhead))
-        let share = max(count > 1 ? 1 : Self.claimMin, room / (count + 1))
-        let limit = min(share, room, Self.claimMax)
+        let portion = max(count > 1 ? 1 : Self.claimMin, room / (count + 1))
+        let limit = min(portion, room, Self.claimMax)
         if isAhead { reservedAhead += limit } else { reserved += limit }
         return Reservation(limit: limit, isAhead: isAhead)
     }

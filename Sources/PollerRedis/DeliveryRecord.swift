@@ -137,7 +137,7 @@ enum DeliveryRecord: ItemRecord {
 /// KB for a failure.
 enum AttemptLine {
     /// Returns the letter of an outcome.
-    static func letter(of outcome: AttemptResult.Outcome) -> String {
+    static func code(of outcome: AttemptResult.Outcome) -> String {
         switch outcome {
         case .delivered: "d"
         case .failed: "f"
@@ -147,7 +147,7 @@ enum AttemptLine {
     }
 
     private static func outcome(of text: String) -> AttemptResult.Outcome? {
-        AttemptResult.Outcome.allCases.first { letter(of: $0) == text }
+        AttemptResult.Outcome.allCases.first { code(of: $0) == text }
     }
 
     static func text(_ attempt: AttemptRecord) -> String {
@@ -158,7 +158,7 @@ enum AttemptLine {
             ].map { $0.map(String.init) ?? "" } + [attempt.digest].compactMap(\.self)
         var parts = [
             String(attempt.at.ms), String(attempt.seq), String(attempt.number),
-            letter(of: attempt.outcome), attempt.kind.rawValue,
+            code(of: attempt.outcome), attempt.kind.rawValue,
             attempt.code.map(String.init) ?? "",
             phases.joined(separator: ","),
             attempt.event?.description ?? "", attempt.address ?? "",

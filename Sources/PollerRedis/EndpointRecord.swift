@@ -250,8 +250,8 @@ enum EndpointRecord {
                 throw StoreError.corrupt("the timeout of the endpoint \(id) is out of range")
             }
             for header in headers ?? [] {
-                let place = seals.header(header.name)
-                let value = try seals.keys.open(header.value, at: place)
+                let location = seals.header(header.name)
+                let value = try seals.keys.open(header.value, at: location)
                 endpoint.headers.append(try EndpointHeader(header.name, value))
             }
             endpoint.payload = payload.flatMap(Endpoint.Payload.init(rawValue:)) ?? .full

@@ -18,7 +18,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     let redis: RedisPartitions
     let circuit = CircuitHold.endpoint
     /// The partitions in which recent marks failed.
-    private let away = UnreachablePartitions<Int, ContinuousClock>(clock: .continuous)
+    private let unreachable = UnreachablePartitions<Int, ContinuousClock>(clock: .continuous)
 
     /// Creates the delivery queue of a cluster.
     ///
@@ -51,7 +51,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     }
 
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
-        await mark(deliveries, in: away.requestPermission)
+        await mark(deliveries, in: unreachable.requestPermission)
     }
 
     /// Marks in the partitions that `requestPermission` allows, in each once.
@@ -97,16 +97,16 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         do throws(StoreError) {
             if isProbe {
                 // Marks written after the caller stopped waiting are written again, which changes nothing.
-                try await away.probe { () async throws(StoreError) in
+                try await unreachable.probe { () async throws(StoreError) in
                     try await self.markTogether(marks)
                 }
             } else {
                 try await markTogether(marks)
             }
-            away.note(partition, isThere: true, since: began)
+            unreachable.note(partition, isThere: true, since: began)
             return UnstoredMarks()
         } catch {
-            away.note(partition, isThere: false, since: began)
+            unreachable.note(partition, isThere: false, since: began)
             return UnstoredMarks(marks, because: error)
         }
     }
@@ -154,7 +154,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     /// Returns a lane's position in the marking order of an event.
     ///
     /// It does not change when the store gets more partitions.
-    package func place(of lane: LaneID) -> Int {
+    package func markingPosition(of lane: LaneID) -> Int {
         redis.keys.fixedPartition(of: lane.description)
     }
 
@@ -240,8 +240,8 @@ extension RedisDeliveryQueue: DeliveryOperations {
             guard let parts = reply.array, let count = parts.first?.int, parts.count % 2 == 1 else {
                 throw .corrupt("dead_letters.lua answered \(reply)")
             }
-            for place in stride(from: 1, to: parts.count, by: 2) {
-                guard let item = parts[place].string, let lane = parts[place + 1].string else {
+            for index in stride(from: 1, to: parts.count, by: 2) {
+                guard let item = parts[index].string, let lane = parts[index + 1].string else {
                     continue
                 }
                 let id = DeliveryID(partition: partition, item: ItemID(unchecked: item))
@@ -264,7 +264,7 @@ extension DeliveryMark {
 extension DeliverySnapshot {
     /// Creates the snapshot of a delivery from a reading.
     init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
-        let place: Place =
+        let queueState: QueueState =
             if reading.fields.closed != nil {
                 .resting
             } else {
@@ -273,7 +273,7 @@ extension DeliverySnapshot {
         self.init(
             id: id,
             delivery: reading.item,
-            place: place,
+            queueState: queueState,
             lastError: reading.long[.error],
             givenUpAt: reading.setAsideAt
         )

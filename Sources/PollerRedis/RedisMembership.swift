@@ -76,7 +76,7 @@ package struct RedisMembership: Membership {
         Packed.join([
             member.roles, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
-            String(member.form), String(member.partitions),
+            String(member.storeFormat), String(member.partitions),
             member.slots.map(String.init) ?? "", member.capabilities ?? "",
         ])
     }
@@ -85,7 +85,7 @@ package struct RedisMembership: Membership {
         let parts = Packed.split(text)
         guard parts.count >= 11, let pid = Int(count: parts[1]),
             let started = Timestamp(stored: parts[4]), let inFlight = Int(count: parts[5]),
-            let form = Int(count: parts[7]), let partitions = Int(count: parts[8])
+            let storeFormat = Int(count: parts[7]), let partitions = Int(count: parts[8])
         else { return nil }
         var member = Member(
             owner: OwnerID(unchecked: parts[6]),
@@ -96,7 +96,7 @@ package struct RedisMembership: Membership {
             startedAt: started,
             inFlight: inFlight,
             slots: Int(count: parts[9]),
-            form: form,
+            storeFormat: storeFormat,
             partitions: partitions
         )
         member.capabilities = parts[10].isEmpty ? nil : parts[10]

@@ -7,16 +7,16 @@ import RedisClient
 /// An entry refers to its event by its number in the log of its item.
 extension RedisWatchStore {
     package func references(
-        behind places: [OutboxReadPosition],
+        behind cursors: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
         let replies = try await redis.client.execute(
-            places.map { place in
+            cursors.map { cursor in
                 RedisCommand(
                     "XRANGE",
                     [
-                        .string(redis.keys.outbox(place.partition)),
-                        .string("(\(place.position)"), "+", "COUNT", RedisArgument(limit),
+                        .string(redis.keys.outbox(cursor.partition)),
+                        .string("(\(cursor.position)"), "+", "COUNT", RedisArgument(limit),
                     ]
                 )
             }
@@ -24,12 +24,12 @@ extension RedisWatchStore {
         if let error = replies.lazy.compactMap(\.error).first {
             throw StoreError(RedisError.reply(error))
         }
-        return zip(places, replies).map { place, reply in
+        return zip(cursors, replies).map { cursor, reply in
             (reply.array ?? []).compactMap { value in
                 OutboxRecord(value).map { record in
                     OutboxReference(
                         id: record.id,
-                        partition: place.partition,
+                        partition: cursor.partition,
                         item: ItemID(unchecked: record.item),
                         lane: record.lane.isEmpty ? nil : LaneID(unchecked: record.lane),
                         seq: record.seq

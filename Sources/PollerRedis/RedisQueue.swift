@@ -143,14 +143,14 @@ extension RedisQueue {
     package func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             redis.scripts[.purge],
             partition: partition,
             [
                 RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),
-                RedisArgument(afterlife.ms),
+                RedisArgument(refundableRetention.ms),
             ]
         )
         return reply.int == RedisPartitions.chunk
@@ -186,7 +186,7 @@ extension RedisQueue {
         arguments.append(.string(Record.state(after: commit.change)))
         guard hasMore else { return }
         arguments.append(.string(error))
-        let (signal, span) = letter(of: commit.signal)
+        let (signal, span) = code(of: commit.signal)
         let letter = signal?.rawValue ?? ""
         arguments.append(.string(circuit == .endpoint ? letter.uppercased() : letter))
         arguments.append(RedisArgument(max(span.ms, 0)))
@@ -224,7 +224,7 @@ extension RedisQueue {
         }
     }
 
-    private func letter(of signal: LaneSignal) -> (SignalCode?, Duration) {
+    private func code(of signal: LaneSignal) -> (SignalCode?, Duration) {
         switch signal {
         case .fine: (nil, .zero)
         case .hold(let span): (.hold, span)

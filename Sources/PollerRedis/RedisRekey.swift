@@ -125,11 +125,11 @@ package struct RedisRekey: Sendable {
                     .flatMap({ LaneID(unchecked: $0).accountAndKind?.account })
             else { continue }
             if let stored = fields[1].bytes, !masterKeys.isCurrent(bytes: stored) {
-                let place = SealedLocation.learned(item.id, account)
+                let location = SealedLocation.learned(item.id, account)
                 do throws(SealError) {
                     let new = masterKeys.seal(
-                        bytes: try masterKeys.open(bytes: stored, at: place),
-                        at: place
+                        bytes: try masterKeys.open(bytes: stored, at: location),
+                        at: location
                     )
                     page.changes.append(
                         Change(key: item.key, field: Self.learned, old: stored, new: new)
@@ -139,9 +139,12 @@ package struct RedisRekey: Sendable {
                 }
             }
             if let stored = replies[2 * index + 1].string, !masterKeys.isCurrent(stored) {
-                let place = SealedLocation.given(item.id, account)
+                let location = SealedLocation.given(item.id, account)
                 do throws(SealError) {
-                    let new = masterKeys.seal(try masterKeys.open(stored, at: place), at: place)
+                    let new = masterKeys.seal(
+                        try masterKeys.open(stored, at: location),
+                        at: location
+                    )
                     page.changes.append(
                         Change(
                             key: item.long,

@@ -56,7 +56,7 @@ package struct RedisSecrets: Sendable {
         }
         for root in Self.sealed {
             for part in Self.parts(fields[root.rawValue] ?? "") {
-                _ = try masterKeys.open(part, at: Self.place(root))
+                _ = try masterKeys.open(part, at: Self.location(root))
             }
         }
         try await note(fields)
@@ -131,8 +131,8 @@ extension RedisSecrets {
     /// Returns the roots of tokens and cursors.
     package func roots() async throws -> Roots {
         var generator = SystemRandomNumberGenerator()
-        let place = Self.place(.cursor)
-        let fresh = masterKeys.seal(Self.random(using: &generator), at: place)
+        let location = Self.location(.cursor)
+        let fresh = masterKeys.seal(Self.random(using: &generator), at: location)
         let value = try await sharedValue(.cursor, fresh: fresh)
         return try roots(value)
     }
@@ -142,7 +142,7 @@ extension RedisSecrets {
     /// It never changes, because mails are kept for years and their links must work. The links only unsubscribe.
     package func mailRoot() async throws -> [UInt8] {
         if let stored = try await fields()[SecretsField.mail.rawValue] {
-            return try bytes(masterKeys.open(stored, at: Self.place(.mail)), of: .mail)
+            return try bytes(masterKeys.open(stored, at: Self.location(.mail)), of: .mail)
         }
         return try await roots().newest
     }
@@ -186,7 +186,7 @@ extension RedisSecrets {
                 let part = String(part)
                 // The time between two roots.
                 if Int64(decimal: part) != nil || masterKeys.isCurrent(part) { return part }
-                return seal(try masterKeys.open(part, at: Self.place(field)), field)
+                return seal(try masterKeys.open(part, at: Self.location(field)), field)
             }
             let value = parts.joined(separator: " ")
             if value != stored, try await replace(field, stored, with: value) { count += 1 }
@@ -197,7 +197,7 @@ extension RedisSecrets {
     private func roots(_ value: String) throws -> Roots {
         let parts = value.split(separator: " ").map(String.init)
         func root(_ index: Int) throws -> [UInt8] {
-            try bytes(masterKeys.open(parts[index], at: Self.place(.cursor)), of: .cursor)
+            try bytes(masterKeys.open(parts[index], at: Self.location(.cursor)), of: .cursor)
         }
         if parts.count == 3, let since = Int64(safe: parts[1]) {
             return Roots(try root(0), since: Timestamp(ms: since), instead: try root(2))
@@ -216,13 +216,13 @@ extension RedisSecrets {
     }
 
     private func seal(_ text: String, _ field: SecretsField) -> String {
-        masterKeys.seal(text, at: Self.place(field))
+        masterKeys.seal(text, at: Self.location(field))
     }
 
     private func sealed(_ field: SecretsField, fresh: String) async throws -> String {
         try masterKeys.open(
             await sharedValue(field, fresh: seal(fresh, field)),
-            at: Self.place(field)
+            at: Self.location(field)
         )
     }
 
@@ -236,7 +236,7 @@ extension RedisSecrets {
     /// The encrypted fields.
     private static let sealed: [SecretsField] = [.webhook, .cursor, .mail, .inline]
 
-    private static func place(_ field: SecretsField) -> SealedLocation {
+    private static func location(_ field: SecretsField) -> SealedLocation {
         SealedLocation(root: field.rawValue)
     }
 

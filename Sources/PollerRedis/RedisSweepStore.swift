@@ -51,7 +51,7 @@ package struct RedisSweepStore: SweepStore {
             let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].time
         else { throw .corrupt("the sweep of \(account) is not understood") }
         return SweepLease(
-            isOurs: ours == 1,
+            isOwner: ours == 1,
             cursor: cursor,
             caughtUpAt: fields[2].time,
             isRereadDue: fields[4].int == 1,

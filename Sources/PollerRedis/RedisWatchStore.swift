@@ -249,13 +249,14 @@ extension RedisWatchStore {
         )
         guard let parts = reply.array else { throw .corrupt("explain.lua answered \(reply)") }
         if parts.isEmpty { return nil }
-        guard parts.count >= 3, let lane = parts[0].string, let place = place(parts) else {
+        guard parts.count >= 3, let lane = parts[0].string, let queueState = queueState(parts)
+        else {
             throw .corrupt("the watch is in no place: run fsck")
         }
         let report = try await report(on: LaneID(unchecked: lane))
         return Explanation(
             snapshot: snapshot,
-            place: place,
+            queueState: queueState,
             lane: report,
             limit: report.limit ?? limit,
             crashes: parts[1].count ?? 0
@@ -263,7 +264,7 @@ extension RedisWatchStore {
     }
 
     /// Reads explain.lua's reply: {lane, crashes, place, …}.
-    private func place(_ parts: [RedisValue]) -> Explanation.Place? {
+    private func queueState(_ parts: [RedisValue]) -> Explanation.QueueState? {
         func time(_ index: Int) -> Timestamp { parts[index].time ?? Timestamp(ms: 0) }
         switch (parts[2].string, parts.count) {
         case ("waiting", 6):

@@ -62,8 +62,8 @@ enum ScriptNames {
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)
         literals["SHORT.fragments"] = ShortText.luaTable
-        literals["ATTEMPT.delivered"] = "'\(AttemptLine.letter(of: .delivered))'"
-        literals["ATTEMPT.skipped"] = "'\(AttemptLine.letter(of: .skipped))'"
+        literals["ATTEMPT.delivered"] = "'\(AttemptLine.code(of: .delivered))'"
+        literals["ATTEMPT.skipped"] = "'\(AttemptLine.code(of: .skipped))'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // A field of a lane is a field of the table into which scripts have read it.
         add("lane", LaneField.self) { "lane.\($0)" }

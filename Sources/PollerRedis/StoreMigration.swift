@@ -65,7 +65,7 @@ package struct StoreMigration: Sendable {
 
     /// Lists the processes that write an older format than the store has, because they were started before.
     package func verify() async throws(StoreError) -> Report {
-        let behind = try await members.members().filter { $0.form < layout.form }
+        let behind = try await members.members().filter { $0.storeFormat < layout.form }
         let lines = behind.map {
             "started before, to be restarted: \($0.roles) on \($0.host), process \($0.pid)"
         }

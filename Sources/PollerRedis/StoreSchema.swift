@@ -76,7 +76,7 @@ enum KeyKind: String, CaseIterable {
     case fanOuts = "F"
     /// Hash, in partition 0 only: live processes, owner → end ms and the process's description.
     case members = "p"
-    /// Hash, in partition 0 of the watches only: processes that left, owner → `left ms, DepartureLetter, its
+    /// Hash, in partition 0 of the watches only: processes that left, owner → `left ms, DepartureCode, its
     /// description`.
     ///
     /// The newest 100 are kept, for a day.

@@ -273,8 +273,8 @@ enum PackedSecret {
 extension ItemFields {
     /// Returns a long secret given by the caller, which is decrypted on use.
     fileprivate func given(_ stored: String, _ account: AccountID) -> ClientSecret {
-        let place = SealedLocation.given(id, account)
-        return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: place) }
+        let location = SealedLocation.given(id, account)
+        return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: location) }
     }
 
     /// Returns a short secret, or one that a poll has learned, which is decrypted on use.
@@ -283,22 +283,22 @@ extension ItemFields {
         _ source: SourceID,
         _ account: AccountID
     ) -> ClientSecret {
-        let place = SealedLocation.learned(id, account)
+        let location = SealedLocation.learned(id, account)
         return ClientSecret { [masterKeys] in
             // A process that cannot decrypt it has no secret; `pollerd rekey` reports these.
-            guard let packed = try? masterKeys.open(bytes: stored, at: place) else { return nil }
+            guard let packed = try? masterKeys.open(bytes: stored, at: location) else { return nil }
             return PackedSecret.text(of: String(decoding: packed, as: UTF8.self), source)
         }
     }
 }
 
 extension SealedLocation {
-    /// Returns the place of the secret that the caller gave with a watch.
+    /// Returns the location of the secret that the caller gave with a watch.
     static func given(_ item: String, _ account: AccountID) -> SealedLocation {
         SealedLocation(.clientSecret, item, of: account)
     }
 
-    /// Returns the place of the secret that a poll has learned.
+    /// Returns the location of the secret that a poll has learned.
     static func learned(_ item: String, _ account: AccountID) -> SealedLocation {
         SealedLocation(.learnedSecret, item, of: account)
     }

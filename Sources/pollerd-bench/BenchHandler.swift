@@ -123,7 +123,7 @@ final class BenchHandler: ItemHandler {
         return Decision(
             verdict: .next(after: pace(watch)),
             change: WatchChange(state: state, event: event),
-            hasChanges: event != nil
+            commitsAtOnce: event != nil
         )
     }
 }

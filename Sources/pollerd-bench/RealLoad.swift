@@ -97,7 +97,7 @@ final class SteadyHandler: ItemHandler {
                 payment: first?.memory(of: watch, at: leased.now),
                 secret: first?.secret
             ),
-            hasChanges: false
+            commitsAtOnce: false
         )
     }
 }

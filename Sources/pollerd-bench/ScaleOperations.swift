@@ -302,7 +302,11 @@ struct ScaleOperations {
         let before = try await watches.stats().closed
         var step = try await meter.measure("purge", "a watch is deleted", partitions) {
             number in
-            _ = try await watches.purge(partition: number, retention: .zero, afterlife: .zero)
+            _ = try await watches.purge(
+                partition: number,
+                retention: .zero,
+                refundableRetention: .zero
+            )
             return 1
         }
         let after = try await watches.stats().closed

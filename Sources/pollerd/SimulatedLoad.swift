@@ -27,7 +27,7 @@ struct SimulatedLoad: ParsableArguments {
         name: .customLong("heard"),
         help: "Average number of live connections that receive an event."
     )
-    var receivers = 1.0
+    var listenersPerEvent = 1.0
 
     @ArgumentParser.Option(help: "Average duration of a live connection.")
     var stay = "10m"
@@ -56,7 +56,7 @@ struct SimulatedLoad: ParsableArguments {
         let numbers = [
             ("--events", events, 1, 1000), ("--deliveries", deliveries, 0, 1000),
             ("--names", names ?? 0, 0, 8), ("--listeners", listeners, 0, 1e8),
-            ("--heard", receivers, 0, 1e8), ("--returnable", returnable, 0, 100),
+            ("--heard", listenersPerEvent, 0, 1e8), ("--returnable", returnable, 0, 100),
             ("--master-memory", masterMemory, 0.1, 10_000),
             ("--accounts", Double(accounts), 1, 1e6),
             ("--processes", Double(processes ?? 1), 1, 1e4),
@@ -74,7 +74,7 @@ struct SimulatedLoad: ParsableArguments {
         load.deliveries = deliveries
         load.names = names ?? Double(settings.searchKeys.names.count)
         load.listeners = listeners
-        load.listenersPerEvent = receivers
+        load.listenersPerEvent = listenersPerEvent
         load.stay = try span("--stay", stay)
         load.processes = processes
         load.returnable = returnable

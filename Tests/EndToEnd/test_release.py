@@ -84,7 +84,7 @@ def test_the_tag_has_the_version_everywhere_and_the_changelog(clone: Path):
     assert 'version = "9.8.7"' in (clone / "Sources/pollerd/PollerdCommand.swift").read_text()
     assert 'version: "9.8.7"' in (clone / "Sources/pollerctl/Pollerctl.swift").read_text()
     assert "newTag: 9.8.7" in (clone / "ops/kubernetes/overlays/production/kustomization.yaml").read_text()
-    # The release's scripts become a fixture, which SideBySideTests runs next to newer scripts.
+    # The release's scripts become a fixture, which MixedVersionTests runs next to newer scripts.
     kept = git(clone, "show", "HEAD:Tests/PollerRedisTests/Fixtures/scripts-9.8.7.txt")
     assert re.match(r"-- release 9\.8\.7, form \d+\n", kept) and "LIBRARY .. '_commit'" in kept
     assert not git(clone, "status", "--porcelain")

@@ -42,10 +42,10 @@ struct ConnectionSlotsTests {
         #expect(slots.takeSlot(for: Principal(name: "key 1", accounts: .all)) == nil)
         #expect(slots.takeSlot(for: Principal(name: "key 2", accounts: .all)) != nil)
         let unlimited = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 0))
-        let places = (0..<3).map { _ in
+        let unlimitedSlots = (0..<3).map { _ in
             unlimited.takeSlot(for: Principal(name: "a", accounts: .all))
         }
-        #expect(!places.contains { $0 == nil }, "zero means no limit")
+        #expect(!unlimitedSlots.contains { $0 == nil }, "zero means no limit")
     }
 
     /// Returns everything that a connection receives until it ends, or an empty string if it is cut.

@@ -188,7 +188,11 @@ struct HostileRecordsTests {
         try await harness.advance(by: .seconds(90))
         for _ in 0..<3 {
             _ = try await store.fade(partition: 0, retention: .seconds(1))
-            _ = try await store.purge(partition: 0, retention: .seconds(60), afterlife: .zero)
+            _ = try await store.purge(
+                partition: 0,
+                retention: .seconds(60),
+                refundableRetention: .zero
+            )
         }
         for key in others { #expect(try await store.snapshot(of: key) == nil, what) }
     }

@@ -11,10 +11,10 @@ import Testing
 /// Processes check the cluster in turns.
 ///
 /// After a crash another process reports the incident.
-@Suite("IncidentWatch")
+@Suite("IncidentMonitor")
 struct IncidentMonitorTests {
     /// Reports the troubles that the test sets, or fails like a killed process.
-    private final class Looker: IncidentChecker {
+    private final class FakeChecker: IncidentChecker {
         let troubles = Mutex<[IncidentKind: IncidentObservation]>([:])
         let isCutOff = Mutex(false)
         let looks = Mutex(0)
@@ -30,13 +30,13 @@ struct IncidentMonitorTests {
         }
     }
 
-    private let checker = Looker()
+    private let checker = FakeChecker()
     private let pace = IncidentPace(hold: .seconds(20))
 
     /// A store on Redis with a manual clock.
     private struct Stores {
         let harness: RedisHarness
-        let checker: Looker
+        let checker: FakeChecker
         let pace: IncidentPace
 
         func watch(

@@ -18,7 +18,7 @@ struct RedisMembershipTests {
             startedAt: Timestamp(ms: 5),
             inFlight: 7,
             slots: 64,
-            form: 2,
+            storeFormat: 2,
             partitions: 4
         )
         worker.capabilities = "1a2b"

@@ -24,7 +24,7 @@ struct RepartitionFailureTests {
                 _ = try await harness.store.purge(
                     partition: 0,
                     retention: .zero,
-                    afterlife: .zero
+                    refundableRetention: .zero
                 )
             }
             let before = try await harness.homes()
@@ -63,7 +63,8 @@ struct RepartitionFailureTests {
             let again = stride(from: 0, to: 30, by: 3).map { RedisHarness.watchKey($0) }
             let results = try await store.enqueue(again.map { try NewWatch(key: $0) })
             #expect(results.allSatisfy { $0.outcome != .joined })
-            while try await store.purge(partition: 0, retention: .zero, afterlife: .zero) {}
+            while try await store.purge(partition: 0, retention: .zero, refundableRetention: .zero)
+            {}
             let others = [1, 2, 4, 5].map { RedisHarness.watchKey($0) }
                 .filter { $0 != held.first?.item.key }
             for key in others.prefix(3) { _ = try await store.cancel(key) }

@@ -124,14 +124,14 @@ struct SealedStoreTests {
         // The form that the commit of a poll leaves.
         let item = Self.key("src_1").id.description
         let packed = PackedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
-        let place = SealedLocation.learned(item, .main)
+        let location = SealedLocation.learned(item, .main)
         let partition = rig.watches.partition(of: Self.key("src_1"))
         _ = try await rig.client.send(
             RedisCommand(
                 "HSET",
                 [
                     "t:w{\(partition)}\(item)", "p",
-                    .bytes(rig.keys.seal(bytes: Array(packed.utf8), at: place)),
+                    .bytes(rig.keys.seal(bytes: Array(packed.utf8), at: location)),
                 ]
             )
         )

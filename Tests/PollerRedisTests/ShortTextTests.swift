@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test("a script expands abbreviated text exactly as the program does")
-    func inScripts() async throws {
+    func scriptArguments() async throws {
         let script = RedisScript(
             source: "#!lua\nreturn (string.gsub(ARGV[1], '%c', \(ShortText.luaTable)))"
         )

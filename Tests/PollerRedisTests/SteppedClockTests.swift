@@ -22,20 +22,20 @@ struct SteppedClockTests {
             let (anna, bert) = (
                 OwnerID(unchecked: "AAAAAAAAAAA"), OwnerID(unchecked: "BBBBBBBBBBB")
             )
-            #expect(try await store.take(.main, owner: anna, for: .seconds(60)).isOurs)
-            #expect(try await !store.take(.main, owner: bert, for: .seconds(60)).isOurs)
+            #expect(try await store.take(.main, owner: anna, for: .seconds(60)).isOwner)
+            #expect(try await !store.take(.main, owner: bert, for: .seconds(60)).isOwner)
             let key = "t:sweep{\(AccountID.main)}"
             try await shift(client, key, "u")
-            #expect(try await store.take(.main, owner: bert, for: .seconds(60)).isOurs)
+            #expect(try await store.take(.main, owner: bert, for: .seconds(60)).isOwner)
             _ = try await store.finish(
                 SweepProgress(cursor: .start, isCaughtUp: true, unseen: []),
                 of: .main,
                 owner: bert,
                 pause: .seconds(30)
             )
-            #expect(try await !store.take(.main, owner: anna, for: .seconds(60)).isOurs)
+            #expect(try await !store.take(.main, owner: anna, for: .seconds(60)).isOwner)
             try await shift(client, key, "d")
-            #expect(try await store.take(.main, owner: anna, for: .seconds(60)).isOurs)
+            #expect(try await store.take(.main, owner: anna, for: .seconds(60)).isOwner)
         }
     }
 

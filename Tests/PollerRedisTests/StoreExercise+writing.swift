@@ -144,12 +144,12 @@ extension StoreExercise {
                 _ = try await store.purge(
                     partition: partition,
                     retention: .seconds(1),
-                    afterlife: .zero
+                    refundableRetention: .zero
                 )
                 _ = try await queue.purge(
                     partition: partition,
                     retention: .seconds(1),
-                    afterlife: .zero
+                    refundableRetention: .zero
                 )
             }
         }

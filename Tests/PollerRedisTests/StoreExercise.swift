@@ -170,7 +170,7 @@ struct StoreExercise {
         }
         await outcome.attempt("delivery stats") { _ = try await queue.stats() }
         for partition in partitions {
-            await outcome.attempt("standing") {
+            await outcome.attempt("watermark") {
                 _ = try await queue.watermark(partition: partition)
             }
         }

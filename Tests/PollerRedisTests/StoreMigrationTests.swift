@@ -24,7 +24,7 @@ struct StoreMigrationTests {
             version: version,
             startedAt: Timestamp(ms: 5),
             inFlight: 0,
-            form: form,
+            storeFormat: form,
             partitions: RedisHarness.partitionCount
         )
     }

@@ -16,7 +16,7 @@ extension EventSweepTests {
         try await AccountRig.run { rig in
             let owner = AccountRig.owner
             func isDue(_ pace: Duration?) async throws -> Bool {
-                try await rig.store.take(.main, owner: owner, for: .seconds(9), pace: pace).isOurs
+                try await rig.store.take(.main, owner: owner, for: .seconds(9), pace: pace).isOwner
             }
             func finish(_ isCaughtUp: Bool, _ pause: Duration) async throws {
                 let done = SweepProgress(

@@ -42,8 +42,8 @@ struct EventSweepTests {
 
     func cursor(_ rig: AccountRig) async throws -> SweepCursor {
         let probe = OwnerID(unchecked: "PROBE")
-        let turn = try await rig.store.take(.main, owner: probe, for: .milliseconds(1))
-        return turn.cursor
+        let lease = try await rig.store.take(.main, owner: probe, for: .milliseconds(1))
+        return lease.cursor
     }
 
     /// Returns the store's time.
@@ -85,7 +85,7 @@ struct EventSweepTests {
                 return
             }
             try await eventually("the probe's turn ends") {
-                try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(1)).isOurs
+                try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(1)).isOwner
             }
             let source = try await rig.makeSource()
             try await rig.watch(source)
@@ -124,18 +124,18 @@ struct EventSweepTests {
     func oneAtATime() async throws {
         try await AccountRig.run { rig in
             let (a, b) = (OwnerID(unchecked: "A"), OwnerID(unchecked: "B"))
-            #expect(try await rig.store.take(.main, owner: a, for: .milliseconds(300)).isOurs)
-            #expect(try await !rig.store.take(.main, owner: b, for: .seconds(9)).isOurs)
+            #expect(try await rig.store.take(.main, owner: a, for: .milliseconds(300)).isOwner)
+            #expect(try await !rig.store.take(.main, owner: b, for: .seconds(9)).isOwner)
             try await eventually("a dead sweeper's turn ends") {
-                try await rig.store.take(.main, owner: b, for: .seconds(9)).isOurs
+                try await rig.store.take(.main, owner: b, for: .seconds(9)).isOwner
             }
             // The dead sweeper's late commit is rejected.
             let late = SweepProgress(cursor: .after("evt_late"), isCaughtUp: true, unseen: [])
             #expect(try await rig.store.finish(late, of: .main, owner: a, pause: .zero) == nil)
             #expect(try await rig.store.finish(late, of: .main, owner: b, pause: .seconds(9)) == 0)
             // The turn was released, but is not due before its pause has passed.
-            let turn = try await rig.store.take(.main, owner: a, for: .seconds(9))
-            #expect(!turn.isOurs && turn.cursor == .after("evt_late") && turn.caughtUpAt != nil)
+            let lease = try await rig.store.take(.main, owner: a, for: .seconds(9))
+            #expect(!lease.isOwner && lease.cursor == .after("evt_late") && lease.caughtUpAt != nil)
         }
     }
 
@@ -206,11 +206,11 @@ struct EventSweepTests {
             var questions = asked.makeAsyncIterator()
             await questions.next()
             let other = OwnerID(unchecked: "OTHER")
-            #expect(try await !rig.store.take(.main, owner: other, for: .seconds(9)).isOurs)
+            #expect(try await !rig.store.take(.main, owner: other, for: .seconds(9)).isOwner)
             visit.cancel()
             await visit.value
-            let turn = try await rig.store.take(.main, owner: other, for: .seconds(9))
-            #expect(turn.isOurs && turn.cursor == .start)
+            let lease = try await rig.store.take(.main, owner: other, for: .seconds(9))
+            #expect(lease.isOwner && lease.cursor == .start)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Disputes of accounts, read from Stripe", .timeLimit(.minutes(5)))
 struct StripeDisputesTests {
-    private func book(_ server: StubServer, key: String = "sk_test_1") throws -> StripeDisputes {
+    private func reader(_ server: StubServer, key: String = "sk_test_1") throws -> StripeDisputes {
         let configuration = StripeClientConfiguration(
             key: StripeKey(key),
             baseURL: "http://127.0.0.1:\(server.port)"
@@ -30,7 +30,7 @@ struct StripeDisputesTests {
                         """
                 )
             )
-            let found = try await book(server).disputes(of: .main)
+            let found = try await reader(server).disputes(of: .main)
             let first = try #require(found.first)
             #expect(first.id == "dp_1" && first.needsResponse && !first.isClosed)
             #expect(first.dueAt == Timestamp(ms: 1_796_000_000_000))
@@ -51,15 +51,15 @@ struct StripeDisputesTests {
                     body: #"{"error":{"type":"invalid_request_error","message":"Invalid API Key"}}"#
                 )
             )
-            let book = try book(server)
-            #expect(book.disputedAccounts == [.main])
+            let reader = try reader(server)
+            #expect(reader.disputedAccounts == [.main])
             do throws(DisputeReadFailure) {
-                _ = try await book.disputes(of: .main)
+                _ = try await reader.disputes(of: .main)
                 Issue.record("it was read")
             } catch {
                 #expect(!error.reason.isEmpty && !error.reason.contains("sk_test_1"))
             }
-            #expect(try self.book(server, key: "pk_test_1").disputedAccounts.isEmpty)
+            #expect(try self.reader(server, key: "pk_test_1").disputedAccounts.isEmpty)
         }
     }
 }

@@ -26,7 +26,7 @@ struct StripeWebhooksTests {
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             openWatches: OpenWatchLimit(
                 { limits },
-                book: rig.watches,
+                accountCounts: rig.watches,
                 elapsed: { .zero },
                 logger: AccountRig.quiet
             ),

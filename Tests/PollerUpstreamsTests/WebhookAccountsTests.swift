@@ -104,7 +104,7 @@ struct WebhookAccountsTests {
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             openWatches: OpenWatchLimit(
                 { limits },
-                book: rig.watches,
+                accountCounts: rig.watches,
                 elapsed: { .zero },
                 logger: AccountRig.quiet
             ),

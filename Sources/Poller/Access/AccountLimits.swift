@@ -100,22 +100,22 @@ package final class OpenWatchLimit: Sendable {
     private static let (pageSize, pagesMax) = (500, 40)
 
     private let limits: @Sendable () -> AccountLimits
-    private let book: any AccountCounts
+    private let accountCounts: any AccountCounts
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let counts = Mutex(OpenWatchCounts())
     private let warned = Mutex<Duration?>(nil)
 
-    /// Creates a limiter with the `limits` at the time of each request and the counts of `book`; `elapsed` is a
+    /// Creates a limiter with the `limits` at the time of each request and the counts of `accountCounts`; `elapsed` is a
     /// stopwatch.
     package init(
         _ limits: @escaping @Sendable () -> AccountLimits,
-        book: any AccountCounts,
+        accountCounts: any AccountCounts,
         elapsed: @escaping @Sendable () -> Duration,
         logger: Logger
     ) {
         self.limits = limits
-        self.book = book
+        self.accountCounts = accountCounts
         self.elapsed = elapsed
         self.logger = logger
     }
@@ -160,12 +160,12 @@ package final class OpenWatchLimit: Sendable {
         var accounts = [platform]
         var cursor: String?
         for _ in 0..<Self.pagesMax {
-            let page = try await book.accounts(limit: Self.pageSize, cursor: cursor)
+            let page = try await accountCounts.accounts(limit: Self.pageSize, cursor: cursor)
             accounts += page.items.filter { $0 != platform && connected($0) }
             cursor = page.next
             if cursor == nil { break }
         }
-        let open = try await book.openWatches(of: accounts).reduce(0, +)
+        let open = try await accountCounts.openWatches(of: accounts).reduce(0, +)
         let refusal = try await refusal(of: [new.key], platform, most, since: now, all, open)
         if let refusal { warn(refusal) }
         return refusal
@@ -178,7 +178,7 @@ package final class OpenWatchLimit: Sendable {
         _ most: Int,
         since began: Duration
     ) async throws(StoreError) -> TooManyWatches? {
-        let open = try await book.openWatches(of: [account]).first ?? 0
+        let open = try await accountCounts.openWatches(of: [account]).first ?? 0
         return try await refusal(of: keys, account, most, since: began, account, open)
     }
 
@@ -191,7 +191,7 @@ package final class OpenWatchLimit: Sendable {
         _ name: AccountID,
         _ open: Int
     ) async throws(StoreError) -> TooManyWatches? {
-        let joined = open > 0 ? try await book.openWatches(among: keys) : 0
+        let joined = open > 0 ? try await accountCounts.openWatches(among: keys) : 0
         let asked = max(keys.count - joined, 0)
         let now = elapsed()
         let fits = counts.withLock {

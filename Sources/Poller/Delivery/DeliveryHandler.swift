@@ -16,7 +16,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let resolver: DeliveryResolver<Store>
     private let health: EndpointHealth?
     private let fallbacks: FallbackNotifier?
-    private let book: (any DeliveryOperations)?
+    private let operations: (any DeliveryOperations)?
     private let channels: [String: any DeliveryChannel]
     private let slow: SlowRecipientLimiter?
     private let metrics: DeliveryMetrics
@@ -43,7 +43,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         self.tracer = tracer
         slow = slots.map(SlowRecipientLimiter.init)
         resolver = DeliveryResolver(store: store, directory: directory)
-        book = deliveries
+        operations = deliveries
         fallbacks = deliveries.map { FallbackNotifier(directory: directory, deliveries: $0) }
         health = directory.map { EndpointHealth(directory: $0, audit: audit, logger: logger) }
         self.logger = logger
@@ -299,7 +299,7 @@ extension DeliveryHandler {
     ) async throws(StoreError) -> Selection {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
-        let attempts = try await book?.attempts(of: id) ?? []
+        let attempts = try await operations?.attempts(of: id) ?? []
         let delivered = attempts.filter { $0.outcome == .delivered }
         let accepted = Set(delivered.compactMap(\.event))
         // Only the numbers of old attempts are kept; a failover cannot have lost their events.

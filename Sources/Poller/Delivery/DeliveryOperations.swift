@@ -169,7 +169,7 @@ package enum RevisionResult: Hashable, Sendable {
 /// The current state of a delivery.
 package struct DeliverySnapshot: Hashable, Sendable {
     /// The state in the queue.
-    package enum Place: Hashable, Sendable {
+    package enum QueueState: Hashable, Sendable {
         case waiting(due: Timestamp)
         /// Leased by a notifier.
         case leased
@@ -192,7 +192,7 @@ package struct DeliverySnapshot: Hashable, Sendable {
 
     package let id: DeliveryID
     package let delivery: Delivery
-    package let place: Place
+    package let queueState: QueueState
     /// The error of the last attempt; `nil` after an accepted one, unless there are dead letters.
     package let lastError: String?
     /// The time at which it came to rest with dead letters; `nil` otherwise.
@@ -202,20 +202,20 @@ package struct DeliverySnapshot: Hashable, Sendable {
     package init(
         id: DeliveryID,
         delivery: Delivery,
-        place: Place,
+        queueState: QueueState,
         lastError: String?,
         givenUpAt: Timestamp? = nil
     ) {
         self.givenUpAt = givenUpAt
         self.id = id
         self.delivery = delivery
-        self.place = place
+        self.queueState = queueState
         self.lastError = lastError
     }
 
     /// The state for people.
     package var state: State {
-        switch place {
+        switch queueState {
         case .leased: .inFlight
         case .waiting where delivery.state.failures > 0: .failing
         // A probe of an open circuit is not counted as a failure.

@@ -149,7 +149,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
         var unavailableLanes: Set<LaneID> = []
         for snapshot in page.items {
             let watches = snapshot.delivery.watch.lane
-            guard case .waiting = snapshot.place, !unavailableLanes.contains(watches) else {
+            guard case .waiting = snapshot.queueState, !unavailableLanes.contains(watches) else {
                 continue
             }
             do throws(StoreError) {

@@ -121,8 +121,8 @@ package struct Replayer: Sendable {
             }
             var revisions: [(revision: DeliveryRevision, events: Int)] = []
             // The state of a delivery that is being attempted is about to change.
-            var held = job.isDryRun ? [] : open.filter { $0.place == .leased }
-            for snapshot in open where job.isDryRun || snapshot.place != .leased {
+            var held = job.isDryRun ? [] : open.filter { $0.queueState == .leased }
+            for snapshot in open where job.isDryRun || snapshot.queueState != .leased {
                 if let found = try await revision(of: snapshot, job, endpoint) {
                     revisions.append(found)
                 }

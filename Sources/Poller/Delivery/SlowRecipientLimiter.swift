@@ -23,9 +23,9 @@ import Synchronization
 ///
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
 package final class SlowRecipientLimiter: Sendable {
-    /// How long an attempt may take before it counts and gives its place back: a good receiver has answered by then.
+    /// How long an attempt may take before it counts and releases its slot; a responsive recipient has answered by then.
     ///
-    /// At most `ClaimedAhead.slotWait`, or what waits for the place would be handed back just before it is free.
+    /// At most `ClaimedAhead.slotWait`, or items that wait for the slot would be released just before it is free.
     package static var patience: Duration { .seconds(1) }
     /// The range of postponements.
     static var pause: ClosedRange<Duration> { .seconds(3) ... .seconds(60) }
@@ -110,10 +110,17 @@ package final class SlowRecipientLimiter: Sendable {
         /// Postpones an attempt and returns the time of its return.
         mutating func postpone(_ host: String, _ now: Timestamp) -> Timestamp {
             let soon = now + SlowRecipientLimiter.pause.lowerBound
-            let own = max(soon, lastReturn.map { $0 + SlowRecipientLimiter.accountStep } ?? soon)
-            lastReturn = own
-            let after = hosts[host]?.lastReturn.map { $0 + SlowRecipientLimiter.step } ?? own
-            let back = min(max(own, after), now + SlowRecipientLimiter.pause.upperBound)
+            let accountReturn = max(
+                soon,
+                lastReturn.map { $0 + SlowRecipientLimiter.accountStep } ?? soon
+            )
+            lastReturn = accountReturn
+            let hostReturn =
+                hosts[host]?.lastReturn.map { $0 + SlowRecipientLimiter.step } ?? accountReturn
+            let back = min(
+                max(accountReturn, hostReturn),
+                now + SlowRecipientLimiter.pause.upperBound
+            )
             hosts[host, default: Host()].lastReturn = back
             return back
         }
@@ -169,16 +176,16 @@ package final class SlowRecipientLimiter: Sendable {
         let runningCount = groups.values.reduce(0) { $0 + $1.attempts.count }
         guard runningCount >= max(1, slots / 8) else { return false }
         let allSlow = groups.values.reduce(0) { $0 + $1.attempts.slow(now) }
-        let own = groups[group] ?? GroupState()
-        let ownSlow = own.attempts.slow(now)
-        let share = max(1, (slots - (allSlow - ownSlow)) / 2)
-        if ownSlow >= share { return true }
-        if let host = own.hosts[name] {
+        let groupState = groups[group] ?? GroupState()
+        let ownSlow = groupState.attempts.slow(now)
+        let slowMax = max(1, (slots - (allSlow - ownSlow)) / 2)
+        if ownSlow >= slowMax { return true }
+        if let host = groupState.hosts[name] {
             let ofOthers = ownSlow - host.attempts.slow(now)
-            if host.counted(now) >= max(1, (share - ofOthers) * 3 / 4) { return true }
+            if host.counted(now) >= max(1, (slowMax - ofOthers) * 3 / 4) { return true }
         }
-        let left = 2 * slots - (runningCount - own.attempts.count)
-        return allSlow * 2 >= slots && own.attempts.count >= max(1, left / 4)
+        let remaining = 2 * slots - (runningCount - groupState.attempts.count)
+        return allSlow * 2 >= slots && groupState.attempts.count >= max(1, remaining / 4)
     }
 
     /// Counts an attempt that has ended.

@@ -83,12 +83,12 @@ package struct Event: Hashable, Sendable {
     /// Creates the event of a change.
     ///
     /// `lag` is the delay of the poll after its due time. `closed` is set when the watch ends here, unless `final`
-    /// implies that. `progress` is the progress of its charge if it differs from the watch. `place` is the number of
+    /// implies that. `progress` is the progress of its charge if it differs from the watch. `index` is the number of
     /// events recorded before this one in the same commit.
     package init(
         watch: Watch,
         of subject: EventSubject = .status,
-        at place: Int = 0,
+        at index: Int = 0,
         status: SourceStatus?,
         final: Bool,
         closed: ClosedReason? = nil,
@@ -102,8 +102,8 @@ package struct Event: Hashable, Sendable {
     ) {
         key = watch.key
         order = watch.order
-        // A watch's count is bounded, and `place` counts the events of one commit, so the sum does not overflow.
-        seq = watch.seq + 1 + place
+        // A watch's count is bounded, and `index` counts the events of one commit, so the sum does not overflow.
+        seq = watch.seq + 1 + index
         run = watch.run
         previousStatus = watch.state.status
         self.status = status

@@ -35,10 +35,10 @@ extension Event {
         let text = summary
         let begin = #"{"id":"\#(id)""#
         guard text.hasPrefix(begin) else { return text }
-        let place = Self.beginnings(before: polledAt).firstIndex { began in
+        let index = Self.beginnings(before: polledAt).firstIndex { began in
             EventID(key: key, run: run, began: began, seq: seq, type: type) == id
         }
-        return place.map { #"{"id":"\#(String($0, radix: 36))""# + text.dropFirst(begin.count) }
+        return index.map { #"{"id":"\#(String($0, radix: 36))""# + text.dropFirst(begin.count) }
             ?? text
     }
 
@@ -56,13 +56,13 @@ extension Event {
         }
         wire.source = key.source.description
         wire.account = key.account.description
-        if wire.id.utf8.count == 1, let place = Int(wire.id, radix: 36) {
+        if wire.id.utf8.count == 1, let index = Int(wire.id, radix: 36) {
             let began = Self.beginnings(before: Timestamp(ms: wire.observed.polledAt.ms))
-            guard began.indices.contains(place) else { return nil }
+            guard began.indices.contains(index) else { return nil }
             let id = EventID(
                 key: key,
                 run: wire.run,
-                began: began[place],
+                began: began[index],
                 seq: wire.seq,
                 type: wire.type
             )

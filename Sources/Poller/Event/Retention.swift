@@ -95,7 +95,7 @@ package struct Retention<
                 while try await watches.purge(
                     partition: partition,
                     retention: span,
-                    afterlife: spans.afterlife
+                    refundableRetention: spans.refundableRetention
                 ) {}
             }
         }
@@ -136,13 +136,13 @@ package struct RetentionSpans: Hashable, Sendable {
     ///
     /// They are kept without their log while the money may come back, counted from their last poll, so that a dispute
     /// or a return is noticed. Zero: they are deleted like the others.
-    package let afterlife: Duration
+    package let refundableRetention: Duration
 
     /// The actual retention of bodies: readers of the outbox find them for as long as there is an entry.
     var bodiesAtLeast: Duration { max(bodies, outbox) }
 
     /// The default, half a year, which covers nearly all returned payments.
-    package static let afterlifeStandard = Duration.seconds(180 * 86_400)
+    package static let refundableRetentionStandard = Duration.seconds(180 * 86_400)
 
     /// The default, a week.
     package static let bodiesStandard = Duration.seconds(7 * 86_400)
@@ -161,11 +161,11 @@ package struct RetentionSpans: Hashable, Sendable {
         outbox: Duration,
         bodies: Duration = bodiesStandard,
         closed: Duration,
-        afterlife: Duration = afterlifeStandard
+        refundableRetention: Duration = refundableRetentionStandard
     ) {
         self.outbox = outbox
         self.bodies = bodies
         self.closed = closed
-        self.afterlife = afterlife
+        self.refundableRetention = refundableRetention
     }
 }

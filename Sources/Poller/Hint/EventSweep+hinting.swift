@@ -15,11 +15,11 @@ extension EventSweep {
 
     /// Hints for every event that the sweep has not handled yet, and marks them as handled.
     ///
-    /// `hinting`: false only marks them.
+    /// `createsHints`: `false` only marks them.
     func handle(
         _ events: [AccountEvent],
         of account: Account,
-        hinting: Bool,
+        createsHints: Bool,
         _ interval: Duration
     ) async throws(StoreError) -> Found {
         var found = Found()
@@ -32,7 +32,7 @@ extension EventSweep {
             let new = zip(group, handled).filter { !$1 }.map(\.0)
             guard !new.isEmpty else { continue }
             found.count += new.count
-            if hinting { found.unseen += try await hint(new, of: account) }
+            if createsHints { found.unseen += try await hint(new, of: account) }
             let span = SweepStep.markSpan(interval: interval)
             // After the hints: a crash between the two repeats the hints, which is harmless.
             try await store.mark(new.map { (HintIntake.mark(swept: $0.id), span) }, of: account.id)
@@ -68,7 +68,7 @@ extension EventSweep {
         _ events: [AccountEvent],
         of account: Account
     ) async throws(StoreError) {
-        let failure = await withTaskGroup(of: StoreError?.self) { [hinting] group in
+        let failure = await withTaskGroup(of: StoreError?.self) { [hintIntake] group in
             var failure: StoreError?
             for (index, event) in events.enumerated() {
                 if index >= Self.hintsMax, let done = await group.next() {
@@ -77,7 +77,7 @@ extension EventSweep {
                 // Concurrent, so that hints do not wait for each other's round trips.
                 group.addTask {
                     do throws(StoreError) {
-                        _ = try await hinting.hint(event, of: account.id, isWebhook: false)
+                        _ = try await hintIntake.hint(event, of: account.id, isWebhook: false)
                         return nil
                     } catch {
                         return error

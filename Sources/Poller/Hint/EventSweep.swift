@@ -64,7 +64,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         /// The name of the sweep in the store: each list has its own cursor and lease.
         ///
         /// No account ID contains a `~`.
-        package var turn: AccountID {
+        package var leaseID: AccountID {
             list == .usual ? id : AccountID(unchecked: "\(id)~\(list.rawValue)")
         }
     }
@@ -75,7 +75,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private let accounts: [Account]
     private let events: any AccountEvents
     let store: any SweepStore
-    let hinting: HintIntake
+    let hintIntake: HintIntake
     private let meter: ReadMeter<C>
     let suspects: PoisonGuard
     private let owner: OwnerID
@@ -99,7 +99,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         self.accounts = accounts
         self.events = events
         self.store = store
-        hinting = HintIntake(watches: watches, marks: store, events: events)
+        hintIntake = HintIntake(watches: watches, marks: store, events: events)
         self.meter = meter
         self.suspects = suspects
         self.owner = owner
@@ -131,15 +131,15 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// Sweeps the account if it is due and no other process has leased it.
     package func sweepIfDue(_ account: Account) async {
         do {
-            let turn = try await store.take(
-                account.turn,
+            let lease = try await store.take(
+                account.leaseID,
                 owner: owner,
                 for: Self.span,
                 pace: interval(account)
             )
-            if account.list == .usual { noteHealth(account, turn) }
-            guard turn.isOurs else { return }
-            try await sweep(account, from: turn)
+            if account.list == .usual { noteHealth(account, lease) }
+            guard lease.isOwner else { return }
+            try await sweep(account, from: lease)
             if Task.isCancelled { await releaseLease(account) }
         } catch {
             guard !Task.isCancelled else { return await releaseLease(account) }
@@ -156,11 +156,11 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private func releaseLease(_ account: Account) async {
         // Not a child task, because the current task is cancelled. It ends with the store's answer or its timeout.
         let last = Task { [store, owner] in
-            let turn = try await store.take(account.turn, owner: owner, for: Self.span)
-            guard turn.isOurs else { return }
+            let lease = try await store.take(account.leaseID, owner: owner, for: Self.span)
+            guard lease.isOwner else { return }
             _ = try await store.finish(
-                SweepProgress(cursor: turn.cursor, isCaughtUp: false, unseen: []),
-                of: account.turn,
+                SweepProgress(cursor: lease.cursor, isCaughtUp: false, unseen: []),
+                of: account.leaseID,
                 owner: owner,
                 pause: .zero
             )
@@ -183,36 +183,36 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// Records whether polls may wait for the sweep, because it is quick and up to date.
-    private func noteHealth(_ account: Account, _ turn: SweepLease) {
+    private func noteHealth(_ account: Account, _ lease: SweepLease) {
         let interval = interval(account)
         let isFresh =
-            turn.caughtUpAt.map { turn.now - $0 <= interval * 3 + .seconds(10) } ?? false
+            lease.caughtUpAt.map { lease.now - $0 <= interval * 3 + .seconds(10) } ?? false
         meter.setSwept(account.id, isFresh && interval <= ReadBudget.sweepIntervalMax)
-        delays.update(turn, of: account.id, pace: interval)
+        delays.update(lease, of: account.id, pace: interval)
     }
 
     private func sweep(_ account: Account, from first: SweepLease) async throws(StoreError) {
-        var turn = first
+        var lease = first
         for _ in 0..<Self.pagesMax where !Task.isCancelled {
             let interval = interval(account)
-            let step = SweepStep(turn, interval: interval)
+            let step = SweepStep(lease, interval: interval)
             meter.count(account.id, isFirst: false)
-            let answer = try await read(account, step, from: turn.cursor)
+            let answer = try await read(account, step, from: lease.cursor)
             let page: AccountEventsPage
             do throws(AccountEventsFailure) {
                 page = try answer.get()
             } catch {
                 // Interrupted by a drain: another process continues at the cursor.
                 guard !Task.isCancelled else { return }
-                try await failed(account, turn, error)
+                try await failed(account, lease, error)
                 return
             }
             for _ in 1..<max(page.requests, 1) { meter.count(account.id, isFirst: false) }
             failures.withLock { $0[account.id] = 0 }
             // In the first sweep there is no gap to close, because polls read the present state.
-            let isFirst = turn.cursor == .start
-            let found = try await handle(page.events, of: account, hinting: !isFirst, interval)
-            let reading = SweepReading(step, page, turn, interval: interval)
+            let isFirst = lease.cursor == .start
+            let found = try await handle(page.events, of: account, createsHints: !isFirst, interval)
+            let reading = SweepReading(step, page, lease, interval: interval)
             let progress = SweepProgress(
                 cursor: reading.cursor,
                 isCaughtUp: reading.isCaughtUp,
@@ -220,18 +220,18 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
                 rereadPause: reading.rereadPause
             )
             // Pages lead to the end of the list; the overlap before it comes next.
-            let isOverlapNext = reading.rereadPause == nil && turn.isRereadDue
+            let isOverlapNext = reading.rereadPause == nil && lease.isRereadDue
             let missed = try await store.finish(
                 progress,
-                of: account.turn,
+                of: account.leaseID,
                 owner: owner,
                 pause: reading.isCaughtUp && !isOverlapNext ? interval : .zero
             )
             count("poller_sweep_events_total", account, isFirst ? 0 : found.count)
             count("poller_webhook_missed_total", account, missed ?? 0)
             guard missed != nil, !reading.isCaughtUp else { return }
-            turn = try await store.take(account.turn, owner: owner, for: Self.span)
-            guard turn.isOurs else { return }
+            lease = try await store.take(account.leaseID, owner: owner, for: Self.span)
+            guard lease.isOwner else { return }
         }
     }
 
@@ -244,7 +244,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         let suspect = Suspect(
             .sweep,
             partition: suspects.partition(of: account.id.description),
-            name: "\(account.turn) \(cursor)",
+            name: "\(account.leaseID) \(cursor)",
             account: account.id
         )
         typealias Answer = Result<AccountEventsPage, AccountEventsFailure>
@@ -265,18 +265,18 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
 
     private func failed(
         _ account: Account,
-        _ turn: SweepLease,
+        _ lease: SweepLease,
         _ error: AccountEventsFailure
     ) async throws(StoreError) {
         let count = failures.withLock { failures in
             failures[account.id, default: 0] += 1
             return failures[account.id, default: 0]
         }
-        var next = turn.cursor
+        var next = lease.cursor
         var pause = min(Self.failurePauseMax, Self.tick * (1 << min(count, 6)))
         if error == .cursorTooOld {
             // The last minutes are still readable, and their events are not known yet.
-            next = .since(turn.now)
+            next = .since(lease.now)
             pause = .zero
         }
         logger.warning(
@@ -287,7 +287,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         )
         _ = try await store.finish(
             SweepProgress(cursor: next, isCaughtUp: false, unseen: []),
-            of: account.turn,
+            of: account.leaseID,
             owner: owner,
             pause: pause
         )

@@ -16,9 +16,9 @@ final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     }
 
     /// Processes the state of an account's sweep in the store.
-    func update(_ turn: SweepLease, of account: AccountID, pace: Duration) {
+    func update(_ lease: SweepLease, of account: AccountID, pace: Duration) {
         known.withLock {
-            $0[account, default: SweepDelay()].update(turn, pace: pace, at: clock.now)
+            $0[account, default: SweepDelay()].update(lease, pace: pace, at: clock.now)
         }
         updateMetric(account)
     }
@@ -49,10 +49,10 @@ where Instant.Duration == Duration {
     ///
     /// For a sweep that has never read everything the delay is counted from the first read; the actual one may be
     /// longer.
-    mutating func update(_ turn: SweepLease, pace: Duration, at now: Instant) {
-        let first = first ?? turn.now
+    mutating func update(_ lease: SweepLease, pace: Duration, at now: Instant) {
+        let first = first ?? lease.now
         self.first = first
-        let delay = turn.caughtUpAt.map { turn.now - $0 - pace } ?? (turn.now - first)
+        let delay = lease.caughtUpAt.map { lease.now - $0 - pace } ?? (lease.now - first)
         last = (delay, now)
     }
 

@@ -34,16 +34,16 @@ package enum SweepStep: Hashable, Sendable {
     /// Chooses the step of a sweep.
     ///
     /// `interval`: the pause between two sweeps of the account.
-    init(_ turn: SweepLease, interval: Duration) {
-        let caughtUpAt = turn.caughtUpAt.map { min($0, turn.now) } ?? turn.now
+    init(_ lease: SweepLease, interval: Duration) {
+        let caughtUpAt = lease.caughtUpAt.map { min($0, lease.now) } ?? lease.now
         let overlap = Self.overlap(since: caughtUpAt + (.zero - Self.span))
-        switch turn.cursor {
+        switch lease.cursor {
         case .start: self = overlap
-        case .since(let time): self = .overlap(since: min(time, turn.now) + (.zero - Self.span))
+        case .since(let time): self = .overlap(since: min(time, lease.now) + (.zero - Self.span))
         case .after(let id):
             // After a downtime there may be any number of events, so they are read in pages.
-            let isRecent = turn.now - caughtUpAt <= max(Self.span, interval * 2)
-            self = isRecent && turn.isRereadDue ? overlap : .page(after: id)
+            let isRecent = lease.now - caughtUpAt <= max(Self.span, interval * 2)
+            self = isRecent && lease.isRereadDue ? overlap : .page(after: id)
         }
     }
 
@@ -68,22 +68,22 @@ struct SweepReading: Hashable, Sendable {
     let rereadPause: Duration?
 
     /// Derives the progress after reading `page` by `step`.
-    init(_ step: SweepStep, _ page: AccountEventsPage, _ turn: SweepLease, interval: Duration) {
+    init(_ step: SweepStep, _ page: AccountEventsPage, _ lease: SweepLease, interval: Duration) {
         let newest = page.events.last.map { SweepCursor.after($0.id) }
-        switch (step, turn.cursor) {
+        switch (step, lease.cursor) {
         case (.page, _):
-            cursor = newest ?? turn.cursor
+            cursor = newest ?? lease.cursor
             isCaughtUp = !page.hasMore
             rereadPause = nil
         case (.overlap, .after(let last)):
             // Only then no event can be between the earlier ones and these.
             let isConnected = page.events.contains { $0.id == last }
-            cursor = isConnected ? newest ?? turn.cursor : turn.cursor
+            cursor = isConnected ? newest ?? lease.cursor : lease.cursor
             isCaughtUp = isConnected || !page.hasMore
             let pause = SweepStep.pausePerRequest * page.requests
             rereadPause = isConnected ? pause : max(pause, interval * 3 / 2)
         case (.overlap, _):
-            cursor = newest ?? (turn.cursor == .start ? .since(turn.now) : turn.cursor)
+            cursor = newest ?? (lease.cursor == .start ? .since(lease.now) : lease.cursor)
             isCaughtUp = true
             rereadPause = SweepStep.pausePerRequest * page.requests
         }

@@ -82,7 +82,7 @@ package struct SweepStatus: Hashable, Sendable {
 /// The state of an account's sweep, and whether this process has leased it.
 package struct SweepLease: Hashable, Sendable {
     /// Whether this process holds the lease, until the span ends.
-    package let isOurs: Bool
+    package let isOwner: Bool
     /// The position of the sweep.
     package let cursor: SweepCursor
     /// The last time that it had read every event; `nil` when it never has.
@@ -94,13 +94,13 @@ package struct SweepLease: Hashable, Sendable {
 
     /// Creates a value from the fields of a store.
     package init(
-        isOurs: Bool,
+        isOwner: Bool,
         cursor: SweepCursor,
         caughtUpAt: Timestamp?,
         isRereadDue: Bool = true,
         now: Timestamp
     ) {
-        self.isOurs = isOurs
+        self.isOwner = isOwner
         self.cursor = cursor
         self.caughtUpAt = caughtUpAt
         self.isRereadDue = isRereadDue

@@ -124,16 +124,16 @@ extension Order {
         count(subjects.count, at: cause.polledAt)
         var watch = known.watch
         watch.trace = cause.trace
-        return subjects.enumerated().map { place, subject in
+        return subjects.enumerated().map { index, subject in
             Event(
                 watch: watch,
                 of: subject,
-                at: place,
+                at: index,
                 status: status,
                 final: false,
                 payment: summary.payment,
                 isLive: cause.isLive,
-                object: place == subjects.count - 1 ? RawJSON(unchecked: wire.json) : nil,
+                object: index == subjects.count - 1 ? RawJSON(unchecked: wire.json) : nil,
                 polledAt: cause.polledAt,
                 lag: .zero
             )

@@ -132,9 +132,9 @@ package struct Order: Hashable, Sendable {
     ) -> [EventSubject]? {
         let before = summary
         let noted = Member(key: member, seq: seq, payment: payment)
-        if let place = members.firstIndex(where: { $0.key == member }) {
-            guard members[place].seq < seq else { return nil }
-            members[place] = noted
+        if let index = members.firstIndex(where: { $0.key == member }) {
+            guard members[index].seq < seq else { return nil }
+            members[index] = noted
         } else {
             guard add(noted) else { return nil }
         }

@@ -182,8 +182,8 @@ extension Payment {
                 ? (.unknown, .detached) : (.processing, nil)
         case "failed": return failed(facts.failure)
         case "canceled":
-            let hadAgreed = facts.isAnswered || (facts.received ?? .zero) > 0
-            return (.expired, hadAgreed ? .notChargedInTime : .unused)
+            let wasChargeable = facts.isAnswered || (facts.received ?? .zero) > 0
+            return (.expired, wasChargeable ? .notChargedInTime : .unused)
         default: return (.unknown, nil)
         }
     }

@@ -151,7 +151,7 @@ extension PollDecider {
             verdict: .next(after: .zero),
             change: WatchChange(state: state, payment: reading?.memory, events: events),
             isUrgent: true,
-            hasChanges: !events.isEmpty
+            commitsAtOnce: !events.isEmpty
         )
     }
 

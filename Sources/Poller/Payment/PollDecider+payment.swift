@@ -117,12 +117,12 @@ extension PollContext {
         }
         if let reading, reading.hasStepChange { subjects.append(.nextStep) }
         if let subject { subjects.append(subject) }
-        return subjects.enumerated().map { place, subject in
-            let isLast = place == subjects.count - 1
+        return subjects.enumerated().map { index, subject in
+            let isLast = index == subjects.count - 1
             return Event(
                 watch: watch,
                 of: subject,
-                at: place,
+                at: index,
                 status: isLast ? status : watch.state.status,
                 final: isLast && final,
                 closed: isLast ? closed : nil,

@@ -96,7 +96,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
             outbox = bodies + sum((.outboxEvent, events))
             last = sum((.closedPayment, 1), (.closedName, names), (.closedEvent, events))
             closed = last + sum((.closedDelivery, deliveries))
-            afterlife = sum((.afterlifePayment, 1), (.closedName, names))
+            afterlife = sum((.refundablePayment, 1), (.closedName, names))
         }
     }
 
@@ -190,7 +190,8 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
             + seconds(spans.outbox, bodies) * bytes.bodies
             + seconds(bodies, spans.closed) * bytes.closed
             + seconds(spans.closed, watch) * bytes.last
-            + seconds(watch, max(watch, spans.afterlife)) * bytes.afterlife * load.returnable / 100
+            + seconds(watch, max(watch, spans.refundableRetention)) * bytes.afterlife
+            * load.returnable / 100
     }
 
     /// The minimum of each role: one process that works, and one that may die.

@@ -19,7 +19,7 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
     case closedName = "closed.name"
     case closedEvent = "closed.event"
     case closedDelivery = "closed.delivery"
-    case afterlifePayment = "afterlife.payment"
+    case refundablePayment = "afterlife.payment"
     // The further memory of Redis.
     case redisEmpty = "redis.empty"
     case redisAllocated = "redis.allocated"
@@ -84,7 +84,7 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
         case .closedName: .bytes(155)
         case .closedEvent: .bytes(37)
         case .closedDelivery: .bytes(521)
-        case .afterlifePayment:
+        case .refundablePayment:
             Entry(
                 value: 300,
                 unit: "bytes",

@@ -27,7 +27,7 @@ package struct PlannedMonth {
         var state = WatchState()
         var hinted: Int64?
         var seq = 0
-        var turn: Int32 = 0
+        var entryNumber: Int32 = 0
         var known: Int64?
         var isOver = false
     }
@@ -119,8 +119,8 @@ package struct PlannedMonth {
     }
 
     private static func dropStale(_ queue: inout PlannedQueue, _ sources: [Source]) {
-        while let turn = queue.first,
-            sources[turn.item].isOver || sources[turn.item].turn != turn.number
+        while let entry = queue.first,
+            sources[entry.item].isOver || sources[entry.item].entryNumber != entry.number
         {
             _ = queue.pop()
         }
@@ -134,9 +134,9 @@ package struct PlannedMonth {
     }
 
     private mutating func place(_ item: Int, due: Int64, isUrgent: Bool) {
-        sources[item].turn += 1
-        let turn = PlannedQueue.Entry(due: due, item: item, number: sources[item].turn)
-        if isUrgent { urgent.push(turn) } else { rest.push(turn) }
+        sources[item].entryNumber += 1
+        let entry = PlannedQueue.Entry(due: due, item: item, number: sources[item].entryNumber)
+        if isUrgent { urgent.push(entry) } else { rest.push(entry) }
     }
 
     private mutating func serve(at time: Int64) {
@@ -144,14 +144,14 @@ package struct PlannedMonth {
         let isRestDue = rest.first.map { $0.due <= time } ?? false
         served += 1
         let isRestsTurn = isRestDue && (!isUrgentDue || served % 5 == 0)
-        guard let turn = isRestsTurn ? rest.pop() : urgent.pop() else { return }
+        guard let entry = isRestsTurn ? rest.pop() : urgent.pop() else { return }
         arrival = max(arrival, Double(time)) + interval
         polls += 1
-        poll(turn, at: Timestamp(ms: time))
+        poll(entry, at: Timestamp(ms: time))
     }
 
-    private mutating func poll(_ turn: PlannedQueue.Entry, at now: Timestamp) {
-        let source = sources[turn.item]
+    private mutating func poll(_ entry: PlannedQueue.Entry, at now: Timestamp) {
+        let source = sources[entry.item]
         let begins = Timestamp(ms: source.begins)
         let watch = Watch(
             key: key,
@@ -172,16 +172,16 @@ package struct PlannedMonth {
             stretch: stretch(at: now.ms)
         )
         let decision = decider.decide(
-            PollContext(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
+            PollContext(watch, due: Timestamp(ms: entry.due), polledAt: now, now: now),
             .answer(.observed(seen)),
             using: &generator
         )
-        sources[turn.item].state = decision.change.state
-        sources[turn.item].seq += decision.change.events.count
-        if isChanged { sources[turn.item].known = now.ms }
+        sources[entry.item].state = decision.change.state
+        sources[entry.item].seq += decision.change.events.count
+        if isChanged { sources[entry.item].known = now.ms }
         switch decision.verdict {
-        case .next(let wait): place(turn.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)
-        default: sources[turn.item].isOver = true
+        case .next(let wait): place(entry.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)
+        default: sources[entry.item].isOver = true
         }
     }
 

@@ -78,7 +78,7 @@ package struct PlannedTraffic: Hashable, Sendable {
 
 /// A queue of items by due time, earliest first; a binary heap.
 struct PlannedQueue {
-    /// An item and the number of its turn: an older turn of the same item is void.
+    /// An item and the number of its entry: an older entry of the same item is void.
     struct Entry: Hashable {
         let due: Int64
         let item: Int
@@ -89,8 +89,8 @@ struct PlannedQueue {
 
     var first: Entry? { entries.first }
 
-    mutating func push(_ turn: Entry) {
-        entries.append(turn)
+    mutating func push(_ entry: Entry) {
+        entries.append(entry)
         var index = entries.count - 1
         while index > 0, entries[index].due < entries[(index - 1) / 2].due {
             entries.swapAt(index, (index - 1) / 2)

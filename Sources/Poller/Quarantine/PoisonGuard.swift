@@ -92,14 +92,14 @@ package final class PoisonGuard: Sendable {
             try await run(together, alongside: shared, in: store, work)
         }
         for suspect in alone where !Task.isCancelled {
-            await lock.enter()
+            await lock.acquire()
             do throws(StoreError) {
                 try await handleAlone(suspect, in: store, work)
             } catch {
-                lock.leave()
+                lock.release()
                 throw error
             }
-            lock.leave()
+            lock.release()
         }
     }
 
@@ -218,7 +218,7 @@ private final class AsyncLock: Sendable {
 
     private let state = Mutex(State())
 
-    func enter() async {
+    func acquire() async {
         await withCheckedContinuation { waiter in
             let isFree = state.withLock { state in
                 if state.isTaken {
@@ -232,7 +232,7 @@ private final class AsyncLock: Sendable {
         }
     }
 
-    func leave() {
+    func release() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if state.waiting.isEmpty {
                 state.isTaken = false

@@ -5,7 +5,7 @@ import SafeNumbers
 /// The next poll of a watch and the reasons for its wait.
 package struct Explanation: Hashable, Sendable {
     /// The state of the watch in the queue.
-    package enum Place: Hashable, Sendable {
+    package enum QueueState: Hashable, Sendable {
         /// In its lane, due at an instant, behind `ahead` other items.
         case waiting(due: Timestamp, isUrgent: Bool, ahead: Int)
         /// Leased by a worker.
@@ -15,7 +15,7 @@ package struct Explanation: Hashable, Sendable {
     }
 
     package let snapshot: WatchSnapshot
-    package let place: Place
+    package let queueState: QueueState
     /// The lane of the watch.
     package let lane: LaneReport
     /// The limit of the lane, its own or the default.
@@ -26,13 +26,13 @@ package struct Explanation: Hashable, Sendable {
     /// Creates an explanation from the values of a store.
     package init(
         snapshot: WatchSnapshot,
-        place: Place,
+        queueState: QueueState,
         lane: LaneReport,
         limit: LaneLimit,
         crashes: Int
     ) {
         self.snapshot = snapshot
-        self.place = place
+        self.queueState = queueState
         self.lane = lane
         self.limit = limit
         self.crashes = crashes
@@ -43,7 +43,7 @@ package struct Explanation: Hashable, Sendable {
     /// For a lane whose circuit is open, this is the time of the next probe, by one watch. The time of the others is
     /// unknown, and an estimate from the lane's rate would be a promise.
     package var earliest: Timestamp? {
-        guard case .waiting(let due, _, let ahead) = place, !lane.isPaused,
+        guard case .waiting(let due, _, let ahead) = queueState, !lane.isPaused,
             lane.circuit != .probing
         else { return nil }
         let queue = lane.circuit == .closed ? span(of: ahead) : .zero
@@ -58,7 +58,7 @@ package struct Explanation: Hashable, Sendable {
 
     /// The reasons for the wait, one sentence each, the most important first.
     package var reasons: [String] {
-        switch place {
+        switch queueState {
         case .closed(let reason): return ["it is closed (\(reason.rawValue)) and not polled again"]
         case .leased(let owner, let until):
             return ["worker \(owner) has it until \(until) at the latest"]

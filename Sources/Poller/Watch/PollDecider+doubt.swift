@@ -162,7 +162,7 @@ extension PollDecider {
             change: WatchChange(state: state, lastError: error),
             signal: signal,
             isUrgent: context.isUrgent(after: bounded, deadline: watch.end),
-            hasChanges: signal != .fine
+            commitsAtOnce: signal != .fine
         )
     }
 

@@ -253,13 +253,13 @@ package struct PollDecider: Sendable {
                 verdict: .next(after: wait),
                 change: WatchChange(state: state, payment: memory),
                 isUrgent: context.isUrgent(after: wait, deadline: context.watch.end),
-                hasChanges: false
+                commitsAtOnce: false
             )
         }
         return Decision(
             verdict: .close(reason),
             change: WatchChange(state: state, payment: reading?.memory, events: events),
-            hasChanges: !events.isEmpty
+            commitsAtOnce: !events.isEmpty
         )
     }
 
@@ -310,12 +310,12 @@ package struct PollDecider: Sendable {
             lastError: error
         )
         // A lane that slows down must know before its next claim.
-        let hasChanges = !wasReported || signal != .fine
+        let commitsAtOnce = !wasReported || signal != .fine
         return Decision(
             verdict: .close(reason),
             change: change,
             signal: signal,
-            hasChanges: hasChanges
+            commitsAtOnce: commitsAtOnce
         )
     }
 
@@ -339,7 +339,7 @@ package struct PollDecider: Sendable {
                 lastError: error
             ),
             isUrgent: context.isUrgent(after: wait, deadline: outlook.deadline),
-            hasChanges: false
+            commitsAtOnce: false
         )
     }
 

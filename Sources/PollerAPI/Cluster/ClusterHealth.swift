@@ -276,23 +276,23 @@ struct DeliveryFailures: Hashable, Sendable {
     }
 
     /// Reads the lists; `nil` if there are too many deliveries to read for a check.
-    init?(_ book: any DeliveryOperations, stats: StoreStats) async throws(StoreError) {
+    init?(_ deliveries: any DeliveryOperations, stats: StoreStats) async throws(StoreError) {
         guard stats.pending + stats.leased + stats.quarantined <= Self.readMax,
-            let failing = try await Self.count(.failing, book),
-            let dead = try await Self.count(.dead, book)
+            let failing = try await Self.count(.failing, deliveries),
+            let dead = try await Self.count(.dead, deliveries)
         else { return nil }
         self.init(failing: failing, dead: dead)
     }
 
     private static func count(
         _ state: DeliverySnapshot.State,
-        _ book: any DeliveryOperations
+        _ deliveries: any DeliveryOperations
     ) async throws(StoreError) -> Int? {
         var count = 0
         var cursor: String?
         for _ in 0..<pagesMax {
             let query = DeliveryQuery(state: state, limit: readMax, cursor: cursor)
-            let page = try await book.deliveries(query)
+            let page = try await deliveries.deliveries(query)
             count += page.items.count
             guard let next = page.next else { return count }
             cursor = next

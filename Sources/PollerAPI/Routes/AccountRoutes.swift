@@ -33,7 +33,7 @@ struct AccountRoutes {
     ) async throws -> Response {
         let page = try await page(input.limit, input.cursor, of: context.caller.accounts)
         let accounts = page.items
-        let open = try await backend.accounts.book.openWatches(of: accounts)
+        let open = try await backend.accounts.counts.openWatches(of: accounts)
         let endpoints = try await backend.endpoints.store.counts(of: accounts)
         let rows = zip(accounts, zip(open, endpoints)).map { account, counts in
             PollerWire.Account(account, counts, backend.accounts.limits[account])
@@ -50,7 +50,7 @@ struct AccountRoutes {
         of accounts: AccountSet
     ) async throws -> ListPage<AccountID> {
         guard let names = accounts.names else {
-            return try await backend.accounts.book.accounts(limit: limit, cursor: cursor)
+            return try await backend.accounts.counts.accounts(limit: limit, cursor: cursor)
         }
         let rest = names.filter { $0 > cursor ?? "" }
         let page = rest.prefix(limit)

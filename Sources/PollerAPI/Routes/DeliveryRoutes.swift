@@ -139,7 +139,7 @@ struct DeliveryRoutes {
         let names = await backend.endpoints.store.names(of: Set(registered))
         return page.wire(for: context) { snapshot in
             let endpoint = snapshot.delivery.endpoint
-            let isWaiting = if case .waiting = snapshot.place { true } else { false }
+            let isWaiting = if case .waiting = snapshot.queueState { true } else { false }
             return PollerWire.Delivery(
                 snapshot,
                 lane: isWaiting ? lanes[endpoint] : nil,

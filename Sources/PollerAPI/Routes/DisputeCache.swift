@@ -48,19 +48,19 @@ actor DisputeCache {
         }
     }
 
-    private let book: any DisputeReader
+    private let reader: any DisputeReader
     private let clock: any Clock<Duration>
     private var cached: [AccountID: CachedResult] = [:]
     private var running: [AccountID: Task<Result<[AccountDispute], DisputeReadFailure>, Never>] =
         [:]
 
-    init(book: any DisputeReader, clock: any Clock<Duration>) {
-        self.book = book
+    init(reader: any DisputeReader, clock: any Clock<Duration>) {
+        self.reader = reader
         self.clock = clock
     }
 
     /// The accounts whose disputes can be read.
-    nonisolated var accounts: [AccountID] { book.disputedAccounts }
+    nonisolated var accounts: [AccountID] { reader.disputedAccounts }
 
     /// Returns the disputes of some accounts, without those that a later request will read.
     func disputes(of accounts: [AccountID]) async -> [AccountID: Reading] {
@@ -120,7 +120,7 @@ actor DisputeCache {
     ) async -> Result<[AccountDispute], DisputeReadFailure> {
         let result: Result<[AccountDispute], DisputeReadFailure>
         do throws(DisputeReadFailure) {
-            result = .success(try await book.disputes(of: account))
+            result = .success(try await reader.disputes(of: account))
         } catch {
             result = .failure(error)
         }

@@ -78,7 +78,7 @@ struct LateRoutes {
         _ status: ClusterStatus
     ) async throws -> LateWatch? {
         guard let why = try await backend.watches.explain(key, limit: status.laneLimit),
-            case .waiting(let due, _, _) = why.place, why.lane.now - due >= least
+            case .waiting(let due, _, _) = why.queueState, why.lane.now - due >= least
         else { return nil }
         let wireExplanation = WatchExplanation(
             why,

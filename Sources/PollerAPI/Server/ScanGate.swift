@@ -41,7 +41,7 @@ final class ScanGate: Sendable {
         var lastID = 0
         /// The numbered requests that do not wait yet, and those of them that were cancelled.
         var entering: Set<Int> = []
-        var givenUp: Set<Int> = []
+        var timedOut: Set<Int> = []
     }
 
     private let state = Mutex(State())
@@ -87,7 +87,7 @@ final class ScanGate: Sendable {
             await withCheckedContinuation { turn in
                 let isOver: Bool = state.withLock { state in
                     state.entering.remove(id)
-                    if state.givenUp.remove(id) != nil { return true }
+                    if state.timedOut.remove(id) != nil { return true }
                     if state.waiting[key] == nil { state.turns.append(key) }
                     state.waiting[key, default: []].append(Waiting(id: id, turn: turn))
                     return false
@@ -139,7 +139,7 @@ final class ScanGate: Sendable {
         let waiting: Waiting? = state.withLock { state in
             guard let index = state.waiting[key]?.firstIndex(where: { $0.id == id }) else {
                 // The request does not wait yet, or it is already running.
-                if state.entering.contains(id) { state.givenUp.insert(id) }
+                if state.entering.contains(id) { state.timedOut.insert(id) }
                 return nil
             }
             let waiting = state.waiting[key]?.remove(at: index)

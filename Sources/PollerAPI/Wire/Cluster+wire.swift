@@ -91,7 +91,7 @@ extension WatchExplanation {
         source = key.source.description
         account = key.account.description
         kind = Open(rawValue: key.kind.rawValue)
-        switch explanation.place {
+        switch explanation.queueState {
         case .waiting(let due, let isUrgent, let ahead):
             place = Open(.waiting)
             dueAt = Time(due)
@@ -107,7 +107,7 @@ extension WatchExplanation {
         }
         earliestPollAt = hasWorker ? explanation.earliest.map { Time($0) } : nil
         reasons = explanation.reasons + acts
-        if case .waiting = explanation.place {
+        if case .waiting = explanation.queueState {
             // The error of the last poll explains more than any limit.
             if let error = explanation.snapshot.lastError {
                 reasons.append("its last poll failed: \(error)")

@@ -42,7 +42,7 @@ extension PollerWire.Delivery {
 extension DeliverySnapshot {
     /// Returns the due time, not before the endpoint's hold ends; `nil` for a delivery that is inactive or in flight.
     func nextAttempt(_ lane: LaneReport?) -> Timestamp? {
-        guard case .waiting(let due) = place, lane?.isPaused != true else { return nil }
+        guard case .waiting(let due) = queueState, lane?.isPaused != true else { return nil }
         return max(due, lane?.heldUntil ?? due)
     }
 }

@@ -8,7 +8,7 @@ import StripeAPI
 
 /// Polls Stripe sources, intents and charges, without retries of its own.
 ///
-/// A poll is one GET for the object, and more within the same timeout if facts are missing (`StripeUpstream+beside`).
+/// A poll is one GET for the object, and more within the same timeout if facts are missing (`StripeUpstream+additionalReads`).
 ///
 /// | response | result |
 /// |---|---|

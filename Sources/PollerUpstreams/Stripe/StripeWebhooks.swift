@@ -54,7 +54,7 @@ package struct StripeWebhooks: WebhookIntake {
     private let accounts: [AccountID: Account]
     let names: Set<AccountID>
     private let tolerance: Duration
-    private let hinting: HintIntake
+    private let hintIntake: HintIntake
     private let watches: any WatchStore
     private let events: (any AccountEvents)?
     private let enqueuer: Enqueuer?
@@ -97,7 +97,7 @@ package struct StripeWebhooks: WebhookIntake {
         self.accounts = accounts
         self.names = names.union(accounts.keys)
         self.tolerance = tolerance
-        hinting = HintIntake(watches: watches, marks: marks, events: events)
+        hintIntake = HintIntake(watches: watches, marks: marks, events: events)
         self.watches = watches
         self.events = events
         self.enqueuer = enqueuer
@@ -262,7 +262,7 @@ package struct StripeWebhooks: WebhookIntake {
         var enqueued = 0
         var stopped: WebhookOutcome?
         do throws(StoreError) {
-            let result = try await hinting.hint(event.claim, of: owner, isWebhook: true) {
+            let result = try await hintIntake.hint(event.claim, of: owner, isWebhook: true) {
                 (keys) throws(StoreError) in
                 guard let new = try await unwatched(keys, event) else { return }
                 stopped = try await refusal(of: new, event.claim, signedBy: account)

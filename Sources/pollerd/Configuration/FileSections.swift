@@ -179,7 +179,7 @@ struct FileSections: Sendable {
             id == .main
             ? try node.member("stripe_api_key")?.secret()
             : try node.required("stripe_api_key").secret()
-        let charge = try node.member("charge")?.standingOrder()
+        let charge = try node.member("charge")?.defaultCharge()
         if charge != nil, key?.hasPrefix("pk_") ?? false {
             throw node.wrong(
                 "charge needs a secret key or a restricted key that can create charges"
@@ -342,7 +342,7 @@ extension YAMLNode {
     ///
     /// *Shape*: `true`, or any of `{description: Acme, statement_descriptor: ACME, metadata: {shop: "7"}}`. The amount
     /// is always that of the source, because one amount for all sources would be a mistake.
-    func standingOrder() throws(ConfigurationError) -> ChargeOrder? {
+    func defaultCharge() throws(ConfigurationError) -> ChargeOrder? {
         if let text = try? text() {
             switch text {
             case "true": return .whole

@@ -252,7 +252,7 @@ struct Settings: Sendable {
                 to: .seconds(31_536_000)
             ),
             // The table of methods allows returns for at most 400 days.
-            afterlife: try read.span("afterlife", from: .zero, to: .seconds(400 * 86_400))
+            refundableRetention: try read.span("afterlife", from: .zero, to: .seconds(400 * 86_400))
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
         // Scripts wait for lines of text, so the default format applies to the log only.

@@ -30,7 +30,7 @@ extension ClusterChecks {
         }
         var swept: [SweptList] = []
         for account in accounts {
-            let sweepStatus = try await store.sweepStatus(of: account.turn)
+            let sweepStatus = try await store.sweepStatus(of: account.leaseID)
             let usage = try await store.addReads(
                 ReadUsage(reads: 0, transactions: 0),
                 of: account.id

@@ -85,7 +85,7 @@ extension Node {
         let directory = EndpointDirectory(
             store: cluster.endpoints,
             operators: settings.operators,
-            partition: cluster.deliveries.place(of:),
+            partition: cluster.deliveries.markingPosition(of:),
             logger: log("endpoints")
         )
         if settings.mail == nil, settings.operators.contains(where: { $0.scheme == "mailto" }) {
@@ -173,14 +173,14 @@ extension Node {
         ]
         let partitions = cluster.deliveries.partitions
         let shared = [
-            share(loop, as: .notifier, partitions: partitions),
+            heartbeatLoop(loop, as: .notifier, partitions: partitions),
             Heartbeat<ContinuousClock>.Loop(
                 role: Role.notifier.rawValue,
                 partitions: partitions,
                 inFlight: { 0 },
-                share: { share in
-                    fallbacks.assign(share.owned)
-                    repair.assign(share.owned)
+                assign: { assignment in
+                    fallbacks.assign(assignment.owned)
+                    repair.assign(assignment.owned)
                 }
             ),
         ]

@@ -220,7 +220,7 @@ extension Node {
         let start = clock.now
         return OpenWatchLimit(
             { [live] in live.now.settings.accountLimits },
-            book: cluster.watches,
+            accountCounts: cluster.watches,
             elapsed: { [clock] in start.duration(to: clock.now) },
             logger: log("limits")
         )

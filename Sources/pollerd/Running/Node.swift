@@ -125,7 +125,9 @@ struct Node: Sendable {
             services += polling.services + [sweep(polling.meter)]
             try await limitUpstreams(settings)
             services.append(DrainedLoop { await worker.run() })
-            shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
+            shared.append(
+                heartbeatLoop(worker, as: .worker, partitions: cluster.watches.partitions)
+            )
         }
         if roles.contains(.notifier), let channels {
             let (loops, others) = try await notifier(channels)
@@ -188,7 +190,7 @@ struct Node: Sendable {
     }
 
     /// Returns a loop's part of the heartbeat, which divides the partitions among processes.
-    func share<Item: Sendable, Change: Sendable>(
+    func heartbeatLoop<Item: Sendable, Change: Sendable>(
         _ loop: LeaseWorker<Item, Change, ContinuousClock>,
         as role: Role,
         partitions: Int
@@ -197,7 +199,7 @@ struct Node: Sendable {
             role: role.rawValue,
             partitions: partitions,
             inFlight: { loop.inFlight },
-            share: { loop.share($0) }
+            assign: { loop.assign($0) }
         )
     }
 
@@ -211,7 +213,7 @@ struct Node: Sendable {
             startedAt: WallClock.now(),
             inFlight: 0,
             slots: roles.contains(.worker) ? settings.workerConcurrency : nil,
-            form: cluster.layout.form,
+            storeFormat: cluster.layout.form,
             partitions: cluster.layout.partitions
         )
         return Heartbeat(
@@ -274,7 +276,7 @@ struct Node: Sendable {
         let backend = APIBackend(
             watches: cluster.watches,
             accounts: AccountBackend(
-                book: cluster.watches,
+                counts: cluster.watches,
                 limits: { [live] in live.now.settings.accountLimits },
                 openWatches: openWatches
             ),

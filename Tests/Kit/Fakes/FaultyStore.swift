@@ -173,11 +173,11 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     }
 
     package func references(
-        behind places: [OutboxReadPosition],
+        behind cursors: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
         try await plan.run(.read) { () throws(StoreError) in
-            try await base.references(behind: places, limit: limit)
+            try await base.references(behind: cursors, limit: limit)
         }
     }
 
@@ -239,13 +239,13 @@ extension FaultyLeaseQueue {
     package func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
             try await base.purge(
                 partition: partition,
                 retention: retention,
-                afterlife: afterlife
+                refundableRetention: refundableRetention
             )
         }
     }

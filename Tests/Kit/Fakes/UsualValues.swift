@@ -78,7 +78,7 @@ extension Event {
     package init(
         _ watch: Watch,
         of subject: EventSubject = .status,
-        at place: Int = 0,
+        at index: Int = 0,
         status: SourceStatus? = nil,
         final: Bool = false,
         closed: ClosedReason? = nil,
@@ -91,7 +91,7 @@ extension Event {
         self.init(
             watch: watch,
             of: subject,
-            at: place,
+            at: index,
             status: status,
             final: final,
             closed: closed,

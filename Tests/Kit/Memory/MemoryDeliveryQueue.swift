@@ -142,7 +142,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     package func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         changing { queue, now in
             let gap = queue[partition].gap

@@ -205,14 +205,14 @@ package final class MemoryEndpointStore: EndpointStore {
         }
         let all = state.withLock { Array($0.records.values) }.map(\.endpoint)
             .filter { accounts.contains($0.account) }
-            .map { (place: "\($0.createdAt) \($0.id)", endpoint: $0) }
-            .filter { after.isEmpty || $0.place < after }
-            .sorted { $0.place > $1.place }
+            .map { (position: "\($0.createdAt) \($0.id)", endpoint: $0) }
+            .filter { after.isEmpty || $0.position < after }
+            .sorted { $0.position > $1.position }
         let items = all.prefix(limit)
         return ListPage(
             items: items.map(\.endpoint),
             next: items.count < all.count
-                ? items.last.map { Base64URL.encode($0.place.utf8) } : nil
+                ? items.last.map { Base64URL.encode($0.position.utf8) } : nil
         )
     }
 

@@ -50,13 +50,13 @@ struct MemoryLane: Sendable {
     func schedule(isUrgent: Bool) -> MemorySchedule { isUrgent ? urgent : rest }
 
     /// Adds an item to a schedule.
-    mutating func insert(_ place: MemorySchedule.Place, isUrgent: Bool) {
-        if isUrgent { urgent.insert(place) } else { rest.insert(place) }
+    mutating func insert(_ position: MemorySchedule.Position, isUrgent: Bool) {
+        if isUrgent { urgent.insert(position) } else { rest.insert(position) }
     }
 
     /// Removes an item from a schedule.
-    mutating func remove(_ place: MemorySchedule.Place, isUrgent: Bool) {
-        if isUrgent { urgent.remove(place) } else { rest.remove(place) }
+    mutating func remove(_ position: MemorySchedule.Position, isUrgent: Bool) {
+        if isUrgent { urgent.remove(position) } else { rest.remove(position) }
     }
 
     /// Empties both schedules.
@@ -66,10 +66,10 @@ struct MemoryLane: Sendable {
     }
 
     /// Returns how many items are served before a waiting one.
-    func ahead(of place: MemorySchedule.Place, isUrgent: Bool, now: Timestamp) -> Int {
+    func ahead(of position: MemorySchedule.Position, isUrgent: Bool, now: Timestamp) -> Int {
         isUrgent
-            ? urgent.count(before: place)
-            : rest.count(before: place) + urgent.count(dueAt: now)
+            ? urgent.count(before: position)
+            : rest.count(before: position) + urgent.count(dueAt: now)
     }
 
     /// Follows a clock that was set back.

@@ -43,11 +43,11 @@ extension MemoryPartition {
 
     private mutating func recover(_ now: Timestamp) -> Int {
         let ended = leaseEnds.filter { $0.value <= now }
-            .map { MemorySchedule.Place(due: $0.value, id: $0.key) }
+            .map { MemorySchedule.Position(due: $0.value, id: $0.key) }
             .sorted()
             .prefix(Self.recoveriesMax)
-        for place in ended {
-            let id = place.id
+        for position in ended {
+            let id = position.id
             guard var item = items[id], case .leased(let lease) = item.phase else { continue }
             leaseEnds[id] = nil
             item.token += 1
@@ -104,8 +104,8 @@ extension MemoryPartition {
         let end = round.leases.count + quota
         while round.leases.count < end, round.room > 0,
             let ready = self[lane].start(isUrgent: isUrgent, limit, now), ready <= round.horizon,
-            let place = self[lane].schedule(isUrgent: isUrgent).head,
-            var item = items[place.id]
+            let position = self[lane].schedule(isUrgent: isUrgent).head,
+            var item = items[position.id]
         {
             guard round.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
                 // It also keeps its position, and so comes first in one of the next claims.
@@ -118,23 +118,23 @@ extension MemoryPartition {
             item.phase = .leased(
                 .init(
                     owner: round.request.owner,
-                    due: place.due,
+                    due: position.due,
                     isUrgent: isUrgent,
                     endsAt: endsAt
                 )
             )
-            items[place.id] = item
-            leaseEnds[place.id] = endsAt
+            items[position.id] = item
+            leaseEnds[position.id] = endsAt
             let lease = Lease(
                 ref: LeaseRef(
-                    id: place.id,
+                    id: position.id,
                     partition: number,
                     token: item.token,
                     owner: round.request.owner
                 ),
-                item: place.id,
+                item: position.id,
                 lane: lane,
-                due: place.due,
+                due: position.due,
                 claimedAt: now,
                 startsAt: flaws.contains(.startsAheadAtOnce) ? now : startsAt,
                 endsAt: endsAt,

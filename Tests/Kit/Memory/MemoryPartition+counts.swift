@@ -78,8 +78,8 @@ extension MemoryPartition {
         if leases != leaseEnds.count { found.append("\(leaseEnds.count) ends, \(leases) leases") }
         let (urgent, rest) = waiting()
         for (id, lane) in lanes {
-            if Set(lane.urgent.places) != urgent[id] ?? []
-                || Set(lane.rest.places) != rest[id] ?? []
+            if Set(lane.urgent.positions) != urgent[id] ?? []
+                || Set(lane.rest.positions) != rest[id] ?? []
                 || lane.waiting != (urgent[id]?.count ?? 0) + (rest[id]?.count ?? 0)
             {
                 found.append("\(id): the schedules differ from the waiting items")
@@ -96,18 +96,18 @@ extension MemoryPartition {
 
     /// Returns the schedule entries of waiting items, according to the items.
     private func waiting() -> (
-        urgent: [LaneID: Set<MemorySchedule.Place>],
-        rest: [LaneID: Set<MemorySchedule.Place>]
+        urgent: [LaneID: Set<MemorySchedule.Position>],
+        rest: [LaneID: Set<MemorySchedule.Position>]
     ) {
-        var urgent: [LaneID: Set<MemorySchedule.Place>] = [:]
-        var rest: [LaneID: Set<MemorySchedule.Place>] = [:]
+        var urgent: [LaneID: Set<MemorySchedule.Position>] = [:]
+        var rest: [LaneID: Set<MemorySchedule.Position>] = [:]
         for (id, item) in items {
             guard case .waiting(let due, let isUrgent) = item.phase else { continue }
-            let place = MemorySchedule.Place(due: due, id: id)
+            let position = MemorySchedule.Position(due: due, id: id)
             if isUrgent {
-                urgent[item.lane, default: []].insert(place)
+                urgent[item.lane, default: []].insert(position)
             } else {
-                rest[item.lane, default: []].insert(place)
+                rest[item.lane, default: []].insert(position)
             }
         }
         return (urgent, rest)

@@ -91,10 +91,10 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     // MARK: Ending a lease
 
     /// Returns the state of a lease.
-    func standing(of ref: LeaseRef) -> LeaseState {
+    func leaseState(of ref: LeaseRef) -> LeaseState {
         guard let item = items[ref.id] else { return .lost }
         if flaws.contains(.takesStaleCommits), case .leased = item.phase { return .held }
-        return item.standing(of: ref)
+        return item.leaseState(of: ref)
     }
 
     /// Ends a valid lease with a verdict.
@@ -129,7 +129,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 
     /// Ends a valid lease as if it had never existed.
-    mutating func giveBack(_ id: ItemID, now: Timestamp) {
+    mutating func releaseLease(_ id: ItemID, now: Timestamp) {
         guard let item = items[id], case .leased(let lease) = item.phase else { return }
         endLease(id, item)
         putBack(id, item, lease, now: now)

@@ -76,19 +76,19 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         guard partitions.indices.contains(partition) else { return commits.map { _ in .leaseLost } }
         // Lease states are determined before the first write, and a repeat within the batch counts once.
         var taken: Set<LeaseRef> = []
-        var standings: [LeaseState] = []
+        var leaseStates: [LeaseState] = []
         for commit in commits {
             let isRepeated = taken.contains(commit.ref)
-            let standing = isRepeated ? .ended : partitions[partition].standing(of: commit.ref)
-            standings.append(standing)
-            guard standing == .held else { continue }
+            let leaseState = isRepeated ? .ended : partitions[partition].leaseState(of: commit.ref)
+            leaseStates.append(leaseState)
+            guard leaseState == .held else { continue }
             taken.insert(commit.ref)
             if let record = partitions[partition].items[commit.ref.id]?.record {
                 try check(record, commit.change)
             }
         }
-        let results = zip(commits, standings).map { commit, standing in
-            switch standing {
+        let results = zip(commits, leaseStates).map { commit, leaseState in
+            switch leaseState {
             case .lost: return CommitResult.leaseLost
             case .ended: return .done
             case .held:
@@ -114,11 +114,11 @@ struct MemoryQueue<Record: Sendable>: Sendable {
     mutating func release(_ refs: [LeaseRef], now: Timestamp) -> [CommitResult] {
         refs.map { ref in
             guard partitions.indices.contains(ref.partition) else { return .leaseLost }
-            switch partitions[ref.partition].standing(of: ref) {
+            switch partitions[ref.partition].leaseState(of: ref) {
             case .lost: return .leaseLost
             case .ended: return .done
             case .held:
-                partitions[ref.partition].giveBack(ref.id, now: now)
+                partitions[ref.partition].releaseLease(ref.id, now: now)
                 return .done
             }
         }
@@ -134,7 +134,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
             if partition.flaws.contains(.recallsReceivedLeases) { return true }
             return lost.since.map { end > $0 + lost.lease } ?? true
         }
-        for id in taken.keys { partitions[lost.partition].giveBack(id, now: now) }
+        for id in taken.keys { partitions[lost.partition].releaseLease(id, now: now) }
         return taken.count
     }
 

@@ -5,47 +5,47 @@ import PollerQueue
 /// The waiting items of one lane and one urgency, the earliest first.
 struct MemorySchedule: Sendable {
     /// An item's position in a schedule.
-    struct Place: Hashable, Comparable, Sendable {
+    struct Position: Hashable, Comparable, Sendable {
         let due: Timestamp
         let id: ItemID
 
-        static func < (lhs: Place, rhs: Place) -> Bool {
+        static func < (lhs: Position, rhs: Position) -> Bool {
             (lhs.due, lhs.id.description) < (rhs.due, rhs.id.description)
         }
     }
 
     /// The positions, in order.
-    private(set) var places: [Place] = []
+    private(set) var positions: [Position] = []
 
-    var head: Place? { places.first }
-    var count: Int { places.count }
-    var isEmpty: Bool { places.isEmpty }
+    var head: Position? { positions.first }
+    var count: Int { positions.count }
+    var isEmpty: Bool { positions.isEmpty }
 
     /// Adds an item.
-    mutating func insert(_ place: Place) {
-        places.insert(place, at: count(before: place))
+    mutating func insert(_ position: Position) {
+        positions.insert(position, at: count(before: position))
     }
 
     /// Removes an item.
-    mutating func remove(_ place: Place) {
-        let index = count(before: place)
-        guard index < places.count, places[index] == place else { return }
-        places.remove(at: index)
+    mutating func remove(_ position: Position) {
+        let index = count(before: position)
+        guard index < positions.count, positions[index] == position else { return }
+        positions.remove(at: index)
     }
 
     /// Removes the earliest item.
     mutating func removeHead() {
-        places.removeFirst()
+        positions.removeFirst()
     }
 
     /// Follows a clock that was set back.
     mutating func shift(by span: Duration) {
-        places = places.map { Place(due: $0.due + span, id: $0.id) }
+        positions = positions.map { Position(due: $0.due + span, id: $0.id) }
     }
 
     /// Returns how many items come before a position.
-    func count(before place: Place) -> Int {
-        firstIndex { $0 >= place }
+    func count(before position: Position) -> Int {
+        firstIndex { $0 >= position }
     }
 
     /// Returns how many items are due at a time.
@@ -54,12 +54,12 @@ struct MemorySchedule: Sendable {
     }
 
     /// Returns the first index at which a condition holds that then holds to the end.
-    private func firstIndex(where holds: (Place) -> Bool) -> Int {
+    private func firstIndex(where holds: (Position) -> Bool) -> Int {
         var low = 0
-        var high = places.count
+        var high = positions.count
         while low < high {
             let middle = (low + high) / 2
-            if holds(places[middle]) { high = middle } else { low = middle + 1 }
+            if holds(positions[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
     }
@@ -67,7 +67,7 @@ struct MemorySchedule: Sendable {
 
 /// One item of an in-memory queue: the queue's own data, and the owner's record.
 struct MemoryItem<Record: Sendable>: Sendable {
-    /// The place of the item; always exactly one of these.
+    /// The phase of the item; always exactly one of these.
     enum Phase: Hashable, Sendable {
         case waiting(due: Timestamp, isUrgent: Bool)
         case leased(MemoryLease)
@@ -113,7 +113,7 @@ struct MemoryItem<Record: Sendable>: Sendable {
     }
 
     /// Returns the state of a lease of this item.
-    func standing(of ref: LeaseRef) -> LeaseState {
+    func leaseState(of ref: LeaseRef) -> LeaseState {
         guard ref.token == token else { return .lost }
         guard case .leased(let lease) = phase else { return .ended }
         return lease.owner == ref.owner ? .held : .lost

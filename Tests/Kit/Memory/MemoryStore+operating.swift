@@ -50,7 +50,7 @@ extension MemoryStore: Membership {
             let lane = partition[item.lane]
             return Explanation(
                 snapshot: item.snapshot,
-                place: item.place(of: key.id, in: lane, now: now),
+                queueState: item.queueState(of: key.id, in: lane, now: now),
                 lane: partition.report(item.lane, now: now)
                     ?? .idle(item.lane, partition: partition.number, lane.health, now: now),
                 limit: lane.ownLimit ?? limit,
@@ -64,13 +64,13 @@ extension MemoryStore: Membership {
             let partition = state.queue[state.queue.partition(of: lane)]
             return [true, false]
                 .flatMap { isUrgent in
-                    partition[lane].schedule(isUrgent: isUrgent).places.filter { $0.due <= now }
+                    partition[lane].schedule(isUrgent: isUrgent).positions.filter { $0.due <= now }
                         .prefix(limit)
                 }
                 .sorted()
-                .compactMap { place in
-                    partition.items[place.id].map {
-                        OverdueWatch(key: $0.snapshot.watch.key, due: place.due)
+                .compactMap { position in
+                    partition.items[position.id].map {
+                        OverdueWatch(key: $0.snapshot.watch.key, due: position.due)
                     }
                 }
         }
@@ -99,15 +99,15 @@ extension MemoryStore: Membership {
 
 extension MemoryItem<WatchRecord> {
     /// Returns where the item is, for operators.
-    fileprivate func place(
+    fileprivate func queueState(
         of id: ItemID,
         in lane: MemoryLane,
         now: Timestamp
-    ) -> Explanation.Place {
+    ) -> Explanation.QueueState {
         switch phase {
         case .waiting(let due, let isUrgent):
-            let place = MemorySchedule.Place(due: due, id: id)
-            let ahead = lane.ahead(of: place, isUrgent: isUrgent, now: now)
+            let position = MemorySchedule.Position(due: due, id: id)
+            let ahead = lane.ahead(of: position, isUrgent: isUrgent, now: now)
             return .waiting(due: due, isUrgent: isUrgent, ahead: ahead)
         case .leased(let lease): return .leased(owner: lease.owner, until: lease.endsAt)
         case .closed(let reason, _): return .closed(reason)

@@ -5,17 +5,17 @@ import Synchronization
 /// The outbox as live readers read it.
 extension MemoryStore {
     package func references(
-        behind places: [OutboxReadPosition],
+        behind cursors: [OutboxReadPosition],
         limit: Int
     ) async throws(StoreError) -> [[OutboxReference]] {
         looks.withLock { $0 += 1 }
         var found: [[OutboxReference]] = []
         let away = away.withLock(\.self)
-        for place in places {
-            if away.contains(place.partition) { throw .unavailable("its master is unavailable") }
+        for cursor in cursors {
+            if away.contains(cursor.partition) { throw .unavailable("its master is unavailable") }
             let entries = try await entries(
-                partition: place.partition,
-                after: place.position,
+                partition: cursor.partition,
+                after: cursor.position,
                 limit: limit
             )
             found.append(entries.map(\.reference))

@@ -158,23 +158,23 @@ extension MemoryStore {
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let places = reading { state, _ in
+        let positions = reading { state, _ in
             state.queue.partitions.flatMap {
                 query.state == .quarantined ? Self.quarantined($0) : Self.all($0)
             }
         }
         let matching =
-            places
-            .filter { $0.place > query.cursor ?? "" && query.matches($0.snapshot) }
-            .sorted { $0.place < $1.place }
+            positions
+            .filter { $0.position > query.cursor ?? "" && query.matches($0.snapshot) }
+            .sorted { $0.position < $1.position }
         let page = matching.prefix(query.limit)
-        let next = matching.count > page.count ? page.last?.place : nil
-        return ListPage(items: page.map(\.snapshot), next: next, looked: places.count)
+        let next = matching.count > page.count ? page.last?.position : nil
+        return ListPage(items: page.map(\.snapshot), next: next, looked: positions.count)
     }
 
     private static func all(
         _ partition: MemoryPartition<WatchRecord>
-    ) -> [(place: String, snapshot: WatchSnapshot)] {
+    ) -> [(position: String, snapshot: WatchSnapshot)] {
         partition.items.map { id, item in
             (ListPosition.newestFirst(item.snapshot.watch.createdAt, id), item.snapshot)
         }
@@ -182,7 +182,7 @@ extension MemoryStore {
 
     private static func quarantined(
         _ partition: MemoryPartition<WatchRecord>
-    ) -> [(place: String, snapshot: WatchSnapshot)] {
+    ) -> [(position: String, snapshot: WatchSnapshot)] {
         partition.quarantine.compactMap { id in
             guard let item = partition.items[id], case .closed(_, let at) = item.phase else {
                 return nil
@@ -265,7 +265,7 @@ extension MemoryStore.State {
 
     /// Returns whether a commit of this lease would be accepted.
     func isHeld(_ ref: LeaseRef) -> Bool {
-        queue.hasPartition(ref.partition) && queue[ref.partition].standing(of: ref) == .held
+        queue.hasPartition(ref.partition) && queue[ref.partition].leaseState(of: ref) == .held
     }
 
     /// Updates the hint of a watch after an accepted commit.

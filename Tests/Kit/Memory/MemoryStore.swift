@@ -69,7 +69,7 @@ package final class MemoryStore: WatchStore, Outbox {
             guard commit.verdict == .close(.expired), queue.hasPartition(commit.ref.partition)
             else { return commit }
             let partition = queue[commit.ref.partition]
-            guard partition.standing(of: commit.ref) == .held,
+            guard partition.leaseState(of: commit.ref) == .held,
                 let deadline = partition.items[commit.ref.id]?.record.deadline,
                 partition.gap.holds(deadline)
             else { return commit }
@@ -224,13 +224,14 @@ package final class MemoryStore: WatchStore, Outbox {
     package func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         changing { state, now in
             let oldest = state.queue[partition].gap.olderThan(retention, at: now)
             let sparesNone = state.flaws.contains(.purgesRefundablePayments)
             return state.queue[partition].purge(closedAt: oldest) { record, reason in
-                guard !sparesNone, let kept = record.keptUntil(reason, afterlife: afterlife),
+                guard !sparesNone,
+                    let kept = record.keptUntil(reason, refundableRetention: refundableRetention),
                     kept + (.zero - retention) > oldest
                 else { return nil }
                 record.forgetLog()

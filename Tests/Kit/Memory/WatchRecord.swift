@@ -65,13 +65,13 @@ struct WatchRecord: Sendable, HasWatchOptions {
     }
 
     /// Returns until when a closed watch is kept because its money may go back; `nil` if it is not kept for that.
-    func keptUntil(_ reason: ClosedReason, afterlife: Duration) -> Timestamp? {
+    func keptUntil(_ reason: ClosedReason, refundableRetention: Duration) -> Timestamp? {
         switch reason {
         case .cancelled, .dead: return nil
         case .settled, .reached, .expired, .gone: break
         }
         guard let news = payment?.changesUntil else { return nil }
-        return min(news, (state.lastPolledAt ?? createdAt) + afterlife)
+        return min(news, (state.lastPolledAt ?? createdAt) + refundableRetention)
     }
 
     /// Removes the bodies of its events.

@@ -227,8 +227,8 @@ package final class RedisServerProcess: Sendable {
     /// Foundation's own `waitUntilExit` spins forever on Linux if it is called on another thread than the one that
     /// started the process.
     private static func awaitExit(of process: Process) {
-        let giveUp = Date(timeIntervalSinceNow: startTimeout)
-        while process.isRunning, Date() < giveUp { Thread.sleep(forTimeInterval: 0.002) }
+        let deadline = Date(timeIntervalSinceNow: startTimeout)
+        while process.isRunning, Date() < deadline { Thread.sleep(forTimeInterval: 0.002) }
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
@@ -242,8 +242,8 @@ package final class RedisServerProcess: Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try run(process)
-        let giveUp = Date(timeIntervalSinceNow: startTimeout)
-        while process.isRunning, Date() < giveUp {
+        let deadline = Date(timeIntervalSinceNow: startTimeout)
+        while process.isRunning, Date() < deadline {
             let log = log(in: directory)
             if log.contains("eady to accept connections") || log.contains("Sentinel ID is") {
                 return try Running(server: process, in: directory)
@@ -323,9 +323,9 @@ extension RedisServerProcess {
 
     /// Waits until a command's output satisfies a condition; blocks for at most 15 seconds.
     package func await(_ command: String..., until isWanted: (String) -> Bool) throws {
-        let giveUp = Date(timeIntervalSinceNow: 15)
+        let deadline = Date(timeIntervalSinceNow: 15)
         var answer = ""
-        while Date() < giveUp {
+        while Date() < deadline {
             answer = try cli(command)
             if isWanted(answer) { return }
             Thread.sleep(forTimeInterval: 0.02)

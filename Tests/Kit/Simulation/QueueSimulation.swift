@@ -87,7 +87,7 @@ package struct QueueSimulation {
     static func request(_ claim: SimulationStep.Claim, worker: Int) -> ClaimRequest {
         ClaimRequest(
             partition: claim.partition,
-            limit: claim.places,
+            limit: claim.slots,
             owner: owner(worker),
             lease: lease,
             lane: lane,

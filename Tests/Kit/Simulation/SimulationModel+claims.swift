@@ -65,7 +65,7 @@ extension SimulationModel {
                 continue
             }
             count += 1
-            items[key]?.place = lease.back(now)
+            items[key]?.queueState = lease.back(now)
             items[key]?.crashes += 1
             items[key]?.token = lease.ref.token + 1
             touched.insert(key)
@@ -82,8 +82,10 @@ extension SimulationModel {
         guard let key = keys[lease.ref.id], var item = items[key] else {
             throw ConformanceFailure(message: "an item that was not enqueued: \(lease.ref.id)")
         }
-        guard case .waiting(let due, let isUrgent) = item.place else {
-            throw ConformanceFailure(message: "\(key.source): claimed while it is \(item.place)")
+        guard case .waiting(let due, let isUrgent) = item.queueState else {
+            throw ConformanceFailure(
+                message: "\(key.source): claimed while it is \(item.queueState)"
+            )
         }
         var lane = lanes[item.lane] ?? SimulatedLane()
         let name = key.source
@@ -118,7 +120,7 @@ extension SimulationModel {
             "\(item.lane): more starts than its rate allows"
         )
         lanes[item.lane] = lane
-        item.place = .leased(
+        item.queueState = .leased(
             Held(ref: lease.ref, due: due, isUrgent: isUrgent, endsAt: lease.endsAt)
         )
         item.token = lease.ref.token
@@ -236,7 +238,7 @@ extension SimulationModel {
         isUrgent: Bool
     ) -> [(id: ItemID, due: Timestamp, crashes: Int)] {
         items.values.compactMap { item -> (id: ItemID, due: Timestamp, crashes: Int)? in
-            guard item.lane == lane, case .waiting(let due, let urgency) = item.place,
+            guard item.lane == lane, case .waiting(let due, let urgency) = item.queueState,
                 urgency == isUrgent
             else { return nil }
             return (item.id, due, item.crashes)

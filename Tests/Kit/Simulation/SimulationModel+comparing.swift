@@ -27,8 +27,11 @@ extension SimulationModel {
             explanation.snapshot.nextPollAt == item.due,
             "\(name): next poll \(String(describing: explanation.snapshot.nextPollAt))"
         )
-        let place = place(item, now)
-        try require(explanation.place == place, "\(name): is \(explanation.place), wanted \(place)")
+        let queueState = queueState(item, now)
+        try require(
+            explanation.queueState == queueState,
+            "\(name): is \(explanation.queueState), wanted \(queueState)"
+        )
         try require(explanation.limit == limit(item.lane), "\(name): limit \(explanation.limit)")
         if item.isOpen { try compare(explanation.lane, item.lane, now) }
         let wanted = Array(max(1, item.seq - 99)..<(item.seq + 1))
@@ -38,8 +41,8 @@ extension SimulationModel {
 
     private func limit(_ lane: LaneID) -> LaneLimit { lanes[lane]?.ownLimit ?? common }
 
-    private func place(_ item: Item, _ now: Timestamp) -> Explanation.Place {
-        switch item.place {
+    private func queueState(_ item: Item, _ now: Timestamp) -> Explanation.QueueState {
+        switch item.queueState {
         case .waiting(let due, let isUrgent):
             var ahead =
                 heads(item.lane, isUrgent: isUrgent).firstIndex { $0.id == item.id } ?? 0
@@ -78,7 +81,7 @@ extension SimulationModel {
         let due = items.values.compactMap(\.due)
         let leased = items.values.count { $0.lease != nil }
         let dead = items.values.count {
-            if case .closed(.dead, _) = $0.place { true } else { false }
+            if case .closed(.dead, _) = $0.queueState { true } else { false }
         }
         let busy = Set(items.values.filter(\.isOpen).map(\.lane))
         let wanted = StoreStats(

@@ -17,26 +17,26 @@ struct SimulationModel {
         var seq = 0
         var createdAt: Timestamp
         var deadline: Timestamp
-        var place: Place
+        var queueState: QueueState
         var crashes = 0
         /// The token of the last lease, or of the recovery or cancellation that ended it.
         var token = 0
 
         var isOpen: Bool {
-            if case .closed = place { false } else { true }
+            if case .closed = queueState { false } else { true }
         }
 
         var lease: Held? {
-            if case .leased(let held) = place { held } else { nil }
+            if case .leased(let held) = queueState { held } else { nil }
         }
 
         var due: Timestamp? {
-            if case .waiting(let due, _) = place { due } else { nil }
+            if case .waiting(let due, _) = queueState { due } else { nil }
         }
     }
 
-    /// The place of a watch.
-    enum Place: Hashable {
+    /// The state of a watch in the queue.
+    enum QueueState: Hashable {
         case waiting(due: Timestamp, isUrgent: Bool)
         case leased(Held)
         case closed(ClosedReason, at: Timestamp)
@@ -51,8 +51,8 @@ struct SimulationModel {
         /// Whether it was marked by a hint rather than by a join.
         var hasHint = false
 
-        /// Returns its place after an expired or released lease.
-        func back(_ now: Timestamp) -> Place {
+        /// Returns its state after an expired or released lease.
+        func back(_ now: Timestamp) -> QueueState {
             .waiting(due: isHinted ? min(due, now) : due, isUrgent: isUrgent || isHinted)
         }
     }
@@ -126,21 +126,21 @@ struct SimulationModel {
                 partition: partition,
                 createdAt: now,
                 deadline: now + Self.timeout,
-                place: .waiting(due: now, isUrgent: true)
+                queueState: .waiting(due: now, isUrgent: true)
             )
             keys[key.id] = key
             return .created
         }
         defer { items[key] = item }
-        switch item.place {
+        switch item.queueState {
         case .closed:
             reopen(&item, for: Self.timeout, now)
             return .restarted
         case .waiting(let due, _):
-            if due > now { item.place = .waiting(due: now, isUrgent: true) }
+            if due > now { item.queueState = .waiting(due: now, isUrgent: true) }
         case .leased(var held):
             held.isHinted = true
-            item.place = .leased(held)
+            item.queueState = .leased(held)
         }
         item.deadline = max(item.deadline, now + Self.timeout)
         return .joined
@@ -151,12 +151,12 @@ struct SimulationModel {
         item.crashes = 0
         item.createdAt = now
         item.deadline = now + span
-        item.place = .waiting(due: now, isUrgent: true)
+        item.queueState = .waiting(due: now, isUrgent: true)
     }
 
     mutating func hinted(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
         var opens = false
-        if case .closed(let reason, _) = items[key]?.place { opens = reason.opensOnHint }
+        if case .closed(let reason, _) = items[key]?.queueState { opens = reason.opensOnHint }
         let isOpen = items[key]?.isOpen ?? false
         try require(result == (isOpen || opens), "\(key.source): hint answered \(result)")
         touched.insert(key)
@@ -164,13 +164,13 @@ struct SimulationModel {
             reopen(&item, for: item.deadline - item.createdAt, now)
             items[key] = item
         }
-        switch items[key]?.place {
+        switch items[key]?.queueState {
         case .waiting(let due, _):
-            items[key]?.place = .waiting(due: min(due, now), isUrgent: true)
+            items[key]?.queueState = .waiting(due: min(due, now), isUrgent: true)
         case .leased(var held):
             held.isHinted = true
             held.hasHint = true
-            items[key]?.place = .leased(held)
+            items[key]?.queueState = .leased(held)
         case .closed, nil: break
         }
     }
@@ -181,7 +181,7 @@ struct SimulationModel {
         guard isOpen, var item = items[key] else { return }
         touched.insert(key)
         item.token = (item.lease?.ref.token ?? item.token) + 1
-        item.place = .closed(.cancelled, at: now)
+        item.queueState = .closed(.cancelled, at: now)
         item.seq += 1
         items[key] = item
         outbox[item.partition, default: []].append(Recorded(key: key, seq: item.seq))
@@ -189,7 +189,7 @@ struct SimulationModel {
 
     mutating func redriven(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
         var isDead = false
-        if case .closed(.dead, _) = items[key]?.place { isDead = true }
+        if case .closed(.dead, _) = items[key]?.queueState { isDead = true }
         try require(result == isDead, "\(key.source): redrive answered \(result)")
         guard isDead, var item = items[key] else { return }
         touched.insert(key)
@@ -199,16 +199,16 @@ struct SimulationModel {
 
     mutating func dismissed(_ key: WatchKey, _ result: Bool) throws {
         var deadAt: Timestamp?
-        if case .closed(.dead, let at) = items[key]?.place { deadAt = at }
+        if case .closed(.dead, let at) = items[key]?.queueState { deadAt = at }
         try require(result == (deadAt != nil), "\(key.source): dismiss answered \(result)")
         guard let deadAt else { return }
         touched.insert(key)
-        items[key]?.place = .closed(.cancelled, at: deadAt)
+        items[key]?.queueState = .closed(.cancelled, at: deadAt)
     }
 
     mutating func purged(_ partition: Int, retention: Duration, _ now: Timestamp) {
         for (key, item) in items where item.partition == partition {
-            guard case .closed(_, let at) = item.place, at + retention <= now else { continue }
+            guard case .closed(_, let at) = item.queueState, at + retention <= now else { continue }
             items[key] = nil
         }
     }
@@ -273,15 +273,15 @@ struct SimulationModel {
         switch verdict {
         case .next(let after):
             let due = held.isHinted ? now : now + after
-            item.place = .waiting(due: due, isUrgent: commit.isUrgent || held.isHinted)
+            item.queueState = .waiting(due: due, isUrgent: commit.isUrgent || held.isHinted)
         case .rest where held.isHinted, .setAside where held.isHinted:
-            item.place = .waiting(due: now, isUrgent: true)
-        case .rest: item.place = .closed(.settled, at: now)
-        case .setAside: item.place = .closed(.dead, at: now)
+            item.queueState = .waiting(due: now, isUrgent: true)
+        case .rest: item.queueState = .closed(.settled, at: now)
+        case .setAside: item.queueState = .closed(.dead, at: now)
         // Its poll began before the hint, which would reopen it.
         case .close(.expired) where held.hasHint:
             reopen(&item, for: item.deadline - item.createdAt, now)
-        case .close(let reason): item.place = .closed(reason, at: now)
+        case .close(let reason): item.queueState = .closed(reason, at: now)
         }
     }
 
@@ -291,7 +291,7 @@ struct SimulationModel {
         else { return try judgeEnded(ref, result) }
         touched.insert(key)
         try require(result == .done, "\(key.source): a valid release was refused")
-        item.place = held.back(now)
+        item.queueState = held.back(now)
         items[key] = item
     }
 

@@ -111,7 +111,7 @@ extension SimulationRun {
         for _ in 0..<600 where model.hasOpen {
             for partition in 0..<harness.watches.partitions {
                 let request = QueueSimulation.request(
-                    .init(partition: partition, places: 8, aheadMs: 0),
+                    .init(partition: partition, slots: 8, aheadMs: 0),
                     worker: 0
                 )
                 let claim = try await harness.watches.claim(request)

@@ -27,7 +27,7 @@ struct SimulationRun {
         model = SimulationModel(common: QueueSimulation.lane)
         hands = Array(repeating: [], count: workers)
         now = try await harness.watches.claim(
-            QueueSimulation.request(.init(partition: 0, places: 1, aheadMs: 0), worker: 0)
+            QueueSimulation.request(.init(partition: 0, slots: 1, aheadMs: 0), worker: 0)
         ).now
         start = now
         // Three lanes that share a partition, and one that does not.
@@ -128,7 +128,7 @@ struct SimulationRun {
         let home = harness.partition(of: lane(0))
         let partition =
             claim.partition % 4 == 0 ? harness.partition(of: lane(accounts.count - 1)) : home
-        return .init(partition: partition, places: claim.places, aheadMs: claim.aheadMs)
+        return .init(partition: partition, slots: claim.slots, aheadMs: claim.aheadMs)
     }
 
     /// Commits leases of one partition, in time or long after they ended.
@@ -152,7 +152,7 @@ struct SimulationRun {
         sent += commits
         try await send(
             commits,
-            then: claim.map { .init(partition: partition, places: $0.places, aheadMs: $0.aheadMs) },
+            then: claim.map { .init(partition: partition, slots: $0.slots, aheadMs: $0.aheadMs) },
             worker: worker
         )
     }
@@ -216,7 +216,7 @@ struct SimulationRun {
     /// Returns one of the few dead watches; most numbers would match none.
     private func deadKey(_ number: Int) -> WatchKey {
         let dead = model.items.keys.filter { key in
-            if case .closed(.dead, _) = model.items[key]?.place { true } else { false }
+            if case .closed(.dead, _) = model.items[key]?.queueState { true } else { false }
         }.sorted { $0.source.description < $1.source.description }
         return dead.isEmpty ? key(number) : dead[number % dead.count]
     }

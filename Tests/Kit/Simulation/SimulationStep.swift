@@ -11,7 +11,7 @@ package enum SimulationStep: Hashable, Sendable {
     /// The request of a worker.
     package struct Claim: Hashable, Sendable {
         let partition: Int
-        let places: Int
+        let slots: Int
         let aheadMs: Int
     }
 
@@ -113,14 +113,14 @@ private struct SimulatedWorld {
     private var accounts = 4
     private var passMaxMs = 400
     private var waitMaxMs = 1500
-    private var placesMax = [12, 12]
+    private var slotsMax = [12, 12]
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         accounts = 1 + number(4)
         passMaxMs = [100, 400, 1500][number(3)]
         waitMaxMs = [50, 600, 2000][number(3)]
-        placesMax = [[1, 1], [1, 12], [3, 12]][number(3)]
+        slotsMax = [[1, 1], [1, 12], [3, 12]][number(3)]
         let limit = number(6)
         first = (0..<4).map { .limit(lane: $0, limit < 4 ? limit : number(4)) }
     }
@@ -172,7 +172,7 @@ private struct SimulatedWorld {
     private mutating func claim() -> SimulationStep.Claim {
         SimulationStep.Claim(
             partition: number(1000),
-            places: 1 + number(placesMax[number(2)]),
+            slots: 1 + number(slotsMax[number(2)]),
             aheadMs: number(2) == 0 ? 0 : number(600)
         )
     }

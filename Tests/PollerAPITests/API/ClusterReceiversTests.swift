@@ -15,13 +15,13 @@ struct ClusterReceiversTests {
         let store: MemoryStore
         let deliveries: MemoryDeliveryQueue
         let endpoints: MemoryEndpointStore
-        let troubles: IncidentDetector
+        let detector: IncidentDetector
 
         init() {
             store = MemoryStore(time: time)
             deliveries = MemoryDeliveryQueue(time: time)
             endpoints = MemoryEndpointStore(time: time)
-            troubles = IncidentDetector(
+            detector = IncidentDetector(
                 ClusterStores(
                     watches: store,
                     deliveries: deliveries,
@@ -73,7 +73,7 @@ struct ClusterReceiversTests {
             _ kind: IncidentKind,
             open: [Poller.Incident] = []
         ) async throws -> IncidentObservation {
-            try #require(try await troubles.check(at: time.now, open: open)[kind])
+            try #require(try await detector.check(at: time.now, open: open)[kind])
         }
 
         /// Records an event that becomes a dead letter, without a further event.

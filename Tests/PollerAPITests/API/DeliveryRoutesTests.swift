@@ -133,7 +133,7 @@ struct DeliveryRoutesTests {
     }
 
     @Test("an endpoint has its count of dead deliveries and the last error")
-    func givenUp() async throws {
+    func deadLettered() async throws {
         try await LiveAPI.run { api in
             let made = try await api.post("/v1/endpoints", #"{"url":"\#(Self.url)"}"#)
             let id = try #require(made["id"])

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Disputes over HTTP", .timeLimit(.minutes(5)))
 struct DisputeRoutesTests {
-    /// A dispute book with fixed disputes, which counts the reads.
-    private final class Book: DisputeReader {
+    /// A dispute reader with fixed disputes, which counts the reads.
+    private final class FakeReader: DisputeReader {
         let disputedAccounts = [AccountID(unchecked: "acme"), .main]
         private let all: [AccountDispute]
         private let reads = Mutex(0)
@@ -53,13 +53,13 @@ struct DisputeRoutesTests {
 
     @Test("open disputes are listed with deadline and payment, nearest deadline first")
     func list() async throws {
-        let book = Book([
+        let reader = FakeReader([
             dispute("dp_2", "under_review", charge: "ch_2"),
             dispute("dp_1", "needs_response", due: 1_796_000_000, intent: "pi_1"),
             dispute("dp_3", "needs_response", due: 1_795_900_000, charge: "ch_3"),
             dispute("dp_4", "won"),
         ])
-        try await LiveAPI.run(disputes: book) { api in
+        try await LiveAPI.run(disputes: reader) { api in
             _ = try await api.post("/v1/watches", #"{"source":"pi_1","order":"A1"}"#)
             _ = try await api.post("/v1/watches", #"{"source":"ch_3","order":"A3"}"#)
             let answer = try await api.get("/v1/disputes")
@@ -77,12 +77,12 @@ struct DisputeRoutesTests {
             let all = try await api.get("/v1/disputes?closed=true").list("data")
             #expect(all.map { $0["id"] as? String }.contains("dp_4"))
             // Each account was read once, including the unreadable one.
-            #expect(book.count == 2)
+            #expect(reader.count == 2)
         }
     }
 
-    /// A dispute book with many accounts, one of them unreadable, and slow reads.
-    private final class SlowBook: DisputeReader {
+    /// A dispute reader with many accounts, one of them unreadable, and slow reads.
+    private final class SlowReader: DisputeReader {
         let disputedAccounts: [AccountID]
         private let reads = Mutex((now: 0, most: 0, all: 0))
 
@@ -112,44 +112,46 @@ struct DisputeRoutesTests {
 
     @Test("concurrent requests share a read; failures are cached for 10 s, disputes for 60 s")
     func shared() async throws {
-        let (book, clock) = (SlowBook(accounts: 2), ManualClock())
-        let cache = DisputeCache(book: book, clock: clock)
-        let all = book.disputedAccounts
+        let (reader, clock) = (SlowReader(accounts: 2), ManualClock())
+        let cache = DisputeCache(reader: reader, clock: clock)
+        let all = reader.disputedAccounts
         async let first = cache.disputes(of: all)
         async let second = cache.disputes(of: all)
         let answers = await [first, second]
         #expect(answers.map(\.count) == [2, 2])
-        #expect(book.count == 2, "each account once")
+        #expect(reader.count == 2, "each account once")
         clock.advance(by: .seconds(9))
         let kept = await cache.disputes(of: all)
-        #expect(book.count == 2 && kept.values.allSatisfy { $0.age == .seconds(9) })
+        #expect(reader.count == 2 && kept.values.allSatisfy { $0.age == .seconds(9) })
         clock.advance(by: .seconds(1))
         _ = await cache.disputes(of: all)
-        #expect(book.count == 3, "the one that failed")
+        #expect(reader.count == 3, "the one that failed")
         clock.advance(by: .seconds(49))
         _ = await cache.disputes(of: all)
-        #expect(book.count == 4, "the one that failed, again")
+        #expect(reader.count == 4, "the one that failed, again")
         clock.advance(by: .seconds(1))
         _ = await cache.disputes(of: all)
-        #expect(book.count == 5, "the one that was read a minute ago")
+        #expect(reader.count == 5, "the one that was read a minute ago")
     }
 
     @Test("each request reads some of many accounts concurrently, and all are read in the end")
     func many() async throws {
-        let book = SlowBook(accounts: DisputeCache.readsMax + 20)
-        let cache = DisputeCache(book: book, clock: ManualClock())
-        let all = book.disputedAccounts
+        let reader = SlowReader(accounts: DisputeCache.readsMax + 20)
+        let cache = DisputeCache(reader: reader, clock: ManualClock())
+        let all = reader.disputedAccounts
         #expect(await cache.disputes(of: all).count == DisputeCache.readsMax)
-        #expect(book.count == DisputeCache.readsMax)
-        #expect((2...DisputeCache.atOnce).contains(book.most))
+        #expect(reader.count == DisputeCache.readsMax)
+        #expect((2...DisputeCache.atOnce).contains(reader.most))
         #expect(await cache.disputes(of: all).count == all.count)
-        #expect(book.count == all.count)
+        #expect(reader.count == all.count)
     }
 
     @Test("a dispute of a source's charge shows the watch that created the charge")
     func charged() async throws {
-        let book = Book([dispute("dp_1", "needs_response", due: 1_796_000_000, charge: "ch_7")])
-        try await LiveAPI.run(disputes: book) { api in
+        let reader = FakeReader([
+            dispute("dp_1", "needs_response", due: 1_796_000_000, charge: "ch_7")
+        ])
+        try await LiveAPI.run(disputes: reader) { api in
             let watch = #"{"source":"src_1","order":"A7","metadata":{"order":"ch_7"}}"#
             _ = try await api.post("/v1/watches", watch)
             let rows = try await api.get("/v1/disputes").list("data")

@@ -124,7 +124,7 @@ struct IncidentDetectorTests {
             ).stored(at: time.now)
         }
         let relay = MemoryRelayTroubles()
-        let troubles = IncidentDetector(
+        let detector = IncidentDetector(
             ClusterStores(
                 watches: store,
                 deliveries: deliveries,
@@ -137,7 +137,7 @@ struct IncidentDetectorTests {
             relay: relay,
             memoryUsed: { 0.93 }
         )
-        let calm = try await troubles.check(at: time.now)
+        let calm = try await detector.check(at: time.now)
         #expect(
             calm[.deadLetters] == IncidentObservation() && calm[.endpointDisabled]?.troubles == []
         )
@@ -148,7 +148,7 @@ struct IncidentDetectorTests {
 
         #expect(calm[.mailRelay] == IncidentObservation())
         try await relay.noteRefusal("550 your address is blocked", at: time.now)
-        let refused = try await troubles.check(at: time.now)[.mailRelay]
+        let refused = try await detector.check(at: time.now)[.mailRelay]
         #expect(refused?.troubles.first?.message.contains("550 your address is blocked") == true)
         #expect(refused?.action?.contains("POLLER_SMTP_URL") == true)
 
@@ -162,17 +162,17 @@ struct IncidentDetectorTests {
             _ = try await endpoints.create(endpoint, request: nil)
         }
         time.advance(by: day + .seconds(60))
-        let seen = try await troubles.check(at: time.now)
+        let seen = try await detector.check(at: time.now)
         #expect(
             seen[.endpointDisabled]?.troubles.map(\.message)
                 == ["shop.example (ep_a) receives no events: it answered 410"]
         )
         #expect(seen[.keyExpiring]?.troubles.compactMap(\.subject) == ["key_soon"])
         time.advance(by: day * 7)
-        let ended = try await troubles.check(at: time.now)
+        let ended = try await detector.check(at: time.now)
         #expect(ended[.keyExpiring]?.troubles == [], "it has ended")
         try await endpoints.enable(EndpointID(unchecked: "ep_a"))
-        let enabled = try await troubles.check(at: time.now)
+        let enabled = try await detector.check(at: time.now)
         #expect(enabled[.endpointDisabled]?.troubles == [])
     }
 
@@ -184,7 +184,7 @@ struct IncidentDetectorTests {
         let part = Suspect(.incident, partition: partition, name: "endpoints")
         _ = try await store.begin([part], isAlone: false)
         for _ in 0..<2 { _ = try await store.begin([part], isAlone: true) }
-        let troubles = IncidentDetector(
+        let detector = IncidentDetector(
             ClusterStores(
                 watches: store,
                 deliveries: MemoryDeliveryQueue(time: time),
@@ -198,7 +198,7 @@ struct IncidentDetectorTests {
             suspects: PoisonGuard(store: store, logger: LiveAPI.quiet),
             memoryUsed: { nil }
         )
-        let seen = try await troubles.check(at: time.now)
+        let seen = try await detector.check(at: time.now)
         #expect(
             seen[.endpointDisabled] == nil,
             "a part that was not checked is neither well nor in trouble"
@@ -208,7 +208,7 @@ struct IncidentDetectorTests {
         let trouble = try #require(seen[.setAside]?.troubles.first)
         #expect(trouble.subject == part.id && trouble.message.contains("3 processes"))
         _ = try await store.endSetAside(part.id, isRedriven: true)
-        let after = try await troubles.check(at: time.now)
+        let after = try await detector.check(at: time.now)
         #expect(after[.endpointDisabled]?.troubles == [] && after[.setAside]?.troubles == [])
     }
 

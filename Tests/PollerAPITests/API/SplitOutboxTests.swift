@@ -52,9 +52,9 @@ struct SplitOutboxTests {
         func settled(partition: Int) async throws(StoreError) -> Timestamp { Timestamp(ms: 0) }
 
         func references(
-            behind places: [OutboxReadPosition],
+            behind cursors: [OutboxReadPosition],
             limit: Int
-        ) async throws(StoreError) -> [[OutboxReference]] { places.map { _ in [] } }
+        ) async throws(StoreError) -> [[OutboxReference]] { cursors.map { _ in [] } }
 
         func events(of references: [OutboxReference]) async throws(StoreError) -> [Poller.Event?] {
             references.map { _ in nil }

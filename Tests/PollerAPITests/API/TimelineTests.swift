@@ -178,7 +178,10 @@ struct TimelineTests {
     func ahead() throws {
         let endpoint = EndpointID(account: .main, url: "https://shop.example/hook")
         let url = try NotifyURL("https://shop.example/hook")
-        func last(_ place: DeliverySnapshot.Place, isDisabled: Bool) throws -> TimelineEntry? {
+        func last(
+            _ queueState: DeliverySnapshot.QueueState,
+            isDisabled: Bool
+        ) throws -> TimelineEntry? {
             let delivery = Delivery(
                 endpoint: endpoint,
                 url: nil,
@@ -192,7 +195,7 @@ struct TimelineTests {
                         item: Delivery.id(endpoint: endpoint, watch: key)
                     ),
                     delivery: delivery,
-                    place: place,
+                    queueState: queueState,
                     lastError: nil
                 ),
                 [],
@@ -215,7 +218,7 @@ struct TimelineTests {
                 accounts: .all
             ).entries.last { $0.kind.known == .ahead }
         }
-        let waits = DeliverySnapshot.Place.waiting(due: at(10))
+        let waits = DeliverySnapshot.QueueState.waiting(due: at(10))
         let held = try #require(try last(waits, isDisabled: true))
         #expect(held.text == "Shop is disabled and receives no events.")
         #expect(held.endpoint == endpoint.description)
@@ -236,7 +239,7 @@ struct TimelineTests {
             DeliverySnapshot(
                 id: DeliveryID(partition: 0, item: Delivery.id(endpoint: endpoint, watch: key)),
                 delivery: delivery,
-                place: .resting,
+                queueState: .resting,
                 lastError: nil
             ),
             attempts,

@@ -314,11 +314,11 @@ extension AccountBackend {
     /// Returns the accounts of a store with their limits.
     static func of(_ store: RedisWatchStore, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
-            book: store,
+            counts: store,
             limits: { limits },
             openWatches: OpenWatchLimit(
                 { limits },
-                book: store,
+                accountCounts: store,
                 elapsed: ContinuousClock().stopwatch(),
                 logger: LiveAPI.quiet
             )

@@ -137,9 +137,10 @@ extension ConformanceBench {
     /// Returns where an open watch waits.
     func waiting(_ key: WatchKey) async throws -> (due: Timestamp, isUrgent: Bool, ahead: Int) {
         let explanation = try await watches.explain(key, limit: .unlimited)
-        guard case .waiting(let due, let isUrgent, let ahead) = explanation?.place else {
+        guard case .waiting(let due, let isUrgent, let ahead) = explanation?.queueState else {
             throw ConformanceFailure(
-                message: "\(key.source) is not waiting: \(String(describing: explanation?.place))"
+                message:
+                    "\(key.source) is not waiting: \(String(describing: explanation?.queueState))"
             )
         }
         return (due, isUrgent, ahead)

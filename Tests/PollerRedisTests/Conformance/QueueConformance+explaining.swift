@@ -24,7 +24,11 @@ extension QueueConformance {
                 "an explanation"
             )
             let due = explained.snapshot.watch.createdAt
-            try bench.equal(explained.place, .waiting(due: due, isUrgent: true, ahead: 2), "place")
+            try bench.equal(
+                explained.queueState,
+                .waiting(due: due, isUrgent: true, ahead: 2),
+                "state"
+            )
             try bench.equal(explained.snapshot, try await bench.snapshot(keys[2]), "snapshot")
             try bench.equal(explained.lane, try await bench.report(keys[2]), "lane")
             try bench.equal(explained.limit, common, "limit")
@@ -137,9 +141,9 @@ extension QueueConformance {
             let lease = try await bench.take(key, owner: ConformanceBench.bert)
             let explained = try await bench.watches.explain(key, limit: common)
             try bench.equal(
-                explained?.place,
+                explained?.queueState,
                 .leased(owner: ConformanceBench.bert, until: lease.endsAt),
-                "place"
+                "state"
             )
             try bench.equal(explained?.lane.inFlight, 1, "in flight")
         },
@@ -159,7 +163,7 @@ extension QueueConformance {
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(explained.place, .closed(.gone), "place")
+            try bench.equal(explained.queueState, .closed(.gone), "state")
             try bench.equal(explained.limit, common, "limit")
             try bench.equal(explained.lane.lane, key.lane, "lane")
             try bench.equal(

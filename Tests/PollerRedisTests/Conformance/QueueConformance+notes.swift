@@ -68,7 +68,7 @@ extension QueueConformance {
             _ = try await bench.watches.purge(
                 partition: bench.partition(of: key),
                 retention: .seconds(5),
-                afterlife: .zero
+                refundableRetention: .zero
             )
             try await bench.enqueue(key)
             try bench.equal(try await bench.watches.notes(of: key), [], "notes")

@@ -148,13 +148,15 @@ extension QueueConformance {
         },
         ConformanceCase("the events of an order are recorded with it, once and in order") {
             bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             let key = bench.order("A77")
             let paid = bench.paymentEvent(.paid, by: bench.key("1"), seq: 1)
-            let first = try await book.note(paid)
+            let first = try await service.note(paid)
             try bench.equal(first.map(\.type), ["order.paid"], "the first")
-            try bench.equal(try await book.note(paid).count, 0, "events of a repeat")
-            let second = try await book.note(bench.paymentEvent(.paid, by: bench.key("2"), seq: 4))
+            try bench.equal(try await service.note(paid).count, 0, "events of a repeat")
+            let second = try await service.note(
+                bench.paymentEvent(.paid, by: bench.key("2"), seq: 4)
+            )
             try bench.equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
             let published = (first + second).map(\.json)
             let log = try await bench.watches.events(of: key.watch, after: 0, limit: 10)
@@ -174,25 +176,25 @@ extension QueueConformance {
             }
         },
         ConformanceCase("one of two requests for the right to charge is granted") { bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
-            try bench.equal(try await book.take(watches[0]), .granted(1), "the first")
-            let other = try await book.take(watches[1])
+            try bench.equal(try await service.take(watches[0]), .granted(1), "the first")
+            let other = try await service.take(watches[1])
             try bench.equal(other, .refused(watches[0].key), "the second")
-            _ = try await book.note(bench.paymentEvent(.failed, by: watches[0].key, seq: 1))
-            try bench.equal(try await book.take(watches[1]), .granted(2), "after a failure")
-            let elsewhere = try await book.take(bench.watch("1", of: "B78"))
+            _ = try await service.note(bench.paymentEvent(.failed, by: watches[0].key, seq: 1))
+            try bench.equal(try await service.take(watches[1]), .granted(2), "after a failure")
+            let elsewhere = try await service.take(bench.watch("1", of: "B78"))
             try bench.equal(elsewhere, .granted(1), "the right for another order")
         },
         ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
             bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             var granted: [WatchKey] = []
             try await withThrowingTaskGroup(of: WatchKey?.self) { group in
                 for number in 0..<12 {
                     let watch = bench.watch("\(number)", of: "A77")
                     group.addTask {
-                        try await book.take(watch) == .granted(1) ? watch.key : nil
+                        try await service.take(watch) == .granted(1) ? watch.key : nil
                     }
                 }
                 for try await key in group { granted += [key].compactMap(\.self) }
@@ -221,14 +223,14 @@ extension QueueConformance {
             )
         },
         ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             for name in ["A1", "A2", "A3", "A4", "A5"] {
-                _ = try await book.take(bench.watch(name, of: name))
+                _ = try await service.take(bench.watch(name, of: name))
                 try await bench.advance(ms: 10)
             }
-            _ = try await book.take(bench.watch("1", of: "B1", account: "acct_b"))
+            _ = try await service.take(bench.watch("1", of: "B1", account: "acct_b"))
             let paid = bench.paymentEvent(.paid, by: bench.key("A2"), seq: 1, of: "A2")
-            _ = try await book.note(paid)
+            _ = try await service.note(paid)
             var names: [String] = []
             var cursor: String?
             let account = bench.key("1").account
@@ -244,11 +246,11 @@ extension QueueConformance {
             try bench.equal(found.map(\.key.order.description), ["A2"], "paid orders")
         },
         ConformanceCase("orders that were paid more than once can be listed") { bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
-                _ = try await book.take(bench.watch("0\(order)", of: order))
+                _ = try await service.take(bench.watch("0\(order)", of: order))
                 for name in tries {
-                    _ = try await book.note(
+                    _ = try await service.note(
                         bench.paymentEvent(.paid, by: bench.key(name), seq: 1, of: order)
                     )
                 }
@@ -260,13 +262,15 @@ extension QueueConformance {
         },
         ConformanceCase("an order is purged like a closed watch, after its last change") {
             bench in
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             let key = bench.order("A77")
             let home = bench.partition(of: key.watch)
-            _ = try await book.take(bench.watch("1", of: "A77"))
+            _ = try await service.take(bench.watch("1", of: "A77"))
             for isKept in [true, false] {
                 if isKept {
-                    _ = try await book.note(bench.paymentEvent(.paid, by: bench.key("2"), seq: 1))
+                    _ = try await service.note(
+                        bench.paymentEvent(.paid, by: bench.key("2"), seq: 1)
+                    )
                 }
                 try await bench.advance(ms: 3000)
                 _ = try await bench.claim(in: home)

@@ -35,10 +35,10 @@ extension QueueConformance {
         ConformanceCase("crashes are counted per entry") { bench in
             let suspects = ["1", "2", "3"].map { bench.suspect($0) }
             _ = try await bench.begin([suspects[1]])
-            let standings = try await bench.begin(suspects)
-            try bench.equal(standings[0], .fresh, "the first")
-            try bench.expect(standings[1] != .fresh, "the mark of the second entry is lost")
-            try bench.equal(standings[2], .fresh, "the third")
+            let states = try await bench.begin(suspects)
+            try bench.equal(states[0], .fresh, "the first")
+            try bench.expect(states[1] != .fresh, "the mark of the second entry is lost")
+            try bench.equal(states[2], .fresh, "the third")
             try await bench.watches.finish([suspects[0]])
             try bench.equal(try await bench.begin([suspects[0]]), [.fresh], "the first entry again")
             try bench.equal(try await bench.deaths(suspects[2]), 1, "crashes of the third entry")
@@ -53,7 +53,7 @@ extension QueueConformance {
             try bench.equal(try await bench.deaths(suspect, isAlone: true), 1, "after the span")
             try bench.equal(try await bench.begin([suspect]), [.held], "the next one's span")
         },
-        ConformanceCase("the standing of an entry has the time of the first process") { bench in
+        ConformanceCase("the state of an entry has the time of the first process") { bench in
             let suspect = bench.suspect("1")
             _ = try await bench.begin([suspect])
             try await bench.advance(ms: 4000)
@@ -69,7 +69,7 @@ extension QueueConformance {
             for suspect in suspects {
                 _ = try await bench.begin([suspect])
                 try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
-                try bench.equal(try await bench.begin([suspect]), [.setAside], "its standing")
+                try bench.equal(try await bench.begin([suspect]), [.setAside], "its state")
                 try await bench.advance(ms: 1000)
             }
             let entries = try await bench.watches.setAsideEntries()
@@ -93,7 +93,7 @@ extension QueueConformance {
                 try bench.equal(
                     try await bench.begin([suspect]),
                     [.fresh],
-                    "its standing afterwards"
+                    "its state afterwards"
                 )
             }
             try bench.equal(try await bench.watches.setAsideEntries(), [], "the list afterwards")

@@ -9,7 +9,7 @@ enum QueueConformance {
         enqueueing + charging + acting + claiming + fencing + committing + hinting + lanes + outbox
         + references + fanOut + reading + newest + deliveries + outcomes + deadLetters + priorities
         + turns + ahead + control + slowing + circuits + poison + quarantine + doubt + explaining
-        + fusing + members + registry + endpointLimits + names + clocks + payments + afterlife
+        + fusing + members + registry + endpointLimits + names + clocks + payments + afterSettlement
         + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending + namedRequests
         + fading
         + restoring + suspects

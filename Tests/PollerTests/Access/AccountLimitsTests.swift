@@ -26,28 +26,28 @@ struct AccountLimitsTests {
 
     @Test("without a limit nothing is counted")
     func unlimited() async throws {
-        let book = CountedBook(store)
-        let limit = limit(0, book)
+        let accountCounts = CountedAccounts(store)
+        let limit = limit(0, accountCounts)
         #expect(try await limit.refusal(of: watches(0..<1000)) == nil)
-        #expect(book.asked == 0)
+        #expect(accountCounts.asked == 0)
     }
 
     @Test("below the limit the open watches of an account are counted once a second")
     func cached() async throws {
-        let book = CountedBook(store)
-        let limit = limit(1000, book)
+        let accountCounts = CountedAccounts(store)
+        let limit = limit(1000, accountCounts)
         for number in 0..<100 {
             #expect(try await limit.refusal(of: watches(number..<number + 1)) == nil)
         }
-        #expect(book.asked == 1)
+        #expect(accountCounts.asked == 1)
         time.advance(by: .seconds(1))
         #expect(try await limit.refusal(of: watches(100..<101)) == nil)
-        #expect(book.asked == 2)
+        #expect(accountCounts.asked == 2)
     }
 
     @Test("watches are accepted up to the limit, and then again after one has closed")
     func held() async throws {
-        let limit = limit(3, CountedBook(store))
+        let limit = limit(3, CountedAccounts(store))
         for number in 0..<3 { #expect(try await enqueue(number..<number + 1, limit) == nil) }
         let refusal = try await enqueue(3..<4, limit)
         #expect(refusal == TooManyWatches(account: shop, most: 3, open: 3, asked: 1))
@@ -61,7 +61,7 @@ struct AccountLimitsTests {
 
     @Test("joining an open watch is accepted at the limit, alone and in a batch")
     func joins() async throws {
-        let limit = limit(5, CountedBook(store))
+        let limit = limit(5, CountedAccounts(store))
         #expect(try await enqueue(0..<5, limit) == nil)
         for _ in 0..<10 { #expect(try await enqueue(0..<5, limit) == nil) }
         #expect(try await enqueue(2..<3, limit) == nil)
@@ -75,7 +75,7 @@ struct AccountLimitsTests {
 
     @Test("a duplicate watch in a batch counts once")
     func twice() async throws {
-        let limit = limit(1, CountedBook(store))
+        let limit = limit(1, CountedAccounts(store))
         let new = try NewWatch(key: key(1, of: shop))
         #expect(try await limit.refusal(of: [new, new]) == nil)
     }
@@ -96,7 +96,7 @@ struct AccountLimitsTests {
     @Test("a changed limit applies from the next request")
     func changed() async throws {
         let most = Mutex(1)
-        let limit = limit(CountedBook(store)) { most.withLock { $0 } }
+        let limit = limit(CountedAccounts(store)) { most.withLock { $0 } }
         #expect(try await enqueue(0..<1, limit) == nil)
         #expect(try await enqueue(1..<2, limit) != nil)
         most.withLock { $0 = 2 }
@@ -105,12 +105,12 @@ struct AccountLimitsTests {
         #expect(try await enqueue(2..<3, limit)?.most == 1, "and what is open stays so")
     }
 
-    private func limit(_ watches: Int, _ book: CountedBook) -> OpenWatchLimit {
-        limit(book) { watches }
+    private func limit(_ watches: Int, _ accountCounts: CountedAccounts) -> OpenWatchLimit {
+        limit(accountCounts) { watches }
     }
 
     private func limit(
-        _ book: CountedBook,
+        _ accountCounts: CountedAccounts,
         _ watches: @escaping @Sendable () -> Int
     ) -> OpenWatchLimit {
         OpenWatchLimit(
@@ -120,7 +120,7 @@ struct AccountLimitsTests {
                     individual: [shop: AccountLimit(watches: watches(), endpoints: 0)]
                 )
             },
-            book: book,
+            accountCounts: accountCounts,
             elapsed: { [time] in time.elapsed },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -162,7 +162,7 @@ private final class Stopwatch: Sendable {
 /// An account book that counts queries for open watches.
 ///
 /// It is a class because the test and the limit share it.
-private final class CountedBook: AccountCounts {
+private final class CountedAccounts: AccountCounts {
     private let store: MemoryStore
     private let count = Mutex(0)
 

@@ -11,12 +11,12 @@ extension DeliveryHandlerTests {
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(60)]))
         let tried = try #require(try await handle(channel, crashes: 4))
         #expect(channel.attempts.map(\.event.seq) == [1] && tried.change.state.cursor == 1)
-        let putOff = try #require(try await handle(channel, crashes: 5))
+        let postponed = try #require(try await handle(channel, crashes: 5))
         #expect(channel.attempts.count == 1)
-        let state = putOff.change.state
+        let state = postponed.change.state
         #expect(state.cursor == 0 && state.failures == 1 && state.dead.isEmpty)
-        #expect(putOff.change.attempt?.kind == .poison && putOff.signal == .hold(.zero))
-        let wait = if case .next(let wait) = putOff.verdict { wait.inSeconds } else { 0.0 }
+        #expect(postponed.change.attempt?.kind == .poison && postponed.signal == .hold(.zero))
+        let wait = if case .next(let wait) = postponed.verdict { wait.inSeconds } else { 0.0 }
         #expect((48...72).contains(wait))
         let handled = try #require(try await handle(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [1, 1] && handled.change.state.cursor == 1)

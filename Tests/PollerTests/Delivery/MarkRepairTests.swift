@@ -67,12 +67,12 @@ struct MarkRepairTests {
         _ = try await rig.store.cancel(key)
     }
 
-    private func standings() async throws -> [MarkWatermark] {
-        var standings: [MarkWatermark] = []
+    private func watermarks() async throws -> [MarkWatermark] {
+        var watermarks: [MarkWatermark] = []
         for partition in 0..<deliveries.partitions {
-            standings.append(try await deliveries.watermark(partition: partition))
+            watermarks.append(try await deliveries.watermark(partition: partition))
         }
-        return standings
+        return watermarks
     }
 
     @Test("marks lost while no repair was running are created again")
@@ -113,10 +113,10 @@ struct MarkRepairTests {
         }
         try await looked(for: .seconds(10), then: late, for: .seconds(15))
         #expect(try await deliveries.stats().pending == 0)
-        #expect(try await standings().allSatisfy { $0.noted != $0.history })
+        #expect(try await watermarks().allSatisfy { $0.noted != $0.history })
         try await looked(for: .seconds(10), then: late, for: .seconds(25))
         #expect(try await deliveries.stats().pending == 1)
-        #expect(try await standings().allSatisfy { $0.noted == $0.history })
+        #expect(try await watermarks().allSatisfy { $0.noted == $0.history })
     }
 
     /// Returns two watches with outboxes in the partitions 0 and 1.
@@ -149,21 +149,21 @@ struct MarkRepairTests {
         func back() async throws {
             #expect(try await deliveries.stats().pending == 1)
             #expect(
-                try await standings().allSatisfy { $0.noted != $0.history },
+                try await watermarks().allSatisfy { $0.noted != $0.history },
                 "nobody knows what is in the other"
             )
             plan.setUnreachable(outboxes: [])
         }
         try await looked(for: .seconds(60), then: back, for: .seconds(60))
         #expect(try await deliveries.stats().pending == 2)
-        #expect(try await standings().allSatisfy { $0.noted == $0.history })
+        #expect(try await watermarks().allSatisfy { $0.noted == $0.history })
     }
 
     @Test("an unavailable partition does not keep others from being recorded as complete")
     func ledgerAway() async throws {
         plan.setUnreachable(outboxes: [], ledgers: [2])
         try await looked()
-        let noted = try await standings().map { $0.noted != nil }
+        let noted = try await watermarks().map { $0.noted != nil }
         #expect(noted == [true, true, false, true])
     }
 

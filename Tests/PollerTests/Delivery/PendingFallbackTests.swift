@@ -154,7 +154,7 @@ struct PendingFallbackTests {
     }
 
     @Test("a dead-lettered event is owed to the fallback as well")
-    func givenUp() async throws {
+    func deadLettered() async throws {
         let (endpoint, fallbackLease) = try await late()
         hook.script([.rejected("not ours", .blocked)])
         let dead = try await handle(endpoint, DeliveryState())

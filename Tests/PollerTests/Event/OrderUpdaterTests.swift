@@ -4,7 +4,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("OrderNotes", .timeLimit(.minutes(5)))
+@Suite("OrderUpdater", .timeLimit(.minutes(5)))
 struct OrderUpdaterTests {
     private let rig = WorkerRig()
     private let order = OrderID(unchecked: "A77")
@@ -20,7 +20,7 @@ struct OrderUpdaterTests {
         let reader = OutboxReader(
             rig.store,
             MemoryDeliveryQueue(time: ClockTime(rig.clock)),
-            orders: OrderService(orders.shelf),
+            orders: OrderService(orders.orderStore),
             clock: rig.clock
         )
         try await running(reader.run) {
@@ -50,7 +50,7 @@ struct OrderUpdaterTests {
         let reader = OutboxReader(
             FaultyStore(rig.store, plan: plan),
             deliveries,
-            orders: OrderService(orders.shelf),
+            orders: OrderService(orders.orderStore),
             clock: rig.clock
         )
         try await running(reader.run) {
@@ -110,13 +110,13 @@ struct OrderUpdaterTests {
 
 /// Orders with reads that fail after five seconds during an outage.
 private struct SilentOrders {
-    let shelf: FakeOrderStore
+    let orderStore: FakeOrderStore
     /// Reads during the outage.
     let asked = Shared(0)
 
     init(clock: ManualClock, isAway: Shared<Bool>) {
         let asked = asked
-        shelf = FakeOrderStore { () async throws(StoreError) in
+        orderStore = FakeOrderStore { () async throws(StoreError) in
             guard isAway.value else { return }
             asked.change { $0 += 1 }
             // A cancelled read fails at once, as a call to Redis does.

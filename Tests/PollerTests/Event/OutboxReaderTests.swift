@@ -311,12 +311,12 @@ struct SlowMarks: DeliveryQueue {
     func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         try await base.purge(
             partition: partition,
             retention: retention,
-            afterlife: afterlife
+            refundableRetention: refundableRetention
         )
     }
 

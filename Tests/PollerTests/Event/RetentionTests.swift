@@ -50,7 +50,7 @@ struct RetentionTests {
     }
 
     @Test("a refundable payment is kept for its span after settlement", arguments: [true, false])
-    func afterlife(isKept: Bool) async throws {
+    func refundablePayments(isKept: Bool) async throws {
         let clock = ManualClock()
         let store = MemoryStore(time: ClockTime(clock))
         let retention = Retention(
@@ -60,7 +60,7 @@ struct RetentionTests {
             spans: RetentionSpans(
                 outbox: .seconds(3600),
                 closed: .seconds(7200),
-                afterlife: isKept ? RetentionSpans.afterlifeStandard : .zero
+                refundableRetention: isKept ? RetentionSpans.refundableRetentionStandard : .zero
             ),
             clock: clock,
             logger: Sample.quiet

@@ -12,7 +12,7 @@ struct SweepDelayTests {
     private func turn(caughtUp: Int?, now: Int) -> SweepLease {
         func instant(_ seconds: Int) -> Timestamp { VirtualTime.start + .seconds(seconds) }
         return SweepLease(
-            isOurs: false,
+            isOwner: false,
             cursor: .start,
             caughtUpAt: caughtUp.map(instant),
             now: instant(now)

@@ -15,7 +15,7 @@ struct SweepStepTests {
         isRereadDue: Bool = true
     ) -> SweepLease {
         SweepLease(
-            isOurs: true,
+            isOwner: true,
             cursor: cursor,
             caughtUpAt: caughtUp.map { now + (.zero - $0) },
             isRereadDue: isRereadDue,

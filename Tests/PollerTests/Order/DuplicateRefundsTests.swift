@@ -81,16 +81,22 @@ struct DuplicateRefundsTests {
         _ = try await rig.store.enqueue(
             try members.map { try NewWatch(key: $0, order: key.order) }
         )
-        let book = OrderService(FakeOrderStore())
+        let service = OrderService(FakeOrderStore())
         var reported: [Event] = []
         for (place, member) in members.enumerated() {
-            reported += try await book.note(paid(member, at: VirtualTime.start + .seconds(place)))
+            reported += try await service.note(
+                paid(member, at: VirtualTime.start + .seconds(place))
+            )
         }
         let twice = try #require(reported.last)
         #expect(twice.type == "order.paid_twice")
-        #expect(try await book.duplicates(of: key) == [members[1]])
+        #expect(try await service.duplicates(of: key) == [members[1]])
         func note(_ accounts: Set<AccountID>, _ event: Event) async throws -> [Bool] {
-            let refunds = DuplicateRefunds(accounts: { accounts }, orders: book, watches: rig.store)
+            let refunds = DuplicateRefunds(
+                accounts: { accounts },
+                orders: service,
+                watches: rig.store
+            )
             try await refunds.note(event)
             var hinted: [Bool] = []
             for member in members {

@@ -4,14 +4,14 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@Suite("OrderBook")
+@Suite("OrderService")
 struct OrderServiceTests {
     private let rig = WorkerRig()
     private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
 
-    private let shelf = FakeOrderStore()
+    private let orderStore = FakeOrderStore()
 
-    private var book: OrderService { OrderService(shelf) }
+    private var service: OrderService { OrderService(orderStore) }
 
     private func member(_ name: String) -> WatchKey {
         Sample.key("src_\(name)", account: "default")
@@ -39,20 +39,20 @@ struct OrderServiceTests {
         )
     }
 
-    @Test("the book records payment events of orders, and no others")
+    @Test("the service records payment events of orders, and no others")
     func notes() async throws {
         for subject in [EventSubject.status, .nextStep, .charge(.succeeded)] {
-            #expect(try await book.note(event("1", of: subject)).isEmpty)
+            #expect(try await service.note(event("1", of: subject)).isEmpty)
         }
-        #expect(try await book.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
-        #expect(try await shelf.order(key) == nil)
-        let reported = try await book.note(event("1", of: .payment(.paid)))
+        #expect(try await service.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
+        #expect(try await orderStore.order(key) == nil)
+        let reported = try await service.note(event("1", of: .payment(.paid)))
         #expect(reported.map(\.type) == ["order.paid"])
         let first = try #require(reported.first)
         #expect(first.key == key.watch && first.order == key.order && first.isLive == true)
         #expect(first.payment?.amountReceived == 1099 && first.closed == nil && !first.final)
         // An event of the order itself does not change a member.
-        #expect(try await book.note(first).isEmpty)
+        #expect(try await service.note(first).isEmpty)
     }
 
     @Test("an event keeps its order in JSON, and an event without an order has no such member")
@@ -69,44 +69,44 @@ struct OrderServiceTests {
     @Test("an order exists as soon as a watch names it, with the watch's last payment")
     func joins() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
-        let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: book)
+        let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: service)
         func enqueue(_ name: String, _ order: OrderID?) async throws {
             _ = try await enqueuer.enqueue([try NewWatch(key: member(name), order: order)])
         }
         try await enqueue("1", key.order)
-        let known = try #require(try await shelf.order(key))
+        let known = try #require(try await orderStore.order(key))
         #expect(known.members.map(\.key) == [member("1")])
         #expect(known.summary.payment.state == .awaitingCustomer && known.seq == 0)
         // Enqueueing again, and a watch without an order, change nothing.
         try await enqueue("1", key.order)
         try await enqueue("2", nil)
-        #expect(try await shelf.order(key) == known)
+        #expect(try await orderStore.order(key) == known)
         // The watch keeps its first order.
         try await enqueue("1", OrderID(unchecked: "B78"))
         let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
-        #expect(try await shelf.order(other) == nil)
+        #expect(try await orderStore.order(other) == nil)
         // A watch without an order joins with the first one that it is given.
         try await enqueue("2", key.order)
-        #expect(try await shelf.order(key)?.members.map(\.key) == [member("1"), member("2")])
+        #expect(try await orderStore.order(key)?.members.map(\.key) == [member("1"), member("2")])
     }
 
     @Test("the outbox reader records each payment once, and acknowledges the resulting event")
     func outbox() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
         _ = try await rig.store.enqueue([try NewWatch(key: member("1"), order: key.order)])
-        let reader = OutboxReader(rig.store, deliveries, orders: book, clock: rig.clock)
+        let reader = OutboxReader(rig.store, deliveries, orders: service, clock: rig.clock)
         try await running(reader.run) {
             // The reader has read everything, and waits for new entries.
             await rig.clock.waitForSleepers(1)
             try await commitPaid()
             try await eventually("the order is paid") {
-                try await shelf.order(key)?.summary.payment.state == .paid
+                try await orderStore.order(key)?.summary.payment.state == .paid
             }
             try await eventually("all is acknowledged") {
                 try await rig.store.stats().undelivered == 0
             }
         }
-        #expect(shelf.events.map(\.type) == ["order.paid"])
+        #expect(orderStore.events.map(\.type) == ["order.paid"])
     }
 
     @Test("an account with unavailable orders is delivered later, and all others in time")
@@ -126,13 +126,13 @@ struct OrderServiceTests {
         _ = try await rig.store.enqueue([try NewWatch(key: other, notify: [url])])
         _ = try await rig.store.cancel(other)
         let isAway = Shared(true)
-        let shelf = FakeOrderStore { () throws(StoreError) in
+        let orderStore = FakeOrderStore { () throws(StoreError) in
             if isAway.value { throw .unavailable("the orders' shard does not answer") }
         }
         let reader = OutboxReader(
             rig.store,
             deliveries,
-            orders: OrderService(shelf),
+            orders: OrderService(orderStore),
             clock: rig.clock
         )
         try await running(reader.run) {
@@ -147,7 +147,7 @@ struct OrderServiceTests {
             }
         }
         #expect(try await deliveries.stats().pending == 2)
-        #expect(try await shelf.order(key)?.summary.payment.state == .paid)
+        #expect(try await orderStore.order(key)?.summary.payment.state == .paid)
     }
 
     /// Commits a paid payment for the first watch.

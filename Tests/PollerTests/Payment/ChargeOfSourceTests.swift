@@ -34,7 +34,7 @@ struct ChargeOfSourceTests: PaymentFixtures {
     }
 
     @Test("after a postponed poll the knowledge of a charge is stale", arguments: [true, false])
-    func putOff(isLocked: Bool) {
+    func postponed(isLocked: Bool) {
         var generator = SeededGenerator(seed: 7)
         let result = isLocked ? PollResult.lockTimeout : .rateLimited(retryAfter: nil)
         func step(_ progress: ChargeProgress) -> Int {

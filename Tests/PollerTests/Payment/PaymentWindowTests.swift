@@ -81,6 +81,6 @@ struct PaymentWindowTests: PaymentFixtures {
         var watch = PaymentScenario().watch
         _ = reported(&watch, minute: 0)
         let (decision, _) = look(watch, minute: 5)
-        #expect(decision.change.payment == nil && !decision.hasChanges)
+        #expect(decision.change.payment == nil && !decision.commitsAtOnce)
     }
 }

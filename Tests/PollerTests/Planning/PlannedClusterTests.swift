@@ -48,7 +48,7 @@ struct PlannedClusterTests {
     }
 
     @Test("refundable payments are kept for the rest of half a year")
-    func afterlife() {
+    func refundablePayments() {
         let some = plan(1) { $0.returnable = 50 }
         let more = 146 * 86_400 * some.bytes.afterlife / 2 * PlannedCost.redisAllocated.value
         #expect(abs(some.redisBytes - plan(1).redisBytes - more) < more / 1000)
@@ -156,7 +156,7 @@ struct PlannedClusterTests {
             let isMeasured = !cost.entry.unit.isEmpty
             let names = ["ops/plan", "pytest -s Tests/EndToEnd/test_costs.py"]
             let isEstimate = cost.entry.source.hasPrefix("estimate: ")
-            #expect(isEstimate == (cost == .afterlifePayment), "\(cost)")
+            #expect(isEstimate == (cost == .refundablePayment), "\(cost)")
             let hasCommand = names.contains { cost.entry.source.hasPrefix($0) }
             #expect(!isMeasured || isEstimate || hasCommand, "\(cost)")
             #expect(cost.value.isFinite && cost.value >= 0, "\(cost)")

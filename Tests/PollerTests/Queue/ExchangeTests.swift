@@ -166,7 +166,7 @@ final class SpyQueue: LeaseQueue {
     func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool { false }
 
     func wakes() -> AsyncStream<Int?> { AsyncStream { $0.finish() } }

@@ -96,8 +96,8 @@ struct InFlightRig {
 
     /// Finishes a handler with a result, and returns whether the result wakes the worker.
     @discardableResult
-    mutating func finished(partition: Int, hasChanges: Bool, now: ManualClock.Instant) -> Bool {
-        finish(partition, Decision(verdict: .rest, change: 0, hasChanges: hasChanges), now)
+    mutating func finished(partition: Int, commitsAtOnce: Bool, now: ManualClock.Instant) -> Bool {
+        finish(partition, Decision(verdict: .rest, change: 0, commitsAtOnce: commitsAtOnce), now)
     }
 
     /// Finishes the earliest started item without a change, and returns whether the result wakes the worker.
@@ -109,19 +109,23 @@ struct InFlightRig {
         let work = started.removeFirst()
         return machine.finished(
             work,
-            Decision(verdict: .next(after: wait), change: 0, hasChanges: false),
+            Decision(verdict: .next(after: wait), change: 0, commitsAtOnce: false),
             now: now
         )
     }
 
     /// Finishes the latest started item without a change.
     mutating func finishLast(now: ManualClock.Instant) {
-        let decision = Decision(verdict: .next(after: .seconds(60)), change: 0, hasChanges: false)
+        let decision = Decision(
+            verdict: .next(after: .seconds(60)),
+            change: 0,
+            commitsAtOnce: false
+        )
         _ = machine.finished(started.removeLast(), decision, now: now)
     }
 
     /// Finishes an item that only other processes can handle, and records the result.
-    mutating func leave(partition: Int, now: ManualClock.Instant) {
+    mutating func deferToOthers(partition: Int, now: ManualClock.Instant) {
         _ = finish(partition, Decision(verdict: .rest, change: 0, prefersOtherProcesses: true), now)
         if let exchange = next(now: now) {
             answered(exchange, taken: 0, nextReady: nil, now: now)
@@ -154,7 +158,7 @@ struct InFlightRig {
     }
 
     mutating func own(_ partitions: Set<Int>, now: ManualClock.Instant) {
-        machine.share(PartitionAssignment(owning: partitions, of: 4), now: now)
+        machine.assign(PartitionAssignment(owning: partitions, of: 4), now: now)
     }
 
     /// Gives this worker `rank` in every partition, so that `rank` other workers come before it.
@@ -164,7 +168,7 @@ struct InFlightRig {
             PartitionAssignment(of: me, among: owners, partitions: 1).ranks == [rank]
         }
         guard let farthest else { return }
-        machine.share(PartitionAssignment(of: farthest, among: owners, partitions: 1), now: now)
+        machine.assign(PartitionAssignment(of: farthest, among: owners, partitions: 1), now: now)
     }
 
     mutating func drain(now: ManualClock.Instant) {

@@ -34,7 +34,7 @@ private struct WorkerPlay {
         var isLeased = false
         var polls = 0
         /// When its handler finished, its next wait, and whether it found a change.
-        var done: (at: Int, wait: Int, hasChanges: Bool)?
+        var done: (at: Int, wait: Int, commitsAtOnce: Bool)?
     }
 
     private enum Event {
@@ -137,13 +137,13 @@ private struct WorkerPlay {
             return true
         case .finish(let work):
             running -= 1
-            let hasChanges = Int.random(in: 0..<10, using: &generator) == 0
+            let commitsAtOnce = Int.random(in: 0..<10, using: &generator) == 0
             let wait = Int.random(in: 20...2000, using: &generator)
-            items[work.lease.item].done = (now, wait, hasChanges)
+            items[work.lease.item].done = (now, wait, commitsAtOnce)
             let decision = Decision(
                 verdict: .next(after: .milliseconds(wait)),
                 change: 0,
-                hasChanges: hasChanges
+                commitsAtOnce: commitsAtOnce
             )
             return machine.finished(work, decision, now: at(now))
         case .enqueue(let index):
@@ -198,7 +198,7 @@ private struct WorkerPlay {
                 throw PlayFailure(description: "a result that no handler has come to")
             }
             let waited = now - done.at
-            let allowed = (done.hasChanges ? 0 : 80) + Self.tripMax
+            let allowed = (done.commitsAtOnce ? 0 : 80) + Self.tripMax
             try require(waited <= allowed, "a result has waited \(waited) ms")
             items[index].due = now + Int(wait.ms)
             items[index].isLeased = false

@@ -58,7 +58,7 @@ struct InFlightTests: InFlightSteps {
         schedule.answered(first, taken: 2, nextReady: .zero, now: at(0))
         #expect(schedule.next(now: at(9)) == nil)
         #expect(schedule.nextInstant == nil)
-        schedule.finished(partition: 0, hasChanges: true, now: at(9))
+        schedule.finished(partition: 0, commitsAtOnce: true, now: at(9))
         let second = try exchange(&schedule, at: 9)
         #expect(second.results.count == 1)
         #expect(second.limit == 1)
@@ -76,11 +76,11 @@ struct InFlightTests: InFlightSteps {
     func gathering() {
         var schedule = schedule()
         _ = exchangeAll(&schedule, at: 0)
-        schedule.finished(partition: 0, hasChanges: false, now: at(10))
-        schedule.finished(partition: 0, hasChanges: false, now: at(12))
+        schedule.finished(partition: 0, commitsAtOnce: false, now: at(10))
+        schedule.finished(partition: 0, commitsAtOnce: false, now: at(12))
         #expect(schedule.next(now: at(24)) == nil)
         #expect(schedule.nextInstant == at(25))
-        schedule.finished(partition: 0, hasChanges: true, now: at(12))
+        schedule.finished(partition: 0, commitsAtOnce: true, now: at(12))
         #expect(schedule.next(now: at(12))?.results.count == 3)
     }
 
@@ -89,7 +89,7 @@ struct InFlightTests: InFlightSteps {
         var schedule = schedule(concurrency: 10)
         let plan = try exchange(&schedule, at: 0)
         schedule.answered(plan, taken: 10, nextReady: .zero, now: at(0))
-        schedule.finished(partition: 0, hasChanges: false, now: at(10))
+        schedule.finished(partition: 0, commitsAtOnce: false, now: at(10))
         #expect(schedule.nextInstant == at(13))
     }
 
@@ -97,9 +97,9 @@ struct InFlightTests: InFlightSteps {
     func enough() {
         var schedule = schedule(concurrency: 100)
         _ = exchangeAll(&schedule, at: 0)
-        for _ in 0..<63 { schedule.finished(partition: 0, hasChanges: false, now: at(1)) }
+        for _ in 0..<63 { schedule.finished(partition: 0, commitsAtOnce: false, now: at(1)) }
         #expect(schedule.next(now: at(1)) == nil)
-        schedule.finished(partition: 0, hasChanges: false, now: at(1))
+        schedule.finished(partition: 0, commitsAtOnce: false, now: at(1))
         #expect(schedule.next(now: at(1))?.results.count == 64)
     }
 
@@ -107,21 +107,21 @@ struct InFlightTests: InFlightSteps {
     func wakesForResults() throws {
         var schedule = schedule(concurrency: 100)
         _ = exchangeAll(&schedule, at: 0)
-        #expect(schedule.finished(partition: 0, hasChanges: false, now: at(10)) == true)
-        #expect(schedule.finished(partition: 0, hasChanges: false, now: at(12)) == false)
-        #expect(schedule.finished(partition: 0, hasChanges: true, now: at(13)) == true)
+        #expect(schedule.finished(partition: 0, commitsAtOnce: false, now: at(10)) == true)
+        #expect(schedule.finished(partition: 0, commitsAtOnce: false, now: at(12)) == false)
+        #expect(schedule.finished(partition: 0, commitsAtOnce: true, now: at(13)) == true)
         let next = try exchange(&schedule, at: 13)
         #expect(next.results.count == 3)
         // The answer to the exchange wakes the worker anyway.
         #expect(schedule.next(now: at(13)) == nil)
-        #expect(schedule.finished(partition: 0, hasChanges: true, now: at(14)) == false)
+        #expect(schedule.finished(partition: 0, commitsAtOnce: true, now: at(14)) == false)
     }
 
     @Test("a partition has one exchange at a time, and results wait behind it")
     func oneAtATime() throws {
         var schedule = schedule()
         let plan = try exchange(&schedule, at: 0)
-        schedule.finished(partition: 0, hasChanges: true, now: at(0))
+        schedule.finished(partition: 0, commitsAtOnce: true, now: at(0))
         #expect(schedule.next(now: at(0)) == nil)
         schedule.answered(plan, taken: 0, nextReady: nil, now: at(1))
         #expect(schedule.next(now: at(1))?.results.count == 1)
@@ -153,7 +153,7 @@ struct InFlightTests: InFlightSteps {
         var schedule = schedule(concurrency: 4)
         let first = try exchange(&schedule, at: 0)
         schedule.answered(first, taken: 3, nextReady: nil, now: at(0))
-        for _ in 0..<3 { schedule.finished(partition: 0, hasChanges: true, now: at(0)) }
+        for _ in 0..<3 { schedule.finished(partition: 0, commitsAtOnce: true, now: at(0)) }
         let plan = try exchange(&schedule, at: 0)
         schedule.failed(plan, waiting: 2, now: at(0))
         #expect(schedule.next(now: at(19)) == nil)
@@ -167,7 +167,7 @@ struct InFlightTests: InFlightSteps {
         var schedule = schedule()
         schedule.drain(now: at(0))
         #expect(schedule.next(now: at(0)) == nil)
-        schedule.finished(partition: 0, hasChanges: true, now: at(0))
+        schedule.finished(partition: 0, commitsAtOnce: true, now: at(0))
         let plan = try exchange(&schedule, at: 0)
         #expect(plan.limit == 0)
         #expect(plan.results.count == 1)
@@ -200,7 +200,7 @@ struct InFlightTests: InFlightSteps {
     func leaving() {
         var schedule = schedule(partitions: 1)
         _ = exchangeAll(&schedule, at: 0)
-        schedule.leave(partition: 0, now: at(0))
+        schedule.deferToOthers(partition: 0, now: at(0))
         schedule.wake(partition: 0, now: at(10))
         #expect(schedule.next(now: at(109)) == nil)
         #expect(exchangeAll(&schedule, at: 110) == [0])

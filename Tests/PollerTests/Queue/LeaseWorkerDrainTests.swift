@@ -146,12 +146,12 @@ extension WatchStoreForwarding {
     func purge(
         partition: Int,
         retention: Duration,
-        afterlife: Duration
+        refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         try await base.purge(
             partition: partition,
             retention: retention,
-            afterlife: afterlife
+            refundableRetention: refundableRetention
         )
     }
 

@@ -50,7 +50,7 @@ struct LowRankWorkerTests: InFlightSteps {
         let farthest = try #require(
             owners.first { PartitionAssignment(of: $0, among: owners, partitions: 1).ranks == [5] }
         )
-        schedule.share(PartitionAssignment(of: farthest, among: owners, partitions: 1), now: at(0))
+        schedule.assign(PartitionAssignment(of: farthest, among: owners, partitions: 1), now: at(0))
         #expect(schedule.next(now: at(0), canClaim: true).count == 1)
         schedule.claiming(0)
         schedule.claimed(

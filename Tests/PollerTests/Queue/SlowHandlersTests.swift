@@ -28,7 +28,7 @@ struct SlowHandlersTests {
     }
 
     @Test("slow handlers release their slots after a second, at most one handler for each slot")
-    func leave() throws {
+    func detach() throws {
         var rig = try busy(patience: .seconds(1))
         #expect(rig.nextInstant == at(1000))
         let early = rig.next(now: at(999))
@@ -61,14 +61,14 @@ struct SlowHandlersTests {
         var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 1)
         let silent = [Work(), Work()]
         slow.begin(silent, now: at(0))
-        let left = slow.leave(now: at(1000))
-        #expect(left == 1)
+        let detached = slow.detach(now: at(1000))
+        #expect(detached == 1)
         // The limit is reached, so the second handler waits, and so do all that began after it.
         let quick = (0..<100).map { _ in Work() }
         slow.begin(quick, now: at(1000))
         for work in quick { _ = slow.end(work) }
         _ = slow.end(silent[1])
-        let then = slow.leave(now: at(1001))
+        let then = slow.detach(now: at(1001))
         #expect(then == 0 && slow.count == 1 && slow.inOrder.isEmpty)
     }
 
@@ -78,10 +78,10 @@ struct SlowHandlersTests {
         var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 9)
         let work = Work()
         slow.begin([work], now: at(0))
-        let heldPlace = slow.end(work)
+        let heldSlot = slow.end(work)
         slow.begin([work], now: at(500))
-        let (early, late) = (slow.leave(now: at(1400)), slow.leave(now: at(1500)))
-        #expect(heldPlace && early == 0 && late == 1 && slow.count == 1)
+        let (early, late) = (slow.detach(now: at(1400)), slow.detach(now: at(1500)))
+        #expect(heldSlot && early == 0 && late == 1 && slow.count == 1)
         let holdsSlot = slow.end(work)
         #expect(!holdsSlot && slow.count == 0)
     }

@@ -56,9 +56,9 @@ struct TickTests {
     @Test("results without a waiting caller wait for the tick and are sent together")
     func results() {
         var rig = rig(ready: [nil, nil, 190])
-        rig.finished(partition: 0, hasChanges: false, now: at(100))
+        rig.finished(partition: 0, commitsAtOnce: false, now: at(100))
         #expect(rig.nextInstant == at(170))
-        rig.finished(partition: 1, hasChanges: false, now: at(120))
+        rig.finished(partition: 1, commitsAtOnce: false, now: at(120))
         #expect(leave(&rig, at: 169) == [:])
         #expect(leave(&rig, at: 170) == [0: 1, 1: 1, 2: 0])
     }
@@ -66,8 +66,8 @@ struct TickTests {
     @Test("a result waits for at most 80 ms")
     func atMost() {
         var rig = rig(ready: [nil, nil])
-        rig.finished(partition: 0, hasChanges: false, now: at(100))
-        rig.finished(partition: 1, hasChanges: false, now: at(150))
+        rig.finished(partition: 0, commitsAtOnce: false, now: at(100))
+        rig.finished(partition: 1, commitsAtOnce: false, now: at(150))
         #expect(rig.nextInstant == at(180))
         #expect(leave(&rig, at: 180) == [0: 1, 1: 1])
     }
@@ -77,7 +77,7 @@ struct TickTests {
         var rig = rig(ready: Array(repeating: nil, count: 16))
         _ = rig.leaving(now: at(0))
         let woken = (0..<16).filter {
-            rig.finished(partition: $0, hasChanges: false, now: at(100 + $0))
+            rig.finished(partition: $0, commitsAtOnce: false, now: at(100 + $0))
         }
         #expect(woken == [0])
         #expect(rig.leaving(now: at(180)).count == 16)
@@ -87,9 +87,9 @@ struct TickTests {
     @Test("a change is sent at once, with the other results of its partition only")
     func changes() {
         var rig = rig(ready: [nil, 150, nil])
-        rig.finished(partition: 0, hasChanges: false, now: at(100))
-        rig.finished(partition: 2, hasChanges: false, now: at(100))
-        rig.finished(partition: 0, hasChanges: true, now: at(101))
+        rig.finished(partition: 0, commitsAtOnce: false, now: at(100))
+        rig.finished(partition: 2, commitsAtOnce: false, now: at(100))
+        rig.finished(partition: 0, commitsAtOnce: true, now: at(101))
         #expect(leave(&rig, at: 101) == [0: 2])
         #expect(rig.nextInstant == at(130))
     }
@@ -97,7 +97,7 @@ struct TickTests {
     @Test("a wake causes an exchange of its partition only, at once")
     func wake() {
         var rig = rig(ready: [nil, 150])
-        rig.finished(partition: 1, hasChanges: false, now: at(100))
+        rig.finished(partition: 1, commitsAtOnce: false, now: at(100))
         rig.wake(partition: 0, now: at(101))
         #expect(leave(&rig, at: 101) == [0: 0])
     }
@@ -126,7 +126,7 @@ struct TickTests {
         rig.wake(partition: 0, now: at(10))
         let claim = try exchange(&rig, at(10))
         rig.answered(claim, taken: 2, nextReady: nil, isLaneFull: true, now: at(10))
-        rig.finished(partition: 0, hasChanges: false, now: at(20))
+        rig.finished(partition: 0, commitsAtOnce: false, now: at(20))
         rig.finishFirst(now: at(21))
         #expect(rig.nextInstant == at(36))
         #expect(leave(&rig, at: 36) == [0: 2])
@@ -196,7 +196,7 @@ struct TickTests {
     }
 
     @Test("an item that has waited a second for a slot is released")
-    func givenBack() throws {
+    func released() throws {
         var rig = rig(ready: [200], concurrency: 2)
         let claim = try exchange(&rig, at(180))
         rig.answered(

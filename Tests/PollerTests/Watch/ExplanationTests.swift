@@ -27,7 +27,7 @@ struct ExplanationTests {
                 metadata: "",
                 lastEvent: nil
             ),
-            place: .waiting(due: now + due, isUrgent: isUrgent, ahead: ahead),
+            queueState: .waiting(due: now + due, isUrgent: isUrgent, ahead: ahead),
             lane: LaneReport(
                 watch.key.lane,
                 waiting: ahead + 1,

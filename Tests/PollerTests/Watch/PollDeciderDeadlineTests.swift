@@ -174,7 +174,7 @@ struct PollDeciderExpiryTests {
     }
 
     @Test("the last poll is one minute after the expiry, and urgent")
-    func lastLook() throws {
+    func lastPoll() throws {
         let decision = decide(at: .seconds(3600))
         #expect(try wait(decision) == PollOutlook.expiryGrace)
         #expect(decision.isUrgent)

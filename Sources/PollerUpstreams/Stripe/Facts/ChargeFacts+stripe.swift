@@ -92,9 +92,9 @@ extension ChargeFacts {
         let found = disputes.compactMap { fields in
             fields.word("status").map { status in
                 let unit = fields.word("currency")
-                let haveSameCapabilities = unit == nil || currency == nil || unit == currency
+                let haveSameUnit = unit == nil || currency == nil || unit == currency
                 return (
-                    DisputeState(status: status), haveSameCapabilities ? fields.sum("amount") : nil
+                    DisputeState(status: status), haveSameUnit ? fields.sum("amount") : nil
                 )
             }
         }

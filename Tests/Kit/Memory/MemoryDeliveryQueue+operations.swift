@@ -43,27 +43,27 @@ extension MemoryDeliveryQueue: DeliveryOperations {
         if let cursor = query.cursor, !cursor.contains(":") { throw .unknownCursor }
         let all = reading { queue, _ in
             queue.partitions.flatMap { partition in
-                partition.items.compactMap { id, item -> (place: String, DeliverySnapshot)? in
+                partition.items.compactMap { id, item -> (position: String, DeliverySnapshot)? in
                     let name = DeliveryID(partition: partition.number, item: id)
                     return Self.snapshot(name, in: queue).map { snapshot in
-                        (Self.place(of: snapshot, item, query.state), snapshot)
+                        (Self.position(of: snapshot, item, query.state), snapshot)
                     }
                 }
             }
         }
-        let matching = all.filter { $0.place > query.cursor ?? "" && query.matches($0.1) }
-            .sorted { $0.place < $1.place }
+        let matching = all.filter { $0.position > query.cursor ?? "" && query.matches($0.1) }
+            .sorted { $0.position < $1.position }
         let page = matching.prefix(query.limit)
         return ListPage(
             items: page.map(\.1),
-            next: matching.count > page.count ? page.last?.place : nil
+            next: matching.count > page.count ? page.last?.position : nil
         )
     }
 
     /// Returns the position in a list, the newest first.
     ///
     /// Of dead ones, open deliveries come before quarantined ones, the most recently quarantined first.
-    private static func place(
+    private static func position(
         of snapshot: DeliverySnapshot,
         _ item: MemoryItem<Record>,
         _ state: DeliverySnapshot.State?
@@ -165,7 +165,7 @@ extension MemoryDeliveryQueue: DeliveryOperations {
         guard queue.hasPartition(id.partition), let item = queue[id.partition].items[id.item] else {
             return nil
         }
-        let place: DeliverySnapshot.Place =
+        let queueState: DeliverySnapshot.QueueState =
             switch item.phase {
             case .waiting(let due, _): .waiting(due: due)
             case .leased: .leased
@@ -176,7 +176,7 @@ extension MemoryDeliveryQueue: DeliveryOperations {
         return DeliverySnapshot(
             id: id,
             delivery: item.record.delivery,
-            place: place,
+            queueState: queueState,
             lastError: item.record.lastError,
             givenUpAt: givenUpAt
         )

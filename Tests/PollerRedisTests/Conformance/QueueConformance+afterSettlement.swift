@@ -9,7 +9,7 @@ private let day = hour * 24
 
 extension QueueConformance {
     /// The retention of closed watches whose money may go back.
-    static let afterlife: [ConformanceCase] = [
+    static let afterSettlement: [ConformanceCase] = [
         ConformanceCase("a refundable payment is kept without its log, and a money hint reopens it")
         { bench in
             let key = bench.key("card")
@@ -99,7 +99,7 @@ extension QueueConformance {
             try await bench.purge(card)
             try bench.equal(try await bench.watches.snapshot(of: card), nil, "after 180 days")
 
-            // Without an afterlife, all watches are removed alike.
+            // Without this retention, all watches are removed alike.
             try await bench.enqueue(card)
             _ = try await bench.pay(card, comesBackWithin: day * 400)
             try await bench.harness.advance(by: day * 31)
@@ -138,7 +138,7 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let now = try await bench.take(key).claimedAt
-            let book = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.store)
             for (name, method) in [("A1", "card"), ("A2", "ideal")] {
                 let payment = Payment(
                     state: .paid,
@@ -147,7 +147,7 @@ extension QueueConformance {
                     method: PaymentMethod(method),
                     paidAt: now
                 )
-                _ = try await book.note(
+                _ = try await service.note(
                     Event(
                         bench.watch(name, of: name),
                         of: .payment(.paid),
@@ -185,7 +185,7 @@ extension ConformanceBench {
         while try await watches.purge(
             partition: home,
             retention: day * 30,
-            afterlife: RetentionSpans.afterlifeStandard
+            refundableRetention: RetentionSpans.refundableRetentionStandard
         ) {}
     }
 
