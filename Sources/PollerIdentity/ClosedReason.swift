@@ -13,12 +13,12 @@ package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
     /// An operator must act: the answers were unreadable for hours, or the watch repeatedly ended its workers.
     case dead
 
-    /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
-    /// news of it may have come since.
+    /// Whether a hint reopens such a watch for a poll, because its end was not observed and the payment may have
+    /// changed since.
     ///
-    /// A status that is final has no news, a goal that was reached asks for none, and what a person
-    /// has stopped waits for a person. So does what has ended its workers; a watch that is `dead` because
-    /// no answer was understood is opened, too, and goes on (`WatchSnapshot.opensOnHint`).
+    /// A final status does not change, a reached goal needs no further changes, and a watch stopped by an operator
+    /// waits for an operator. So does a watch that ended its workers. A watch that is `dead` because no answer was
+    /// understood is reopened, too, and continues (`WatchSnapshot.opensOnHint`).
     package var opensOnHint: Bool {
         switch self {
         case .expired, .gone: true

@@ -11,10 +11,10 @@ where Instant.Duration == Duration {
     ///
     /// It is part of the possible delay of a poll.
     static var gatherSpan: Duration { .milliseconds(3) }
-    /// How long one may wait for a place before it is given back: as long as its turn may be late at all.
+    /// The maximum wait for a slot before an item is released: the longest allowed delay of its start.
     ///
-    /// Not shorter than `SlowRecipientLimiter.patience`, after which a delivery leaves its place: who waits has
-    /// seen every place come free by then, unless all that may go on without one do. A test holds them so.
+    /// At least `SlowRecipientLimiter.patience`, after which a delivery releases its slot. Every slot has been released
+    /// once by then, unless all handlers that may continue without one do. A test checks the relation.
     static var slotWait: Duration { .seconds(1) }
 
     private var latestFirst: [Work] = []

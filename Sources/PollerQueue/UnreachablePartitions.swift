@@ -1,25 +1,25 @@
 import Synchronization
 
-/// The shards of a store that recently did not answer, so that not every caller waits for them.
+/// The partitions of a store that recently did not answer, so that not every caller waits for them.
 ///
-/// *Problem*: a request to an unavailable shard waits for the timeout of its command, and so do all requests to healthy
-/// shards in the same batch.
+/// *Problem*: a request to an unavailable partition waits for the timeout of its command, and so do all requests to
+/// healthy partitions in the same batch.
 ///
-/// *Approach*: a caller that has waited in vain reports it, and for a while no other caller requests that shard. Then
-/// one caller probes it, with a limit of a second instead of the command timeout, because its whole batch waits. The
-/// others continue without the shard until the probe succeeds. An immediate refusal delays no caller and is not
+/// *Approach*: a caller that has waited in vain reports it, and for a while no other caller requests that partition.
+/// Then one caller probes it, with a limit of a second instead of the command timeout, because its whole batch waits.
+/// The others continue without the partition until the probe succeeds. An immediate refusal delays no caller and is not
 /// remembered: the next caller may try.
 ///
 /// A class, because all callers share the state.
 package final class UnreachablePartitions<Partition: Hashable & Sendable, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
-    /// The time without requests, unless the shard answers earlier.
+    /// The time without requests, unless the partition answers earlier.
     ///
-    /// It is longer than the retry interval of postponed work (5 s). Otherwise each retry would wait for the shard.
+    /// It is longer than the retry interval of postponed work (5 s). Otherwise each retry would wait for the partition.
     private static var span: Duration { .seconds(15) }
-    /// The time limit of a probe, and the wait after which a shard counts as unavailable.
+    /// The time limit of a probe, and the wait after which a partition counts as unavailable.
     private static var patience: Duration { .seconds(1) }
-    /// The maximum number of remembered shards.
+    /// The maximum number of remembered partitions.
     ///
     /// Others are requested and waited for.
     private static var countMax: Int { 10_000 }
@@ -32,10 +32,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.clock = clock
     }
 
-    /// Whether no shard is known to be unavailable.
+    /// Whether no partition is known to be unavailable.
     package var isEmpty: Bool { unreachable.withLock { $0.isEmpty } }
 
-    /// Returns whether to request a shard now; one caller at a time probes an unavailable one.
+    /// Returns whether to request a partition now; one caller at a time probes an unavailable one.
     package func requestPermission(_ partition: Partition) -> RequestPermission {
         let now = clock.now
         return unreachable.withLock { unreachable in
@@ -54,9 +54,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Probes an unavailable shard with a short time limit.
+    /// Probes an unavailable partition with a short time limit.
     ///
-    /// - Parameter ask: the request; it is cancelled at the time limit, and may have taken effect all the same.
+    /// - Parameter request: the request; it is cancelled at the time limit, and may have taken effect all the same.
     /// - Returns: the answer.
     /// - Throws: the error of the request, or ``StoreError/unavailable(_:)`` at the time limit.
     package func probe<Answer: Sendable>(
@@ -104,10 +104,10 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Records the result of a request.
     ///
     /// - Parameters:
-    ///   - place: the shard.
+    ///   - partition: the partition.
     ///   - isThere: whether it answered.
     ///   - began: the time of the request.
-    /// - Returns: whether the shard counts as unavailable.
+    /// - Returns: whether the partition counts as unavailable.
     @discardableResult
     package func note(_ partition: Partition, isThere: Bool, since began: C.Instant) -> Bool {
         let now = clock.now
@@ -117,7 +117,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 return false
             }
             guard clock.hasWaited(since: began) else {
-                // The shard refused at once, so it is running and may recover soon.
+                // The partition refused at once, so it is running and may recover soon.
                 if unreachable[partition] != nil { unreachable[partition] = now }
                 return false
             }
@@ -132,11 +132,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 }
 
-/// The decision whether to request a shard.
+/// The decision whether to request a partition.
 package enum RequestPermission: Hashable, Sendable {
     /// Request it as usual.
     case yes
-    /// It did not answer recently, and the caller must probe it for all callers, with ``UnreachablePartitions/probe(_:)``.
+    /// It did not answer recently, and the caller must probe it for all callers, with
+    /// ``UnreachablePartitions/probe(_:)``.
     case probe
     /// It did not answer recently; do not request it.
     case no
@@ -147,12 +148,12 @@ extension Clock where Duration == Swift.Duration {
     package func hasWaited(since began: Instant) -> Bool { began.duration(to: now) >= .seconds(1) }
 }
 
-/// Requests several shards concurrently, so that the waits for unavailable ones overlap.
+/// Requests several partitions concurrently, so that the waits for unavailable ones overlap.
 ///
 /// - Parameters:
-///   - places: the shards.
+///   - partitions: the partitions.
 ///   - most: the number of concurrent requests.
-///   - ask: the request to one shard.
+///   - request: the request to one partition.
 /// - Returns: the result of each, in no order.
 package func requestAll<Partition: Sendable, Answer: Sendable>(
     _ partitions: [Partition],

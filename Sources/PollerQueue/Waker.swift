@@ -36,7 +36,7 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
 
     /// Sleeps until `instant`, a wake or cancellation.
     ///
-    /// With a home it may return earlier without any of them.
+    /// With a loop executor it may return earlier without any of them.
     ///
     /// Only one task may sleep at a time.
     package func sleep(until instant: C.Instant) async {

@@ -136,7 +136,7 @@ enum DeliveryRecord: ItemRecord {
 /// commas, unknown values empty. The line of a success ends with its address. About 80 bytes for a success, up to 1.3
 /// KB for a failure.
 enum AttemptLine {
-    /// Returns the letter of an outcome.
+    /// Returns the code of an outcome.
     static func code(of outcome: AttemptResult.Outcome) -> String {
         switch outcome {
         case .delivered: "d"

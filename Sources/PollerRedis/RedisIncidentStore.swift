@@ -33,13 +33,13 @@ extension RedisWatchStore: IncidentStore {
     }
 
     package func endCheck(
-        _ look: IncidentCheck,
+        _ check: IncidentCheck,
         board: IncidentBoard,
         reporting changes: [Incident],
         pause: Duration
     ) async throws(StoreError) -> Bool {
         var arguments: [RedisArgument] = [
-            RedisArgument(look.turn), RedisArgument(pause.ms),
+            RedisArgument(check.turn), RedisArgument(pause.ms),
             .string(Incident.lane.description), .string(board.stored),
         ]
         for incident in changes {

@@ -68,11 +68,12 @@ package struct RedisKeyStore: KeyStore {
     package func create(
         _ key: AccessKey,
         digest: KeyDigest,
-        within share: AccountKeyLimit?
+        within accountLimit: AccountKeyLimit?
     ) async throws(StoreError) -> KeyCreation {
         var bounds = [RedisArgument(countMax)]
-        if let share, let names = share.accounts.names {
-            bounds += [RedisArgument(share.countMax)] + names.map { RedisArgument.string($0) }
+        if let accountLimit, let names = accountLimit.accounts.names {
+            bounds +=
+                [RedisArgument(accountLimit.countMax)] + names.map { RedisArgument.string($0) }
         }
         let reply = try await redis.array(
             .keyWrite,

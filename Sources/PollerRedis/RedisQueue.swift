@@ -187,8 +187,8 @@ extension RedisQueue {
         guard hasMore else { return }
         arguments.append(.string(error))
         let (signal, span) = code(of: commit.signal)
-        let letter = signal?.rawValue ?? ""
-        arguments.append(.string(circuit == .endpoint ? letter.uppercased() : letter))
+        let code = signal?.rawValue ?? ""
+        arguments.append(.string(circuit == .endpoint ? code.uppercased() : code))
         arguments.append(RedisArgument(max(span.ms, 0)))
         switch entry {
         case .events(let events):

@@ -58,7 +58,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     }
 
     package func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool {
-        let letter: HintCode =
+        let code: HintCode =
             switch topic {
             case .anything: .anything
             case .outcome: .outcome
@@ -67,7 +67,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         return try await redis.run(
             redis.scripts[.hint],
             of: key.lane,
-            [.string(key.id.description), .string(letter.rawValue)]
+            [.string(key.id.description), .string(code.rawValue)]
         ).int == 1
     }
 

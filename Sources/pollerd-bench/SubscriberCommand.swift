@@ -15,7 +15,7 @@ import PollerIdentity
 /// | `faults COUNT`, then COUNT lines `SOURCE SEQ` | foreign, repeated and missing events |
 struct SubscriberCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "crowd",
+        commandName: "subscribers",
         abstract: "Open connections to gateways as directed on standard input.",
         shouldDisplay: false
     )
@@ -35,8 +35,8 @@ struct SubscriberCommand: AsyncParsableCommand {
         }
         await withDiscardingTaskGroup { group in
             // Connecting takes as long as the gateways need, and `progress` is requested meanwhile.
-            for await subscribers in entering {
-                group.addTask { await subscribers.listeners.enter(ports: subscribers.ports) }
+            for await connects in entering {
+                group.addTask { await connects.listeners.enter(ports: connects.ports) }
             }
             group.cancelAll()
         }
@@ -63,7 +63,7 @@ struct SubscriberCommand: AsyncParsableCommand {
             case ("progress", 1):
                 let progress = listeners?.progress
                 answer("\(progress?.caughtUp ?? 0) \(progress?.unexpected ?? "")")
-            case ("news", 1): answer(listeners?.received().line ?? "")
+            case ("received", 1): answer(listeners?.received().line ?? "")
             case ("faults", 2):
                 let lastSeqs = next(Int(words[1]) ?? 0).map { line in
                     (String(line.first ?? ""), Int(line.last ?? "") ?? 0)

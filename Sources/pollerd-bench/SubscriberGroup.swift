@@ -117,8 +117,8 @@ final class SubscriberGroup: Sendable {
         }
     }
 
-    private func receive(_ received: LiveClient.Notification, _ first: Int) {
-        switch received {
+    private func receive(_ notification: LiveClient.Notification, _ first: Int) {
+        switch notification {
         case .caughtUp: state.withLock { $0.caughtUp += 1 }
         case .event(let message): receive(message, first)
         case .unexpected(let text):

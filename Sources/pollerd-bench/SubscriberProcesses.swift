@@ -44,7 +44,7 @@ final class SubscriberProcesses: Sendable {
                 + part.map { "\($0.account) \($0.source)" }
         }
         let program = try Programs.locate("pollerd-bench")
-        processes = try beginnings.map { _ in try ChildProcess(program, ["crowd"]) }
+        processes = try beginnings.map { _ in try ChildProcess(program, ["subscribers"]) }
     }
 
     /// Starts to connect all sockets.
@@ -67,7 +67,7 @@ final class SubscriberProcesses: Sendable {
     /// Returns the events received since the last call.
     func received() throws -> ReceivedFrames {
         try processes.reduce(into: ReceivedFrames()) { sum, process in
-            guard let received = ReceivedFrames(line: try ask(process, ["news"])) else {
+            guard let received = ReceivedFrames(line: try ask(process, ["received"])) else {
                 throw BenchError("listeners did not report their received frames")
             }
             sum.add(received)

@@ -171,9 +171,9 @@ struct KeyRingTests {
         func create(
             _ key: AccessKey,
             digest: KeyDigest,
-            within share: AccountKeyLimit?
+            within accountLimit: AccountKeyLimit?
         ) async throws(StoreError) -> KeyCreation {
-            try await store.create(key, digest: digest, within: share)
+            try await store.create(key, digest: digest, within: accountLimit)
         }
 
         func revoke(

@@ -36,7 +36,7 @@ package struct DeliveryDecider: Sendable {
     ///   - trouble: the endpoint's failures when the delivery was claimed.
     ///   - more: whether events may be pending after this one.
     ///   - now: the store's time.
-    ///   - chance: the generator for the jitter.
+    ///   - generator: the generator for the jitter.
     /// - Returns: the change to record, and its effect on the endpoint.
     package func decide(
         _ state: DeliveryState,
@@ -200,7 +200,7 @@ extension DeliveryState {
 
 /// The decision after one delivery attempt.
 package struct DeliveryDecision: Hashable, Sendable {
-    /// The fate of the event.
+    /// The outcome of the event.
     package enum Outcome: String, Hashable, Sendable, CaseIterable {
         case delivered
         /// Nothing was sent, because the recipient has unsubscribed.

@@ -56,7 +56,7 @@ package struct FileEndpoints: Sendable {
 
     /// Registers again the endpoints that the store has lost, or had no room for.
     ///
-    /// - Parameter tell: called for each registered endpoint.
+    /// - Parameter report: called for each registered endpoint.
     /// - Throws: like ``apply(_:)``.
     func restore(_ report: (Change) -> Void) async throws(StoreError) {
         try await each { endpoint throws(StoreError) in
@@ -87,7 +87,7 @@ package struct FileEndpoints: Sendable {
 
     /// Applies the file once.
     ///
-    /// - Parameter tell: called for each change, and for each endpoint that was left out.
+    /// - Parameter report: called for each change, and for each endpoint that was left out.
     /// - Throws: the first failure, after everything else was applied; at once if the store is unavailable.
     package func apply(_ report: (Change) -> Void = { _ in }) async throws(StoreError) {
         var failure: StoreError?

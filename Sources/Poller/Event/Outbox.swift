@@ -64,9 +64,9 @@ package protocol Outbox: Sendable {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
-    /// Returns the references after each place, oldest first, without the events: one result for each place.
+    /// Returns the references after each position, oldest first, without the events: one result for each position.
     ///
-    /// The position of a place is as in ``entries(partition:after:limit:)``; `limit` applies to each.
+    /// The position in a partition is as in ``entries(partition:after:limit:)``; `limit` applies to each.
     func references(
         behind cursors: [OutboxReadPosition],
         limit: Int
@@ -165,7 +165,7 @@ package struct OutboxReadPosition: Hashable, Sendable {
     /// The ID of the last entry that was read, or `0` before the oldest.
     package let position: String
 
-    /// Creates a place.
+    /// Creates a position.
     package init(partition: Int, position: String) {
         self.partition = partition
         self.position = position

@@ -47,7 +47,7 @@ package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
     ///
     /// - Parameters:
     ///   - store: the store of the board.
-    ///   - looker: checks the cluster.
+    ///   - checker: checks the cluster.
     ///   - owner: this process.
     ///   - pace: the interval of checks, and the hold of problems.
     ///   - clock: the clock of the waits.

@@ -1,16 +1,16 @@
 package import PollerIdentity
 
-/// How long something may still become of a payment: nobody has to choose that.
+/// How long a payment may still change, derived from its state.
 ///
-/// | word | the upstream ends it | it is looked at | the shop must act |
+/// | state | the upstream ends it | it is polled | the shop must act |
 /// |---|---|---|---|
 /// | `awaiting_customer`, `partially_paid` | when its source or its voucher ends | until then; else 30 days | |
 /// | `authorised`, and any other while an intent holds money | when the source ceases to be chargeable, or the hold ends | until then; else 30 days | before that |
 /// | `processing` | | for as long as its bank may take to answer; 30 days where it answers at once | |
 /// | `failed`, `expired` of an intent that may be tried again | | 30 days | |
-/// | `paid` and what follows it | | no more: news of it makes it looked at, as long as it may come back | |
+/// | `paid` and what follows it | | no longer: a hint has it polled while it is reversible | |
 /// | `unknown` | | 30 days | |
-/// | any other | | no more | |
+/// | any other | | no longer | |
 ///
 /// A hold ends when its charge says (`capture_before`), else when its method says (``MethodTraits/hold``). Where
 /// neither does, no end is known: no one is warned, and nothing is captured or cancelled.

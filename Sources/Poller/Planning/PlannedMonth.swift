@@ -130,10 +130,10 @@ package struct PlannedMonth {
         _ = hints.pop()
         guard !sources[hint.item].isOver else { return }
         sources[hint.item].hinted = hint.due
-        place(hint.item, due: hint.due, isUrgent: true)
+        schedule(hint.item, due: hint.due, isUrgent: true)
     }
 
-    private mutating func place(_ item: Int, due: Int64, isUrgent: Bool) {
+    private mutating func schedule(_ item: Int, due: Int64, isUrgent: Bool) {
         sources[item].entryNumber += 1
         let entry = PlannedQueue.Entry(due: due, item: item, number: sources[item].entryNumber)
         if isUrgent { urgent.push(entry) } else { rest.push(entry) }
@@ -180,7 +180,8 @@ package struct PlannedMonth {
         sources[entry.item].seq += decision.change.events.count
         if isChanged { sources[entry.item].known = now.ms }
         switch decision.verdict {
-        case .next(let wait): place(entry.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)
+        case .next(let wait):
+            schedule(entry.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)
         default: sources[entry.item].isOver = true
         }
     }

@@ -190,7 +190,7 @@ package protocol SuspectStore: Sendable {
     ///   - suspects: entries of one partition.
     ///   - isAlone: whether a mark older than its reader's span is counted as a death and set again; otherwise it is
     ///     only reported.
-    /// - Returns: the standing of each before the call.
+    /// - Returns: the state of each before the call.
     /// - Throws: if the store is unavailable; then no entry may be handled.
     func begin(
         _ suspects: [Suspect],

@@ -147,7 +147,7 @@ package struct SearchLookup: Hashable, Sendable {
     }
 }
 
-/// A source that somebody looks for, of which nobody knows account and kind.
+/// A searched source with an unknown account and kind.
 ///
 /// A watch's name in the store is a digest of account, kind and source (`WatchKey.id`), and accounts and
 /// kinds are known: they are the lanes in which there have been watches. So its watches are asked for by

@@ -103,7 +103,7 @@ package struct ClusterStores: Sendable {
     /// The limit for lanes without a custom one.
     let laneLimit: @Sendable () -> LaneLimit
 
-    /// Creates the seams from the queues, the lanes of watches with their default limit, and the processes.
+    /// Creates the stores from the queues, the lanes of watches with their default limit, and the processes.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue & DeliveryOperations & LaneControl,

@@ -108,8 +108,9 @@ struct KeyRoutes {
         try context.recheck()
         // A caller bound to accounts leaves capacity for others.
         let accounts = context.caller.accounts
-        let share = accounts.isAll ? nil : AccountKeyLimit(of: accounts, countMax: Self.boundMax)
-        switch try await keyStore().create(key, digest: text.digest, within: share) {
+        let accountLimit =
+            accounts.isAll ? nil : AccountKeyLimit(of: accounts, countMax: Self.boundMax)
+        switch try await keyStore().create(key, digest: text.digest, within: accountLimit) {
         case .created(let made):
             recordChange(from: nil, to: made, context)
             try await ring.refresh()

@@ -192,10 +192,10 @@ struct OperatorRoutes {
 
     private func inTime(
         _ name: String,
-        _ look: @escaping @Sendable () async -> [Finding]
+        _ check: @escaping @Sendable () async -> [Finding]
     ) async -> [Finding] {
         await withTaskGroup(of: [Finding].self) { group in
-            group.addTask { await look() }
+            group.addTask { await check() }
             group.addTask { [clock] in
                 // Cancelled: the check finished first, and this result is not used.
                 try? await clock.sleep(for: Self.checkTimeout)

@@ -29,7 +29,7 @@ struct Route<Input: Sendable>: Sendable {
     ///   - details: what else a client must know.
     ///   - access: the required access.
     ///   - input: the path, query and header parameters.
-    ///   - repeats: the effect of an `Idempotency-Key`.
+    ///   - idempotency: the effect of an `Idempotency-Key`.
     ///   - body: the body; `nil` for a route without one.
     ///   - answers: the successful responses, and pages with another status.
     ///   - problems: the problem statuses that do not follow from `access` or `body`.

@@ -36,7 +36,7 @@ struct TimelineRoutes {
         guard let watch = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
-        let story = Timeline(
+        let timeline = Timeline(
             watch: watch,
             events: try await backend.watches.events(of: key, after: 0, limit: 100),
             notes: try await backend.watches.notes(of: key),
@@ -44,7 +44,7 @@ struct TimelineRoutes {
                 ? try await recipients(of: key) : [],
             accounts: context.caller.accounts
         )
-        return Response(Page(story.entries))
+        return Response(Page(timeline.entries))
     }
 
     private func recipients(of key: WatchKey) async throws -> [Timeline.Recipient] {

@@ -150,22 +150,22 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// would accept the client and never respond. If another program takes the port after the check, the server reports
     /// that.
     package static func obstacle(
-        to places: [(option: String, address: ListenAddress)]
+        to addresses: [(option: String, address: ListenAddress)]
     ) -> ListenError? {
-        for (index, place) in places.enumerated() where place.address.port > 0 {
-            let twin = places[..<index].first { $0.address == place.address }
+        for (index, entry) in addresses.enumerated() where entry.address.port > 0 {
+            let twin = addresses[..<index].first { $0.address == entry.address }
             if let twin {
                 return ListenError(
-                    option: place.option,
-                    address: place.address,
+                    option: entry.option,
+                    address: entry.address,
                     description:
-                        "--\(twin.option) and --\(place.option) are both \(place.address): "
+                        "--\(twin.option) and --\(entry.option) are both \(entry.address): "
                         + "give each a port of its own."
                 )
             }
         }
         var errors: [ListenError] = []
-        for (option, address) in places {
+        for (option, address) in addresses {
             do {
                 try address.bindOnce()
             } catch {

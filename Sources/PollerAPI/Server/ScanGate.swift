@@ -54,11 +54,11 @@ final class ScanGate: Sendable {
     /// Errors: a ``Problem`` if too many requests are waiting; `CancellationError` if the client has disconnected.
     func run<Found>(
         for key: String,
-        _ look: () async throws -> Found
+        _ read: () async throws -> Found
     ) async throws -> Found {
         try await enter(key)
         defer { leave(key) }
-        return try await look()
+        return try await read()
     }
 
     private func enter(_ key: String) async throws {
@@ -198,13 +198,13 @@ struct Scans: Sendable {
 
     /// Runs a read that may skip records of other accounts.
     ///
-    /// `look` returns its result and the number of records.
+    /// `read` returns its result and the number of records.
     func passing<Found>(
         for caller: Caller,
-        _ look: () async throws -> (Found, Int)
+        _ read: () async throws -> (Found, Int)
     ) async throws -> Found {
-        guard !caller.accounts.isAll else { return try await look().0 }
-        let (found, records) = try await gate.run(for: caller.name, look)
+        guard !caller.accounts.isAll else { return try await read().0 }
+        let (found, records) = try await gate.run(for: caller.name, read)
         rates.charge(key: caller.name, records: records)
         return found
     }

@@ -60,7 +60,7 @@ extension PollerWire.LaneLimit {
 }
 
 extension PollerQueue.LaneFailure {
-    /// The word readers are told.
+    /// The name in the API.
     var wire: FailureKind {
         switch self {
         case .silent: .silent

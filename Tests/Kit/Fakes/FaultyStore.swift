@@ -275,12 +275,12 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
     }
 
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
-        let away = deliveries.filter { plan.isAway(LaneID(endpoint: $0.endpoint)) }
+        let unreachable = deliveries.filter { plan.isAway(LaneID(endpoint: $0.endpoint)) }
         let rest = deliveries.filter { !plan.isAway(LaneID(endpoint: $0.endpoint)) }
         var unstored = UnstoredMarks()
-        if !away.isEmpty {
+        if !unreachable.isEmpty {
             let failure = StoreError.unavailable("the shard of the deliveries does not respond")
-            unstored.add(UnstoredMarks(away, because: failure))
+            unstored.add(UnstoredMarks(unreachable, because: failure))
         }
         do throws(StoreError) {
             try await plan.run(.mark) { () throws(StoreError) in try await base.mark(rest) }

@@ -69,10 +69,10 @@ extension MemoryPartition {
     private mutating func serve(isUrgent: Bool, upTo placesMax: Int, _ round: inout ClaimRound) {
         let end = round.leases.count + placesMax
         while true {
-            let places = min(end - round.leases.count, round.room)
+            let slots = min(end - round.leases.count, round.room)
             let ready = readyLanes(isUrgent: isUrgent, round)
-            if places <= 0 || ready.isEmpty { return }
-            let share = (places + ready.count - 1) / ready.count
+            if slots <= 0 || ready.isEmpty { return }
+            let share = (slots + ready.count - 1) / ready.count
             for lane in ready {
                 let quota = min(share, end - round.leases.count, round.room)
                 if quota > 0 { serve(lane, isUrgent: isUrgent, quota: quota, &round) }

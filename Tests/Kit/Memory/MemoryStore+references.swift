@@ -10,9 +10,11 @@ extension MemoryStore {
     ) async throws(StoreError) -> [[OutboxReference]] {
         looks.withLock { $0 += 1 }
         var found: [[OutboxReference]] = []
-        let away = away.withLock(\.self)
+        let unreachable = unreachable.withLock(\.self)
         for cursor in cursors {
-            if away.contains(cursor.partition) { throw .unavailable("its master is unavailable") }
+            if unreachable.contains(cursor.partition) {
+                throw .unavailable("its master is unavailable")
+            }
             let entries = try await entries(
                 partition: cursor.partition,
                 after: cursor.position,
@@ -47,7 +49,7 @@ extension MemoryStore {
 
     /// Makes the outbox of these partitions unreadable for live readers, as if their master were unavailable.
     package func cutOff(_ partitions: Set<Int>) {
-        away.withLock { $0 = partitions }
+        unreachable.withLock { $0 = partitions }
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
@@ -59,7 +61,7 @@ extension MemoryStore {
     package func reachableBounds() async throws(StoreError) -> [OutboxBounds?] {
         let bounds = reading { state, _ in state.outbox.map(\.bounds) }
         await boundsGate.pass()
-        let away = away.withLock(\.self)
-        return bounds.enumerated().map { away.contains($0) ? nil : $1 }
+        let unreachable = unreachable.withLock(\.self)
+        return bounds.enumerated().map { unreachable.contains($0) ? nil : $1 }
     }
 }

@@ -127,7 +127,7 @@ package final class MemoryStore: WatchStore, Outbox {
     let looks = Mutex(0)
     /// A gate for reads of the ends of the partitions.
     package let boundsGate = ReadGate()
-    let away = Mutex<Set<Int>>([])
+    let unreachable = Mutex<Set<Int>>([])
     let unconfirmed = Mutex<Set<Int>>([])
 
     /// Creates an empty store; `flaws` are its planted mistakes.

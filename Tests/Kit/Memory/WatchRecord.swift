@@ -16,7 +16,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
     private(set) var endedAs: ClosedReason?
     var hintedAt: Timestamp?
     /// The topic of the pending hint, and the token of the lease during which it arrived.
-    private var news: (kind: HintTopic, token: Int?)?
+    private var uncoveredHint: (kind: HintTopic, token: Int?)?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
     private(set) var order: OrderID?
@@ -70,8 +70,8 @@ struct WatchRecord: Sendable, HasWatchOptions {
         case .cancelled, .dead: return nil
         case .settled, .reached, .expired, .gone: break
         }
-        guard let news = payment?.changesUntil else { return nil }
-        return min(news, (state.lastPolledAt ?? createdAt) + refundableRetention)
+        guard let changesUntil = payment?.changesUntil else { return nil }
+        return min(changesUntil, (state.lastPolledAt ?? createdAt) + refundableRetention)
     }
 
     /// Removes the bodies of its events.
@@ -94,7 +94,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
             seq: seq,
             reopenedSeq: reopenedSeq,
             endedAs: endedAs,
-            pendingHint: news?.kind,
+            pendingHint: uncoveredHint?.kind,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
@@ -166,7 +166,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         payment = nil
         endedAs = nil
         hintedAt = nil
-        news = nil
+        uncoveredHint = nil
         lastError = nil
         reopenedSeq = nil
     }
@@ -178,7 +178,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
         createdAt = now
         run += 1
         lastError = nil
-        news = nil
+        uncoveredHint = nil
         // Its outcome was never observed, so it continues as an ordinary watch.
         reopenedSeq = reason == .dead ? nil : seq
     }
@@ -187,9 +187,9 @@ struct WatchRecord: Sendable, HasWatchOptions {
     mutating func keep(_ kind: HintTopic, during token: Int?) {
         if token == nil, kind == .anything { return }
         let gravity: [HintTopic] = [.anything, .outcome, .money]
-        let known = gravity.firstIndex(of: news?.kind ?? .anything) ?? 0
+        let known = gravity.firstIndex(of: uncoveredHint?.kind ?? .anything) ?? 0
         let gravest = gravity[max(known, gravity.firstIndex(of: kind) ?? 0)]
-        news = (kind: gravest, token: token)
+        uncoveredHint = (kind: gravest, token: token)
     }
 
     /// Returns the hint that the poll of a lease may have missed, if any; removes a covered one.
@@ -198,8 +198,8 @@ struct WatchRecord: Sendable, HasWatchOptions {
         closing reason: ClosedReason,
         seesMoney: Bool
     ) -> HintTopic? {
-        let kept = news
-        news = nil
+        let kept = uncoveredHint
+        uncoveredHint = nil
         guard let kept else { return nil }
         let isUnanswered = reason.opensOnHint || reason == .dead
         let isSeen = kept.token != token && (seesMoney || isUnanswered)
@@ -210,7 +210,7 @@ struct WatchRecord: Sendable, HasWatchOptions {
 
     /// Removes a hint that the poll of a lease has covered; the watch stays open.
     mutating func forgetSeen(by token: Int) {
-        if news?.token != token { news = nil }
+        if uncoveredHint?.token != token { uncoveredHint = nil }
     }
 
     /// Extends a deadline in a gap by the time that was left before the gap.

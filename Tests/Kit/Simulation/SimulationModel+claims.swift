@@ -138,10 +138,10 @@ extension SimulationModel {
     ) throws {
         let suspects = leases.contains { $0.crashes >= 2 }
         let alone = leases.contains { $0.crashes >= 3 }
-        let places = alone ? 1 : suspects ? min(8, request.limit) : request.limit
-        if leases.count < places, let lane = left.flatMap(\.self).first {
+        let slots = alone ? 1 : suspects ? min(8, request.limit) : request.limit
+        if leases.count < slots, let lane = left.flatMap(\.self).first {
             throw ConformanceFailure(
-                message: "\(lane): skipped although \(places - leases.count) slots were free"
+                message: "\(lane): skipped although \(slots - leases.count) slots were free"
             )
         }
         guard request.limit >= 5, !suspects else { return }

@@ -25,9 +25,9 @@ final class DyingKeys: Sendable {
         func create(
             _ key: AccessKey,
             digest: KeyDigest,
-            within share: AccountKeyLimit?
+            within accountLimit: AccountKeyLimit?
         ) async throws(StoreError) -> KeyCreation {
-            let made = try await base.create(key, digest: digest, within: share)
+            let made = try await base.create(key, digest: digest, within: accountLimit)
             let number = keys.count.withLock { count in
                 count += 1
                 return count

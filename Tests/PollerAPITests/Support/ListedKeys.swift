@@ -15,7 +15,7 @@ struct ListedKeys: KeyStore {
     func create(
         _ key: AccessKey,
         digest: KeyDigest,
-        within share: AccountKeyLimit?
+        within accountLimit: AccountKeyLimit?
     ) async throws(StoreError) -> KeyCreation { .tooMany }
 
     func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation { .unknown }

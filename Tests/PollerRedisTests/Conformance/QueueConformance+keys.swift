@@ -110,14 +110,18 @@ extension QueueConformance {
             try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first key is valid")
             try bench.equal(register.version > version, true, "the version has risen")
         },
-        ConformanceCase("the number of keys bound to some accounts is limited to their share") {
+        ConformanceCase("the number of keys bound to some accounts has a limit") {
             bench in
             let store = try bench.redis.keys
             let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
-            let share = AccountKeyLimit(of: mine, countMax: 2)
+            let accountLimit = AccountKeyLimit(of: mine, countMax: 2)
             func make(_ name: String, _ accounts: AccountSet) async throws -> KeyCreation {
                 let key = try bench.key(name, accounts: accounts)
-                return try await store.create(key, digest: KeyDigest(of: name), within: share)
+                return try await store.create(
+                    key,
+                    digest: KeyDigest(of: name),
+                    within: accountLimit
+                )
             }
             // Keys for other accounts, or for these and others together, do not count.
             _ = try await make("all", .all)
@@ -132,7 +136,7 @@ extension QueueConformance {
             }
             let free = try await store.create(bench.key("free"), digest: KeyDigest(of: "free"))
             guard case .created = free else {
-                throw ConformanceFailure(message: "the share limited a key without one")
+                throw ConformanceFailure(message: "the account limit applied to a key without one")
             }
         },
         ConformanceCase("the total number of keys is limited") { bench in
