@@ -8,7 +8,7 @@ struct DeliveryMetrics: Sendable {
     private let lag = Timer(label: "poller_delivery_lag_seconds")
     private let putOff = Counter(label: "poller_deliveries_put_off_total")
     /// The counters by scheme and result.
-    private let results: [String: [DeliveryDecision.Fate: Counter]]
+    private let results: [String: [DeliveryDecision.Outcome: Counter]]
 
     /// Creates the metrics of deliveries to URLs of `schemes`.
     init(schemes: some Sequence<String>) {
@@ -16,8 +16,8 @@ struct DeliveryMetrics: Sendable {
             (
                 scheme,
                 Dictionary(
-                    uniqueKeysWithValues: DeliveryDecision.Fate.allCases.map { fate in
-                        (fate, Self.counter(scheme, fate))
+                    uniqueKeysWithValues: DeliveryDecision.Outcome.allCases.map { outcome in
+                        (outcome, Self.counter(scheme, outcome))
                     }
                 )
             )
@@ -26,9 +26,9 @@ struct DeliveryMetrics: Sendable {
     }
 
     /// Counts an attempt by its result.
-    func count(_ fate: DeliveryDecision.Fate, scheme: String) {
+    func count(_ outcome: DeliveryDecision.Outcome, scheme: String) {
         // No channel may serve the scheme of an endpoint that an earlier release accepted.
-        let counter = results[scheme]?[fate] ?? Self.counter(scheme, fate)
+        let counter = results[scheme]?[outcome] ?? Self.counter(scheme, outcome)
         counter.increment()
     }
 
@@ -38,7 +38,7 @@ struct DeliveryMetrics: Sendable {
     /// Counts a postponed attempt.
     func countPutOff() { putOff.increment() }
 
-    private static func counter(_ scheme: String, _ fate: DeliveryDecision.Fate) -> Counter {
-        Counter(label: name, dimensions: [("scheme", scheme), ("result", fate.rawValue)])
+    private static func counter(_ scheme: String, _ outcome: DeliveryDecision.Outcome) -> Counter {
+        Counter(label: name, dimensions: [("scheme", scheme), ("result", outcome.rawValue)])
     }
 }

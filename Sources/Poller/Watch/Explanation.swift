@@ -81,7 +81,8 @@ package struct Explanation: Hashable, Sendable {
             if due > lane.now { reasons.append("it is due at \(due)") }
             // Items that are polled long before this one is due do not delay it.
             if ahead > 0, due <= lane.now || due < lane.now + span(of: ahead) {
-                let (one, many) = isUrgent ? ("urgent watch", "urgent watches") : ("watch", "watches")
+                let (one, many) =
+                    isUrgent ? ("urgent watch", "urgent watches") : ("watch", "watches")
                 reasons.append(
                     ahead == 1
                         ? "1 \(one) in its lane is due before it"
