@@ -1,15 +1,25 @@
-"""Draws the growth of a poll's cost from the figures of `pollerd bench --only growth`.
+"""Draws the CPU time of a poll from the figures of `pollerd bench`.
 
-usage: python3 ops/chart.py FILE SVG    (the JSON of `pollerd bench --only growth --save FILE`)
+usage: python3 ops/chart.py FILE SVG
+       python3 ops/chart.py --beside [FILE] SVG
 
-Each of the four panels has a logarithmic horizontal axis. The CPU time of Redis is stacked on that of the workers, and
-the label of each point is the sum. The colours suit light and dark pages.
+The first form draws its growth, from `pollerd bench --only growth --save FILE`. Each of the four panels has a
+logarithmic horizontal axis. The CPU time of Redis is stacked on that of the workers, and the label of each point is the
+sum.
+
+The second form draws it beside that of asynq and of a bare GET, from `pollerd bench --only real --save FILE`. Bars that
+were not measured come from the published run, and so do all bars without a FILE. The footer names the source.
+
+The colours suit light and dark pages.
 """
 
+import datetime
 import json
 import math
 import sys
 from pathlib import Path
+
+from peers import ASYNQ, PUBLISHED, find, poll
 
 # The size of a panel, and the margins of its axes.
 WIDTH, HEIGHT = 460, 260
@@ -30,6 +40,8 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 .worker { fill: #4c8bf5; fill-opacity: .75 }
 .redis { fill: #e8833a; fill-opacity: .8 }
 .dot { fill: #333 }
+.sum { fill: #a58a9b }
+.get { fill: #888 }
 @media (prefers-color-scheme: dark) {
   text { fill: #eee }
   .tick { fill: #aaa }
@@ -117,11 +129,104 @@ def chart(growth: dict) -> str:
     return "\n".join([*drawn, "</svg>"]) + "\n"
 
 
+# MARK: - Comparison with others
+
+# The loads of the chart, with the member of a bare GET, and the published CPU of worker and Redis in µs: Poller,
+# asynq, a bare GET. A range is given by its middle. Where only the sum is published, it is a single part.
+LOADS = [
+    ("100 polls/s, 20 accounts", "paced_100", "paced_100", ((540, 167), (497,), None)),
+    ("1,000 polls/s, 100 accounts", "paced_1000", "paced_1000", ((194, 68), (343,), None)),
+    ("full load", "http", "wrk", ((92, 39), (286,), (9.6,))),
+]
+BAR, GAP, NAMES_WIDTH, BARS_WIDTH, NUMBER_WIDTH = 16, 14, 150, 420, 190
+
+
+def bars(report: dict) -> tuple[list[tuple[str, list[tuple[str, tuple[float, ...]]]]], set[str]]:
+    """Returns the bars of each load as (program, parts), and the programs that were not measured in this run."""
+    groups, cited = [], set()
+    for title, load, floor, published in LOADS:
+        group = []
+        measured = (
+            [find(report, member) for member in poll(load)],
+            [find(report, member) for member in poll(load, "real.asynq")],
+            [find(report, f"floor.{floor}.cpu_us")],
+        )
+        for name, found, known in zip(("Poller", ASYNQ, "bare GET"), measured, published, strict=True):
+            parts = tuple(found) if None not in found else known
+            if None in found and known:
+                cited.add(name)
+            if parts:
+                group.append((name, parts))
+        groups.append((title, group))
+    return groups, cited
+
+
+def source(report: dict, cited: set[str]) -> str:
+    """Returns the footer: when and with what the bars were measured."""
+    now = f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m}"
+    cores = find(report, "machine.cores")
+    here = f"measured {now}" + (f" on {cores:g} cores" if cores else "")
+    if len(cited) == 3 or not report:
+        text = f"measured {PUBLISHED} on two cores, {ASYNQ}"
+    elif cited:
+        text = f"{here}; {' and '.join(sorted(cited))}: {PUBLISHED}, another run"
+    else:
+        text = f"{here}, one run"
+    loaded = " · the machine was loaded" if find(report, "machine.warning") else ""
+    return f"{text}; 1.4 KB by nginx, HTTP{loaded}"
+
+
+def beside(report: dict) -> str:
+    """Returns the chart of a poll's CPU beside that of others."""
+    groups, cited = bars(report)
+    most = max(sum(parts) for _, group in groups for _, parts in group)
+    width, y = NAMES_WIDTH + BARS_WIDTH + NUMBER_WIDTH, 26
+    drawn = [f'<text class="title" x="0" y="{y - 10}">µs of CPU a poll</text>']
+    for title, group in groups:
+        y += GAP
+        drawn.append(f'<text class="tick" x="0" y="{y + 4}">{title}</text>')
+        y += 10
+        for name, parts in group:
+            kinds = ("get",) if name == "bare GET" else ("worker", "redis") if len(parts) == 2 else ("sum",)
+            drawn.append(f'<text text-anchor="end" x="{NAMES_WIDTH - 8}" y="{y + 12}">{name}</text>')
+            x = float(NAMES_WIDTH)
+            for kind, part in zip(kinds, parts, strict=True):
+                wide = part / most * BARS_WIDTH
+                drawn.append(f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{BAR - 3}"/>')
+                x += wide
+            drawn.append(f'<text x="{x + 6:.1f}" y="{y + 12}">{label(parts)}</text>')
+            y += BAR
+    y += GAP + 8
+    key = [("worker", "worker"), ("redis", "Redis"), ("get", "client of a GET")]
+    if any(len(parts) == 1 and name != "bare GET" for _, group in groups for name, parts in group):
+        key.insert(2, ("sum", "both"))
+    for number, (kind, name) in enumerate(key):
+        x = NAMES_WIDTH + number * 90
+        drawn.append(f'<rect class="{kind}" x="{x}" y="{y - 10}" width="12" height="12"/>')
+        drawn.append(f'<text x="{x + 18}" y="{y}">{name}</text>')
+    y += 22
+    drawn.append(f'<text class="tick" x="{NAMES_WIDTH}" y="{y}">{source(report, cited)}</text>')
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 10}" role="img">',
+        "<title>What a poll costs beside asynq and a bare GET</title>",
+        f"<style>{STYLE}</style>",
+    ]
+    return "\n".join([*head, *drawn, "</svg>"]) + "\n"
+
+
+def label(parts: tuple[float, ...]) -> str:
+    """Returns the sum of a bar, with its parts."""
+    text = f"{sum(parts):.3g}" if sum(parts) < 100 else f"{sum(parts):.0f}"
+    return text if len(parts) == 1 else f"{text} = {parts[0]:.0f} + {parts[1]:.0f}"
+
+
 def main() -> None:
-    report = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    target = Path(sys.argv[2])
+    arguments = sys.argv[1:]
+    is_beside = arguments[:1] == ["--beside"]
+    *files, target = map(Path, arguments[is_beside:])
+    report = json.loads(files[0].read_text(encoding="utf-8")) if files else {}
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(chart(report["growth"]), encoding="utf-8")
+    target.write_text(beside(report) if is_beside else chart(report["growth"]), encoding="utf-8")
     print(f"drawn into {target}")
 
 

@@ -2,47 +2,57 @@
 
 usage: python3 ops/peers.py FILE    (the JSON of `pollerd bench --save FILE`)
 
-The programs in PEERS were measured once, together with Poller at commit 5852738, on one machine with two cores. All
-used the same nginx with the same source of 1.4 KB, and Redis 7.0 with an append-only file synced every second. The CPU
-times are those that the system reports for all processes. The CPU time of a GET by wrk, 6 µs on that machine, shows how
-fast another machine is in comparison.
-
-Installed programs (wrk, h2load) are measured in the same run as Poller. asynq is only in the table, because it needs a
-Go toolchain and modules, which this script does not fetch.
+wrk, h2load and asynq (ops/peers/asynq) are measured in the same run as Poller, if `ops/bench` found them. For asynq
+the published figures are printed otherwise. Their ratio is that of the run in which they were measured, because the
+CPU times of two machines cannot be divided.
 """
 
 import json
 import sys
 from dataclasses import dataclass
 
+# The run behind the published figures: Poller at 9772b649 and asynq used the same nginx with a source of 1.4 KB, and
+# Redis with an append-only file synced every second, on two cores. CPU times are those of worker and Redis. asynq took
+# the cheapest way: one queue, and the response is not parsed.
+PUBLISHED = "2026-11"
+ASYNQ = "asynq 0.26"
+
 
 @dataclass(frozen=True)
-class Peer:
-    """The figure of another program, and the members of Poller's report whose sum is compared with it."""
+class Published:
+    """A published comparison: the members whose sum is Poller's figure, the other figure, and Poller's share of it."""
 
     title: str
     members: tuple[str, ...]
     name: str
-    figure: float
+    figure: str
+    ratio: str
     unit: str = "µs"
+    # The load of asynq in the report, if it can be measured in the same run.
+    load: str | None = None
 
 
-def poll(load: str) -> tuple[str, str]:
-    return f"real.{load}.worker_cpu_us", f"real.{load}.redis_cpu_us"
+def poll(load: str, of: str = "real") -> tuple[str, str]:
+    return f"{of}.{load}.worker_cpu_us", f"{of}.{load}.redis_cpu_us"
 
 
-# asynq 0.26: a task that makes the GET with Go's net/http and enqueues itself again. The figure is worker + Redis.
-# Mercure: the hub's resident memory per idle connection.
-PEERS = [
-    Peer("CPU of a poll, HTTP, saturated", poll("http"), "asynq 0.26", 160 + 80),
-    Peer("CPU of a poll, TLS, saturated", poll("tls"), "asynq 0.26", 175 + 80),
-    Peer("CPU of a poll, 1,000/s", poll("paced_1000"), "asynq 0.26", 196 + 92),
-    Peer("our client alone, a GET", ("floor.own.cpu_us",), "Go's net/http", 52),
-    Peer("idle WebSocket", ("live.idle_kib_per_connection",), "Mercure", 25, "KiB"),
+TABLE = [
+    Published("CPU of a poll, HTTP, saturated", poll("http"), ASYNQ, "286", "0.44–0.46", load="http"),
+    Published("CPU of a poll, TLS, saturated", poll("tls"), ASYNQ, "275", "0.39–0.45", load="tls"),
+    Published("CPU of a change, HTTP, saturated", poll("changes"), f"{ASYNQ}, no change", "286", "1.2–1.7", load="http"),
+    Published("CPU of a change, TLS, saturated", poll("changes_tls"), f"{ASYNQ}, no change", "275", "1.7", load="tls"),
+    Published("CPU of a poll, 1,000/s", poll("paced_1000"), ASYNQ, "320–365", "0.72–0.86", load="paced_1000"),
+    Published("CPU of a poll, 100/s", poll("paced_100"), ASYNQ, "449–544", "1.4–1.5", load="paced_100"),
+    Published(
+        "CPU of a webhook", ("deliver.notifier.notifier_cpu_us", "deliver.notifier.redis_cpu_us"),
+        "a signed POST in Go, no queue", "33–39", "10",
+    ),
+    Published("our client alone, a GET", ("floor.own.cpu_us",), "Go's net/http, 2026-11-21", "52", "–"),
+    Published("idle WebSocket", ("live.idle_kib_per_connection",), "Mercure, 2026-11-21", "25", "–", "KiB"),
 ]
 
-# The CPU time of a GET by wrk on the machine where PEERS were measured.
-WRK_THERE = 6
+# CPU of a GET by wrk in the published run.
+WRK_PUBLISHED = 9.6
 
 # The figures that are measured in the same run: Poller's and the other program's.
 BESIDE = [
@@ -64,21 +74,31 @@ def find(report: dict, path: str) -> float | None:
     return report
 
 
+def total(report: dict, members: tuple[str, ...]) -> float | None:
+    """Returns the sum of the members, or `None` if one was not measured."""
+    found = [find(report, member) for member in members]
+    return None if None in found else sum(found)
+
+
 def rows(report: dict) -> list[tuple[str, str, str, str]]:
-    """Returns the measured comparisons as (title, Poller's figure, the other figure, ratio)."""
+    """Returns the comparisons as (title, Poller's figure, the other figure, ratio)."""
     found = []
-    for peer in PEERS:
-        ours = [find(report, member) for member in peer.members]
-        if None not in ours:
-            found.append((peer.title, sum(ours), peer.name, peer.figure, peer.unit))
-    for title, ours, theirs, name in BESIDE:
-        here, there = find(report, ours), find(report, theirs)
-        if here is not None and there:
-            found.append((title, here, f"{name}, this run", there, "µs"))
-    return [
-        (title, f"{ours:.4g} {unit}", f"{figure:.4g} {unit}  {name}", f"{ours / figure:.2f}")
-        for title, ours, name, figure, unit in found
-    ]
+    for peer in TABLE:
+        ours = total(report, peer.members)
+        if ours is None:
+            continue
+        theirs = total(report, poll(peer.load, "real.asynq")) if peer.load else None
+        if theirs:
+            other, ratio = f"{theirs:.4g} {peer.unit}  {peer.name}, this run", f"{ours / theirs:.2f}"
+        else:
+            date = "" if "2026" in peer.name else f", {PUBLISHED}"
+            other, ratio = f"{peer.figure} {peer.unit}  {peer.name}{date}", peer.ratio if peer.ratio == "–" else f"{peer.ratio} then"
+        found.append((peer.title, f"{ours:.4g} {peer.unit}", other, ratio))
+    for title, ours_path, theirs_path, name in BESIDE:
+        ours, theirs = find(report, ours_path), find(report, theirs_path)
+        if ours is not None and theirs:
+            found.append((title, f"{ours:.4g} µs", f"{theirs:.4g} µs  {name}, this run", f"{ours / theirs:.2f}"))
+    return found
 
 
 def main() -> None:
@@ -92,8 +112,11 @@ def main() -> None:
     for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + f"  {row[3]}")
     wrk = find(report, "floor.wrk.cpu_us")
-    if wrk:
-        print(f"a GET of wrk takes {wrk:.3g} µs here, and took {WRK_THERE} µs where the others were measured")
+    if wrk and not find(report, "real.asynq"):
+        print(f"a GET of wrk takes {wrk:.3g} µs here, and took {WRK_PUBLISHED} µs in the run of {PUBLISHED}")
+    warning = find(report, "machine.warning")
+    if warning:
+        print(f"WARNING: {warning}")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,10 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case http
         /// The same over TLS.
         case tls
+        /// As many polls as possible over HTTP. Each observes a change.
+        case changes
+        /// The same over TLS.
+        case changesTLS = "changes_tls"
         /// 100 a second over 20 accounts.
         case paced100 = "paced_100"
         /// 1,000 a second over 100 accounts.
@@ -119,6 +123,19 @@ package struct BenchPlan: ParsableArguments, Sendable {
     )
     private var loads: String?
 
+    @Flag(help: "Spread the due times of a pace at random, not evenly.")
+    package var random = false
+
+    @Option(
+        help: "The program of ops/peers/asynq, to measure under the same loads of `real`, too."
+    )
+    private var peer: String?
+
+    @Option(
+        help: "The library of ops/allocations.c, to count the allocations of a poll at full load."
+    )
+    private var allocations: String?
+
     @Option(help: "Also write the JSON object to this file.")
     private var save: String?
 
@@ -135,6 +152,12 @@ package struct BenchPlan: ParsableArguments, Sendable {
 
     /// The file to which the JSON object is also written; `nil` without one.
     package var savedTo: String? { save }
+
+    /// The file of the program to measure under the loads of ``Stage/real``, too; `nil` without one.
+    package var peerProgram: String? { peer }
+
+    /// The file of the library that counts allocations; `nil` without one.
+    package var allocationLibrary: String? { allocations }
 
     /// How long each measurement takes.
     package var span: Duration { .seconds(seconds) }
@@ -199,9 +222,12 @@ package struct BenchPlan: ParsableArguments, Sendable {
     /// The same plan as command-line arguments.
     package var arguments: [String] {
         var words = json ? ["--json"] : []
-        for (name, text) in [("--only", only), ("--loads", loads), ("--save", save)] {
-            if let text { words += [name, text] }
-        }
+        if random { words.append("--random") }
+        let texts = [
+            ("--only", only), ("--loads", loads), ("--peer", peer), ("--allocations", allocations),
+            ("--save", save),
+        ]
+        for (name, text) in texts { if let text { words += [name, text] } }
         let numbers = [
             ("--seconds", seconds), ("--watches", watches), ("--pending", pending),
             ("--rate", rate), ("--concurrency", concurrency), ("--per-socket", perSocket),

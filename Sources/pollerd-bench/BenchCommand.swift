@@ -53,16 +53,28 @@ struct BenchCommand: AsyncParsableCommand {
         defer { sandbox.stop() }
 
         let text = redis?.url ?? named
+        let progress: @Sendable (String) -> Void = { text in
+            FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
+        }
         let run = BenchRun(
             redisURL: text,
             sandboxURL: "http://127.0.0.1:\(try sandbox.port())",
             plan: plan,
             logger: Logger(label: "bench"),
-            progress: { text in
-                FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
-            }
+            progress: progress
         )
-        let report = try await run.measure()
+        let load = MachineLoad()
+        if let warning = load?.warning { progress("warning: \(warning)") }
+        var report = try await run.measure()
+        if let load = load?.over(hasOwnRedis: redis != nil) {
+            report.add("machine", load.report)
+            if let warning = load.warning { progress("warning: \(warning)") }
+        }
+        let faults = report.faults
+        guard faults.isEmpty else {
+            print(plan.json ? report.json : report.table)
+            throw BenchError("the figures are not valid: \(faults.joined(separator: "; "))")
+        }
         if let file = plan.savedTo {
             try report.json.write(toFile: file, atomically: true, encoding: .utf8)
         }

@@ -123,13 +123,26 @@ struct BenchReport: Sendable {
 
     private var rows: [Row] = []
     private var groups: [(name: String, report: BenchReport)] = []
+    private var ownFaults: [String] = []
 
     /// All rows, followed by those of the groups.
     private var allRows: [Row] { rows + groups.flatMap(\.report.allRows) }
 
+    /// The reasons why the figures are not valid, each with the member's path in the JSON.
+    var faults: [String] {
+        ownFaults + groups.flatMap { name, group in group.faults.map { "\(name).\($0)" } }
+    }
+
     /// Adds figures as a nested object of the JSON.
     mutating func add(_ name: String, _ group: BenchReport) {
         groups.append((name, group))
+    }
+
+    /// Adds the figures of another report.
+    mutating func add(_ other: BenchReport) {
+        rows += other.rows
+        groups += other.groups
+        ownFaults += other.ownFaults
     }
 
     /// Adds a text value.
@@ -144,13 +157,31 @@ struct BenchReport: Sendable {
 
     /// Adds a number to the JSON only, because the table for people shows it elsewhere.
     mutating func keep(_ member: String, _ value: Double) {
+        check(member, value)
         rows.append(Row(title: "", text: "", member: member, json: Self.text(value)))
     }
 
-    /// Adds a number.
+    /// Adds a number, which is not valid if it is negative: a price is often the difference of two measurements.
     mutating func add(_ title: String, _ member: String, _ value: Double, _ unit: String) {
+        check(member, value)
         let number = Self.text(value)
         rows.append(Row(title: title, text: "\(number) \(unit)", member: member, json: number))
+    }
+
+    /// Adds a number of lost or wrong messages, which is not valid unless it is 0.
+    mutating func addLoss(_ title: String, _ member: String, _ count: Int) {
+        if count > 0 { ownFaults.append("\(member) is \(count) instead of 0") }
+        add(title, member, Double(count), "")
+    }
+
+    /// Adds a time in milliseconds that may be negative.
+    mutating func addOffset(_ title: String, _ member: String, ms: Double) {
+        let number = Self.text(ms)
+        rows.append(Row(title: title, text: "\(number) ms", member: member, json: number))
+    }
+
+    private mutating func check(_ member: String, _ value: Double) {
+        if !value.isFinite || value < 0 { ownFaults.append("\(member) is \(value)") }
     }
 
     /// Adds percentiles.
@@ -184,7 +215,9 @@ struct BenchReport: Sendable {
         }.joined(separator: "\n")
     }
 
+    /// Returns a number for the table and for JSON, which has no infinity.
     private static func text(_ value: Double) -> String {
-        value >= 1000 ? String(Int(value.rounded())) : String((value * 100).rounded() / 100)
+        guard value.isFinite else { return "null" }
+        return value >= 1000 ? String(Int(value.rounded())) : String((value * 100).rounded() / 100)
     }
 }

@@ -74,8 +74,8 @@ struct BenchStore: Sendable {
     }
 
     /// Enqueues eight batches at a time, like a few API processes, each as large as a batch request.
-    func fill(_ keys: [WatchKey]) async throws {
-        let new = try keys.map { try NewWatch(key: $0) }
+    func fill(_ keys: [WatchKey], policy: PollPolicy = .auto) async throws {
+        let new = try keys.map { try NewWatch(key: $0, policy: policy) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -137,10 +137,9 @@ struct BenchStore: Sendable {
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await worker.run() }
-            let result = try await body()
-            worker.drain()
-            try await group.waitForAll()
-            return result
+            // Also after an error, because a worker ends only when it is drained.
+            defer { worker.drain() }
+            return try await body()
         }
     }
 
@@ -217,12 +216,23 @@ extension Histogram<UInt64> {
 /// CPU time of this process, all threads, user and system (getrusage(2)).
 enum ProcessCPU {
     /// The seconds so far.
-    static var seconds: Double {
+    static var seconds: Double { used(by: RUSAGE_SELF) }
+
+    /// The seconds of ended child processes.
+    static var endedChildrenSeconds: Double { used(by: RUSAGE_CHILDREN) }
+
+    #if canImport(Glibc)
+    private typealias Who = __rusage_who
+    #else
+    private typealias Who = Int32
+    #endif
+
+    private static func used(by who: Who) -> Double {
         var usage = rusage()
         #if canImport(Glibc)
-        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        unsafe getrusage(__rusage_who_t(who.rawValue), &usage)
         #else
-        unsafe getrusage(RUSAGE_SELF, &usage)
+        unsafe getrusage(who, &usage)
         #endif
         func seconds(_ time: timeval) -> Double {
             Double(time.tv_sec) + Double(time.tv_usec) / 1e6

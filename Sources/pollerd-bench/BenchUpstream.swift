@@ -36,14 +36,23 @@ enum BenchUpstream: Sendable {
         }
     }
 
-    /// The URL over TLS with its authority, or `nil` if TLS is unavailable or no process can be made to trust it.
-    var secured: (url: String, authority: TrustedAuthority)? {
-        if case .nginx(let server) = self { server.secured } else { nil }
+    /// The nginx, or `nil` if it is the sandbox.
+    var nginx: NginxServer? {
+        if case .nginx(let server) = self { server } else { nil }
+    }
+
+    /// Returns the URL that a worker polls under a load.
+    func url(for load: RealLoad) -> String {
+        guard let nginx else { return url }
+        if load.held != nil { return nginx.slowURL }
+        let plain = load.isChanging ? nginx.changedURL : nginx.url
+        let secured = load.isChanging ? nginx.secured?.changedURL : nginx.secured?.url
+        return load.isTLS ? secured ?? plain : plain
     }
 
     /// Returns the number of requests by the upstream's count, or `nil` if it keeps none.
     func requests() async throws -> Int? {
-        if case .nginx(let server) = self { try await server.requests() } else { nil }
+        try await nginx?.requests()
     }
 
     /// Returns known sources, evenly spread over accounts.

@@ -1,7 +1,7 @@
 import BenchPlan
 import ChildPrograms
 
-/// Measures a GET of the same response by clients that do nothing else: the lower bound for every poll.
+/// Measures a GET of the same response by clients that do nothing else: the lower bound for every poll, also at a pace.
 ///
 /// The clients are the cluster's and installed ones. Their CPU is the system's count of their process, and their
 /// requests are counted by nginx, as for a worker.
@@ -46,6 +46,8 @@ struct ClientFloor: Sendable {
         let h2load = ["-t", "1", "-c", "1", "-m", Self.connections, "-D", seconds]
         let own = ["client", "--connections", Self.connections, "--seconds", seconds]
         let trust = server.secured.map { ["--trust", $0.authority.file] } ?? []
+        // One connection, because its requests are never late.
+        let paced = ["--h1", "-t", "1", "-c", "1", "-D", seconds, "--rps"]
         // The program is in the same folder as this one.
         let ownProgram = try? Programs.locate("pollerd-bench")
         let (wrkProgram, h2loadProgram) = (Programs.installed("wrk"), Programs.installed("h2load"))
@@ -77,6 +79,18 @@ struct ClientFloor: Sendable {
                 program: h2loadProgram,
                 arguments: h2load,
                 isTLS: true
+            ),
+            Client(
+                name: "paced_100",
+                title: "100 GETs/s of h2load, HTTP",
+                program: h2loadProgram,
+                arguments: paced + ["100"]
+            ),
+            Client(
+                name: "paced_1000",
+                title: "1,000 GETs/s of h2load, HTTP",
+                program: h2loadProgram,
+                arguments: paced + ["1000"]
             ),
         ]
     }

@@ -68,7 +68,7 @@ struct LiveBench: Sendable {
         }
         let (lost, unexpected) = audience.faults
         if let unexpected { throw BenchError("the gateway said \(unexpected.prefix(200))") }
-        report.add("  events lost", "lost_\(count)", Double(lost), "")
+        report.addLoss("  events lost", "lost_\(count)", lost)
         await audience.leave()
         try await store.clear()
         try notifier.restart()

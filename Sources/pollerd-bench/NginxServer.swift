@@ -4,10 +4,10 @@ import Synchronization
 
 /// An nginx process for measurements: an independent upstream and webhook recipient, over HTTP and TLS.
 ///
-/// It responds to every source with the same 1.4 KB of a pending source under the requested id, and to every webhook
-/// with 200. Connections stay open. Over TLS it offers HTTP/2 and HTTP/1.1, as Stripe does, with a certificate made for
-/// the run. It counts its requests (`stub_status`), so a worker's poll count can be compared with the received
-/// requests.
+/// It responds to every source with the same 1.4 KB of a pending source under the requested id, or of a chargeable one
+/// at ``changedURL``, and to every webhook with 200. Connections stay open. Over TLS it offers HTTP/2 and HTTP/1.1, as
+/// Stripe does, with a certificate made for the run. It counts its requests (`stub_status`), so a worker's poll count
+/// can be compared with the received requests.
 ///
 /// It is a class because it owns the process and its temporary folder.
 final class NginxServer: Sendable {
@@ -20,10 +20,12 @@ final class NginxServer: Sendable {
     let url: String
     /// The URL of the same responses, which take four seconds each.
     let slowURL: String
-    /// The URL over TLS, `https://localhost:port`, with its authority.
+    /// The URL at which every source is chargeable.
+    let changedURL: String
+    /// The URLs over TLS, `https://localhost:port`, with their authority.
     ///
     /// It is `nil` without openssl, or if no process can be made to trust the certificate.
-    let secured: (url: String, authority: TrustedAuthority)?
+    let secured: (url: String, changedURL: String, authority: TrustedAuthority)?
     private let folder: String
     private let process: ChildProcess
     /// The number of requests for the count itself.
@@ -46,19 +48,22 @@ final class NginxServer: Sendable {
             atPath: folder,
             withIntermediateDirectories: true
         )
-        let ports = (plain: try FreePort.find(), slow: try FreePort.find())
-        let securePort = try FreePort.find()
+        let ports = try Ports()
         url = "http://127.0.0.1:\(ports.plain)"
         slowURL = "http://127.0.0.1:\(ports.slow)"
+        changedURL = "http://127.0.0.1:\(ports.changed)"
         let certificate = "\(folder)/certificate.pem"
         if try Self.makeCertificate(certificate, key: "\(folder)/key.pem"),
             let authority = TrustedAuthority(file: certificate)
         {
-            secured = ("https://localhost:\(securePort)", authority)
+            secured = (
+                "https://localhost:\(ports.secure)", "https://localhost:\(ports.secureChanged)",
+                authority
+            )
         } else {
             secured = nil
         }
-        let text = Self.configuration(folder, ports, secured == nil ? nil : securePort)
+        let text = Self.configuration(folder, ports, isSecure: secured != nil)
         try text.write(toFile: "\(folder)/nginx.conf", atomically: false, encoding: .utf8)
         process = try ChildProcess(
             program,
@@ -123,22 +128,44 @@ final class NginxServer: Sendable {
         return FileManager.default.fileExists(atPath: certificate)
     }
 
+    /// The ports of its servers.
+    private struct Ports {
+        let plain: Int
+        let slow: Int
+        let changed: Int
+        let secure: Int
+        let secureChanged: Int
+
+        init() throws {
+            plain = try FreePort.find()
+            slow = try FreePort.find()
+            changed = try FreePort.find()
+            secure = try FreePort.find()
+            secureChanged = try FreePort.find()
+        }
+    }
+
     /// A single process, because its CPU is not part of the measurement and a machine with two cores has no room for
     /// more.
     private static func configuration(
         _ folder: String,
-        _ ports: (plain: Int, slow: Int),
-        _ secure: Int?
+        _ ports: Ports,
+        isSecure: Bool
     ) -> String {
-        let tls =
-            secure.map { port in
-                """
+        func tls(_ port: Int) -> String {
+            guard isSecure else { return "" }
+            return """
                 listen 127.0.0.1:\(port) ssl http2 backlog=4096;
                 ssl_certificate \(folder)/certificate.pem;
                 ssl_certificate_key \(folder)/key.pem;
                 ssl_protocols TLSv1.2 TLSv1.3;
                 """
-            } ?? ""
+        }
+        func source(_ status: String, redirect: String) -> String {
+            let object = Self.source(status, redirect: redirect)
+            return "location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(object)'; }"
+        }
+        let pending = source("pending", redirect: "pending")
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: "\n")
         return """
@@ -155,15 +182,20 @@ final class NginxServer: Sendable {
             \(temporary)
             server {
             listen 127.0.0.1:\(ports.plain) backlog=4096;
-            \(tls)
+            \(tls(ports.secure))
             location = /status { stub_status; }
-            location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(pendingSource)'; }
+            \(pending)
             location /hook/ { return 200; }
             }
             server {
             listen 127.0.0.1:\(ports.slow) backlog=4096;
             limit_rate 300;
-            location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(pendingSource)'; }
+            \(pending)
+            }
+            server {
+            listen 127.0.0.1:\(ports.changed) backlog=4096;
+            \(tls(ports.secureChanged))
+            \(source("chargeable", redirect: "succeeded"))
             }
             }
 
@@ -173,7 +205,7 @@ final class NginxServer: Sendable {
     /// A source as in Stripe's response, 1.4 KB.
     ///
     /// nginx replaces `$1` with the requested id.
-    private static var pendingSource: String {
+    private static func source(_ status: String, redirect: String) -> String {
         let created = Int(Date().timeIntervalSince1970)
         return """
             {
@@ -217,11 +249,11 @@ final class NginxServer: Sendable {
               "redirect": {
                 "failure_reason": null,
                 "return_url": "https://shop.example.com/thanks?order=6735",
-                "status": "pending",
+                "status": "\(redirect)",
                 "url": "https://hooks.stripe.com/redirect/authenticate/$1?client_secret=src_client_secret_1MZ2bLLk"
               },
               "statement_descriptor": "Shop order 6735",
-              "status": "pending",
+              "status": "\(status)",
               "type": "ideal",
               "usage": "single_use"
             }

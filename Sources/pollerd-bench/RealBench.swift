@@ -7,11 +7,13 @@ import PollerIdentity
 /// Its CPU is the system's count of that process, and its polls are counted by its metrics. nginx's count of requests
 /// must agree with them. Redis has its append-only file. The load is open: each watch is due once, at a random time of
 /// the span, and then not for a long time. So the load does not depend on the speed. Polls observe the known status, as
-/// nearly every poll does.
+/// nearly every poll does, except under the loads of changes. There each poll observes that a pending source has become
+/// chargeable. It is recorded and published, and its watch stays open.
 struct RealBench: Sendable {
     /// The time after the span, so that due watches do not run out before the measurement ends.
-    private static let reserve = Duration.seconds(1)
+    static let reserve = Duration.seconds(1)
     private static let polls = "poller_polls_total"
+    private static let changes = "poller_changes_total"
 
     let store: BenchStore
     let plan: BenchPlan
@@ -21,33 +23,58 @@ struct RealBench: Sendable {
     func measure(_ report: inout BenchReport) async throws {
         let upstream = try await BenchUpstream.start(otherwise: sandboxURL)
         defer { upstream.stop() }
-        var real = BenchReport()
+        let peer = try peerBench(upstream)
+        var (real, asynq) = (BenchReport(), BenchReport())
         real.add("upstream", "upstream", upstream.name)
         for load in plan.realLoads.map(RealLoad.init) {
-            if load.isTLS, upstream.secured == nil {
+            if load.isTLS, upstream.nginx?.secured == nil {
                 let why = "not measured: needs nginx, openssl and unshare"
                 real.note(load.title, why)
                 continue
             }
-            if load.held != nil {
-                guard case .nginx(let server) = upstream else {
-                    real.note(load.title, "not measured: needs nginx")
-                    continue
-                }
+            if load.isChanging || load.held != nil, upstream.nginx == nil {
+                real.note(load.title, "not measured: needs nginx")
+                continue
+            }
+            if load.held != nil, let server = upstream.nginx {
                 real.add(load.name, try await weigh(load, server, upstream))
             } else {
-                real.add(load.name, try await measure(load, upstream))
+                var figures = try await measure(load, upstream)
+                if load.rate == nil, let library = plan.allocationLibrary {
+                    let counter = try AllocationCounter(library: library)
+                    figures.add(try await measure(load, upstream, counter: counter))
+                }
+                real.add(load.name, figures)
+                if !load.isChanging, let peer { asynq.add(load.name, try await peer.measure(load)) }
             }
         }
+        if peer != nil { real.add("asynq", asynq) }
         report.add("real", real)
-        if plan.measuresFloor, case .nginx(let server) = upstream {
+        if plan.measuresFloor, let server = upstream.nginx {
             let floor = try await ClientFloor(plan: plan, server: server).measure()
             report.add("floor", floor)
         }
     }
 
-    /// Measures one load.
-    func measure(_ load: RealLoad, _ upstream: BenchUpstream) async throws -> BenchReport {
+    /// Returns the measurement of the plan's peer, or `nil` without one.
+    private func peerBench(_ upstream: BenchUpstream) throws -> PeerBench? {
+        guard let program = plan.peerProgram else { return nil }
+        guard let server = upstream.nginx else { throw BenchError("--peer needs nginx") }
+        return PeerBench(
+            store: store,
+            plan: plan,
+            redisURL: redisURL,
+            server: server,
+            program: program
+        )
+    }
+
+    /// Measures one load, or with a counter only its allocations, because counting takes time.
+    func measure(
+        _ load: RealLoad,
+        _ upstream: BenchUpstream,
+        counter: AllocationCounter? = nil
+    ) async throws -> BenchReport {
         try await store.fillFar(load.pending, lanes: load.accounts)
         let span = load.warmUp + plan.span + Self.reserve
         let count = load.rate.map { $0 * Int(span / .seconds(1)) } ?? plan.watches
@@ -66,8 +93,9 @@ struct RealBench: Sendable {
                 try PollerdProcess(
                     "worker",
                     redisURL: redisURL,
-                    environment: environment(load, upstream),
-                    trusting: load.isTLS ? upstream.secured?.authority : nil
+                    environment: environment(load, upstream)
+                        .merging(counter?.environment ?? [:]) { $1 },
+                    trusting: load.isTLS ? upstream.nginx?.secured?.authority : nil
                 )
             )
         }
@@ -75,13 +103,13 @@ struct RealBench: Sendable {
             throw BenchError("\(load.name): no worker was ready in time; is the machine busy?")
         }
         try await store.clock.sleep(until: due.advanced(by: load.warmUp))
-        let before = try await readCounts(workers)
+        let before = try await readCounts(workers, counter)
         if load.rate == nil {
             try await waitUntilMostPolled(workers, count)
         } else {
             try await store.clock.sleep(for: plan.span)
         }
-        let after = try await readCounts(workers)
+        let after = try await readCounts(workers, counter)
         let measured = try report(load, before, after)
         try await compare(load, requests, count, workers, upstream)
         for worker in workers { worker.stop() }
@@ -119,8 +147,7 @@ struct RealBench: Sendable {
         return report
     }
 
-    /// Enqueues watches that have been polled and are next due at random times of a span, and returns the start of the
-    /// span.
+    /// Enqueues watches that have been polled and are next due within a span, and returns the start of the span.
     ///
     /// The worker of this process polls each once, which takes time, so the span starts later.
     private func enqueueStaggered(
@@ -130,17 +157,22 @@ struct RealBench: Sendable {
         _ upstream: BenchUpstream
     ) async throws -> ContinuousClock.Instant {
         var first: FirstPollState?
-        if case .nginx(let server) = upstream, let key = keys.first {
+        if let server = upstream.nginx, let key = keys.first {
             // The measured polls report an upstream that fails.
             first = try? await FirstPollState(of: key, at: server.url)
         }
         let began = store.clock.now
-        try await store.fill(keys)
+        // After a change the policy starts again. A patient watch is then due after the measurement.
+        try await store.fill(keys, policy: load.isChanging ? .patient : .auto)
         // Polling takes three to four times as long as enqueueing, and a worker starts within a second.
         let now = store.clock.now
         let preparing = began.duration(to: now) * 8 + .milliseconds(2500 + 500 * load.workers)
         let due = now.advanced(by: preparing)
-        let handler = SteadyHandler(due: due, span: span, first: first)
+        let handler = SteadyHandler(
+            due: due,
+            offsets: DueOffsets(keys, over: span, isRandom: plan.random),
+            first: first
+        )
         try await store.withWorker(handler, concurrency: 1024) {
             while handler.count < keys.count {
                 try await store.clock.sleep(for: .milliseconds(20))
@@ -152,11 +184,9 @@ struct RealBench: Sendable {
 
     private func environment(_ load: RealLoad, _ upstream: BenchUpstream) -> [String: String] {
         let concurrency = String(load.held ?? plan.concurrency)
-        var url = load.isTLS ? upstream.secured?.url ?? "" : upstream.url
-        if load.held != nil, case .nginx(let server) = upstream { url = server.slowURL }
         var environment = [
             "STRIPE_API_KEY": "sk_test_bench",
-            "POLLER_STRIPE_API_BASE": url,
+            "POLLER_STRIPE_API_BASE": upstream.url(for: load),
             // Other reads would be counted as requests.
             "POLLER_STRIPE_SWEEP": "off",
             "POLLER_WORKER_CONCURRENCY": concurrency,
@@ -218,9 +248,13 @@ struct RealBench: Sendable {
         let workerCPU: Double
         let redisCPU: Double
         let residentKiB: Double
+        let allocations: Double?
     }
 
-    private func readCounts(_ workers: [PollerdProcess]) async throws -> Counts {
+    private func readCounts(
+        _ workers: [PollerdProcess],
+        _ counter: AllocationCounter?
+    ) async throws -> Counts {
         var metrics = ProcessMetrics("")
         for worker in workers { metrics.add(try await worker.metrics()) }
         return Counts(
@@ -228,7 +262,8 @@ struct RealBench: Sendable {
             metrics: metrics,
             workerCPU: try workers.reduce(0) { $0 + (try $1.cpuSeconds()) },
             redisCPU: try await store.cpu(),
-            residentKiB: try workers.map { try $0.residentKiB() }.max() ?? 0
+            residentKiB: try workers.map { try $0.residentKiB() }.max() ?? 0,
+            allocations: try counter?.count()
         )
     }
 
@@ -243,8 +278,19 @@ struct RealBench: Sendable {
         guard all > 0, seen == all else {
             throw BenchError("\(load.name): \(Int(all - seen)) polls of \(Int(all)) failed")
         }
-        let seconds = before.at.duration(to: after.at) / .seconds(1)
+        let changes = after.metrics.total(Self.changes) - before.metrics.total(Self.changes)
+        // Both are counted at slightly different times of a poll.
+        let expected = load.isChanging ? all : 0
+        guard abs(changes - expected) <= Double(load.isChanging ? plan.concurrency : 0) else {
+            throw BenchError("\(load.name): \(Int(changes)) of \(Int(all)) polls saw a change")
+        }
         var report = BenchReport()
+        if let first = before.allocations, let last = after.allocations {
+            // The requests for metrics are a few hundred.
+            report.add("  allocations a poll", "allocations", (last - first) / all, "")
+            return report
+        }
+        let seconds = before.at.duration(to: after.at) / .seconds(1)
         report.add(load.title, "polls_per_s", all / seconds, "/s")
         let worker = (after.workerCPU - before.workerCPU) / all * 1e6
         report.add("  worker CPU a poll", "worker_cpu_us", worker, "µs")

@@ -11,6 +11,7 @@ import Synchronization
 /// | case | accounts | load | limits of an account |
 /// |---|---|---|---|
 /// | `http`, `tls` | 1 | all are overdue | none |
+/// | `changes`, `changes_tls` | 1 | all are overdue, and each poll observes a change | none |
 /// | `paced_100` | 20 | 100 a second | the defaults |
 /// | `paced_1000` | 100 | 1,000 a second | the defaults |
 /// | `paced_4000` | 100 | 4,000 a second | none: it is twice the defaults |
@@ -22,6 +23,8 @@ struct RealLoad: Sendable {
     /// Polls a second, or `nil` for the maximum.
     let rate: Int?
     var isTLS = false
+    /// Whether each poll observes a change of the status.
+    var isChanging = false
     /// Whether the default limits of an account apply.
     var isLimited = false
     /// Polls in flight due to a slow upstream, or `nil` if it responds at once.
@@ -45,18 +48,64 @@ struct RealLoad: Sendable {
         switch load {
         case .http: (title, accounts, rate) = ("polls of a worker, HTTP", 1, nil)
         case .tls: (title, accounts, rate) = ("polls of a worker, TLS", 1, nil)
+        case .changes: (title, accounts, rate) = ("polls that see a change, HTTP", 1, nil)
+        case .changesTLS: (title, accounts, rate) = ("polls that see a change, TLS", 1, nil)
         case .paced100: (title, accounts, rate) = ("100/s over 20 accounts", 20, 100)
         case .paced1000: (title, accounts, rate) = ("1,000/s over 100 accounts", 100, 1000)
         case .paced4000: (title, accounts, rate) = ("4,000/s over 100 accounts", 100, 4000)
         case .inFlight1000: (title, accounts, rate) = ("1,000 polls in flight", 1, nil)
         }
         held = load == .inFlight1000 ? 1000 : nil
-        isTLS = load == .tls
+        isTLS = load == .tls || load == .changesTLS
+        isChanging = load == .changes || load == .changesTLS
         isLimited = load == .paced100 || load == .paced1000
     }
 
     /// The time under load before the measurement, in which connections open and workers divide the partitions.
     var warmUp: Duration { rate == nil ? .seconds(1) : workers > 1 ? .seconds(8) : .seconds(2) }
+}
+
+/// The due times of watches within a span.
+///
+/// Even times give an account its share of the rate at every moment. Random ones, as of independent watches, exceed the
+/// limit of an account now and then, and those polls wait for the limit rather than for the worker.
+struct DueOffsets: Sendable {
+    private let span: Duration
+    /// The slot of each watch, or `nil` for random times.
+    private let slots: [WatchKey: Int]?
+    private let slotCount: Int
+
+    /// Spreads watches over a span, evenly for each account and for all.
+    init(_ keys: [WatchKey], over span: Duration, isRandom: Bool) {
+        self.span = span
+        guard span > .zero, !isRandom else {
+            slots = nil
+            slotCount = 1
+            return
+        }
+        // The first watch of each account, then the second of each.
+        var numbers: [AccountID: Int] = [:]
+        var counts: [AccountID: Int] = [:]
+        let order = keys.map { key in
+            let round = counts[key.account, default: 0]
+            counts[key.account] = round + 1
+            let number = numbers[key.account] ?? numbers.count
+            numbers[key.account] = number
+            return (round: round, number: number)
+        }
+        var slots: [WatchKey: Int] = [:]
+        for (key, place) in zip(keys, order) {
+            slots[key] = place.round * numbers.count + place.number
+        }
+        self.slots = slots
+        slotCount = (counts.values.max() ?? 1) * max(numbers.count, 1)
+    }
+
+    /// Returns the time from the start of the span until a watch is due.
+    func offset(of key: WatchKey) -> Duration {
+        guard let slots else { return .milliseconds(Int64.random(in: 0...span.ms)) }
+        return span * (slots[key] ?? 0) / slotCount
+    }
 }
 
 /// Makes new watches look like old ones: polled often, still pending, due again within a span.
@@ -65,16 +114,16 @@ final class SteadyHandler: ItemHandler {
     private static let patientStep = 20
 
     private let due: ContinuousClock.Instant
-    private let span: Duration
+    private let offsets: DueOffsets
     private let first: FirstPollState?
     private let done = Mutex(0)
 
     /// Creates a handler.
     ///
     /// `first` is the result of the first poll.
-    init(due: ContinuousClock.Instant, span: Duration, first: FirstPollState?) {
+    init(due: ContinuousClock.Instant, offsets: DueOffsets, first: FirstPollState?) {
         self.due = due
-        self.span = span
+        self.offsets = offsets
         self.first = first
     }
 
@@ -89,7 +138,7 @@ final class SteadyHandler: ItemHandler {
         state.step = Self.patientStep
         done.withLock { $0 += 1 }
         let wait = ContinuousClock.now.duration(to: due)
-        let share = Duration.milliseconds(Int64.random(in: 0...span.ms))
+        let share = offsets.offset(of: watch.key)
         return Decision(
             verdict: .next(after: max(wait, .zero) + share),
             change: WatchChange(

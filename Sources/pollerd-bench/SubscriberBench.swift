@@ -134,9 +134,9 @@ struct SubscriberBench: Sendable {
         _ = try subscribers.caughtUp()
         add(quiet, loads[0], loads[1], loads[2], &report)
         let faults = try subscribers.faults(try await lastSeqs(of: byOne + byMany))
-        report.add("  frames lost", "frames_lost", Double(faults.missing), "")
-        let wrong = Double(faults.repeated + faults.foreign)
-        report.add("  duplicate, out of order or misdirected", "frames_wrong", wrong, "")
+        report.addLoss("  frames lost", "frames_lost", faults.missing)
+        let wrong = faults.repeated + faults.foreign
+        report.addLoss("  duplicate, out of order or misdirected", "frames_wrong", wrong)
     }
 
     /// Returns the last `seq` of each watch that has events.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -36,8 +37,14 @@ def test_it_measures_on_a_redis_of_its_own(tmp_path: Path):
     program("pollerd-bench")
     run = bench(tmp_path, "--json", "--only", "enqueue,engine", "--watches", "400", "--seconds", "1")
     assert run.exit_status == 0, run.tail()
-    assert set(json.loads(run.stdout())) == ENQUEUE | ENGINE
+    report = json.loads(run.stdout())
+    assert set(report) == ENQUEUE | ENGINE | {"machine"}
     assert "bench: enqueue, 1 s a measurement" in run.stderr()
+    machine = report["machine"]
+    assert set(machine) - {"warning"} == {"cores", "load_before", "others_cores", "steal_percent"}
+    # The machine that runs the tests may be loaded or not.
+    assert 0 <= machine["others_cores"] <= machine["cores"] == os.cpu_count()
+    assert ("warning" in machine) == ("the machine is loaded" in run.stderr())
 
 
 def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
@@ -48,7 +55,9 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
         assert run.exit_status == 0, run.tail()
         shown = [line for line in run.stdout().splitlines() if not line.startswith(" ")]
         titles = [line.split("  ")[0] for line in shown]
-        assert titles == ["enqueue, engine alone", "memory of a watch, lanes of 100"]
+        assert titles[:3] == ["enqueue, engine alone", "memory of a watch, lanes of 100", "machine, cores"]
+        # A given Redis is no child process, so its CPU cannot be separated from that of other processes.
+        assert "other processes" not in run.stdout()
         redis.client().set("somebody", "else's")
         refused = bench(tmp_path, *few, env={"POLLER_REDIS_URL": redis.url})
         assert refused.exit_status == 1 and "not empty" in refused.stderr()
@@ -76,7 +85,7 @@ def test_help_names_every_option(tmp_path: Path):
     for word in (
         "--json", "--seconds", "--watches", "--pending", "--rate", "--concurrency", "--only", "--loads", "--save",
         "--sizes", "--lanes", "--processes", "--parts", "--gateways", "--per-socket", "--events",
-        "--config", "deliver", "real", "paced_1000",
+        "--random", "--peer", "--allocations", "--config", "deliver", "real", "paced_1000", "changes_tls",
     ):
         assert word in text
 
@@ -103,7 +112,7 @@ def cpu_ticks(session: int, role: str) -> int | None:
 def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     nginx()
     saved = tmp_path / "saved.json"
-    loads = ("--only", "real", "--loads", "paced_100,tls,in_flight_1000", "--seconds", "3", "--watches", "4000")
+    loads = ("--only", "real", "--loads", "paced_100,tls,changes,in_flight_1000", "--seconds", "3", "--watches", "4000")
     run = Process("bench", [program("pollerd"), "bench", "--json", "--save", str(saved), *loads], tmp_path).start()
     # The worker's CPU time under the paced load, measured independently of the benchmark.
     ticks = []
@@ -119,10 +128,10 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     assert saved.read_text() == run.stdout().strip()
 
     real = json.loads(run.stdout())["real"]
-    assert real["upstream"] == "nginx" and set(real) == {"upstream", "paced_100", "tls", "in_flight_1000"}
+    assert real["upstream"] == "nginx" and set(real) == {"upstream", "paced_100", "tls", "changes", "in_flight_1000"}
     held = real["in_flight_1000"]
     assert 200 < held["in_flight"] <= 1000 and held["worker_resident_mib"] > 5, held
-    for load in ("paced_100", "tls"):
+    for load in ("paced_100", "tls", "changes"):
         assert set(real[load]) == REAL and set(real[load]["due_lag_ms"]) == {"p50", "p99", "max"}
     paced = real["paced_100"]
     assert 90 < paced["polls_per_s"] < 110, paced
@@ -137,7 +146,68 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     told = subprocess.run(
         [sys.executable, HERE.parents[1] / "ops" / "peers.py", saved], capture_output=True, text=True, check=True
     ).stdout
-    assert "CPU of a poll, TLS, saturated" in told and "asynq" in told and "1,000/s" not in told
+    for words in ("CPU of a poll, TLS, saturated", "CPU of a change, HTTP", "asynq 0.26, 2026-11", "1.4–1.5 then"):
+        assert words in told
+    assert "1,000/s" not in told
+
+
+# Takes the lines that ops/peers/asynq takes, and polls with a single thread.
+PEER = """#!{python}
+import http.client, sys, threading, time
+polls = 0
+def poll(address, count, due, span):
+    global polls
+    client = http.client.HTTPConnection(address)
+    for number in range(count):
+        time.sleep(max(0, (due + span * number / count) / 1000 - time.time()))
+        client.request("GET", "/v1/sources/src_1")
+        client.getresponse().read()
+        polls += 1
+for line in sys.stdin:
+    word, *numbers = line.split()
+    if word == "fill":
+        arguments = (sys.argv[2].removeprefix("http://"), *map(int, numbers))
+        threading.Thread(target=poll, args=arguments, daemon=True).start()
+        print("ready", flush=True)
+    else:
+        lag = '{{"min": -2, "p50": 1, "p99": 2, "max": 3}}'
+        print(f'{{{{"polls": {{polls}}, "failed": 0, "lag_ms": {{lag}}}}}}', flush=True)
+        polls = 0
+"""
+
+
+def test_the_allocations_of_a_poll_are_counted(tmp_path: Path):
+    nginx()
+    if not shutil.which("cc") or platform.libc_ver()[0] != "glibc":
+        pytest.skip("needs a C compiler and glibc")
+    library = tmp_path / "allocations.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE.parents[1] / "ops" / "allocations.c"], check=True)
+    few = ("--only", "real", "--loads", "http", "--seconds", "1", "--watches", "4000")
+    run = bench(tmp_path, "--json", *few, "--allocations", str(library))
+    assert run.exit_status == 0, run.tail()
+    figures = json.loads(run.stdout())["real"]["http"]
+    assert set(figures) == REAL | {"allocations"}
+    # An optimised build needs fewer. The bound finds a count of something else.
+    assert 1 < figures["allocations"] < 1000, figures
+
+
+def test_another_program_is_measured_under_the_same_load(tmp_path: Path):
+    nginx()
+    peer, saved, chart = tmp_path / "peer", tmp_path / "saved.json", tmp_path / "poll.svg"
+    peer.write_text(PEER.format(python=sys.executable))
+    peer.chmod(0o755)
+    few = ("--only", "real", "--loads", "paced_100", "--seconds", "2", "--peer", str(peer), "--save", str(saved))
+    run = bench(tmp_path, "--json", *few)
+    assert run.exit_status == 0, run.tail()
+    asynq = json.loads(saved.read_text())["real"]["asynq"]["paced_100"]
+    assert set(asynq) == REAL - {"worker_resident_mib"} | {"due_lag_min_ms"}
+    assert 90 < asynq["polls_per_s"] < 110 and asynq["due_lag_min_ms"] == -2, asynq
+    ops = HERE.parents[1] / "ops"
+    told = subprocess.run([sys.executable, ops / "peers.py", saved], capture_output=True, text=True, check=True).stdout
+    assert "asynq 0.26, this run" in told and "2026-11" not in told
+    subprocess.run([sys.executable, ops / "chart.py", "--beside", saved, chart], capture_output=True, check=True)
+    drawn = chart.read_text()
+    assert f"{asynq['worker_cpu_us'] + asynq['redis_cpu_us']:.0f} = " in drawn and "another run" in drawn
 
 
 @pytest.mark.parametrize(
