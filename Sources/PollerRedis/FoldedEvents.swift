@@ -31,6 +31,7 @@ enum FoldedEvents {
     /// The entry has the events themselves instead of their summaries.
     private static let isWhole: UInt8 = 0x40
     private static let dictionary = Array((EventDictionary.text + FoldedDictionary.text).utf8)
+    private static let streams = PackingStreams(dictionary: dictionary)
     /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
     /// The longest unpacked form, enough for a hundred large events.
@@ -61,7 +62,7 @@ enum FoldedEvents {
     ) -> [UInt8] {
         let text = Array(texts.joined(separator: "\n").utf8)
         guard (1...countMax).contains(texts.count), text.count <= bytesMax,
-            let packed = PackedEvent.pack(text, with: dictionary)
+            let packed = streams.pack(text)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
         var (marks, restoredCount): (UInt8, [UInt8]) = (marks, [])

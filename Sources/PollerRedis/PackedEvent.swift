@@ -33,7 +33,7 @@ enum PackedEvent {
     /// - Returns: an empty array if it cannot be packed; then its JSON is stored.
     static func bytes(of event: Event) -> [UInt8] {
         let body = Array(event.json.utf8)
-        guard body.count <= bodyMax, let packed = pack(body) else { return [] }
+        guard body.count <= bodyMax, let packed = streams.pack(body) else { return [] }
         var bytes = [mark]
         bytes.reserveCapacity(headLength + packed.count)
         append(packed.count, 3, to: &bytes)
@@ -79,13 +79,7 @@ extension PackedEvent {
 /// Packing and unpacking.
 extension PackedEvent {
     private static let dictionary = Array(EventDictionary.text.utf8)
-
-    /// Packs any bytes; `nil` if memory is short.
-    static func pack(_ bytes: [UInt8], with dictionary: [UInt8] = dictionary) -> [UInt8]? {
-        // Incompressible data is stored in blocks with a few bytes before each.
-        let capacity = bytes.count + bytes.count / 64 + 64
-        return unsafe transform(bytes[...], capacity: capacity, dictionary, czlib_pack)
-    }
+    private static let streams = PackingStreams(dictionary: dictionary)
 
     /// Unpacks bytes to the given count; `nil` if they are damaged.
     static func unpack(
@@ -93,39 +87,21 @@ extension PackedEvent {
         count: Int,
         with dictionary: [UInt8] = dictionary
     ) -> [UInt8]? {
-        let unpacked = unsafe transform(bytes, capacity: count, dictionary, czlib_unpack)
-        return unpacked?.count == count ? unpacked : nil
-    }
-
-    private typealias ZlibFunction = (
-        UnsafePointer<UInt8>?, UInt32, UnsafePointer<UInt8>?, UInt32, UnsafeMutablePointer<UInt8>?,
-        UInt32
-    ) -> Int
-
-    private static func transform(
-        _ bytes: ArraySlice<UInt8>,
-        capacity: Int,
-        _ dictionary: [UInt8],
-        _ function: ZlibFunction
-    ) -> [UInt8]? {
-        var isDone = true
-        let output = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { target, count in
-            let length = unsafe dictionary.withUnsafeBufferPointer { dictionary in
+        let unpacked = unsafe zlibOutput(capacity: count) { target in
+            unsafe dictionary.withUnsafeBufferPointer { dictionary in
                 unsafe bytes.withUnsafeBufferPointer { source in
-                    unsafe function(
+                    unsafe czlib_unpack(
                         dictionary.baseAddress,
                         UInt32(clamping: dictionary.count),
                         source.baseAddress,
                         UInt32(clamping: source.count),
                         target.baseAddress,
-                        UInt32(clamping: capacity)
+                        UInt32(clamping: count)
                     )
                 }
             }
-            isDone = length >= 0
-            count = max(length, 0)
         }
-        return isDone ? output : nil
+        return unpacked?.count == count ? unpacked : nil
     }
 
     private static func append(_ number: Int, _ width: Int, to bytes: inout [UInt8]) {

@@ -48,6 +48,25 @@ import Testing
         #expect(decoded == [try event().carrying(metadata: metadata)])
     }
 
+    @Test("events are packed alike by many threads at a time, whatever was packed before")
+    func concurrent() async throws {
+        let large = Self.json.replacing(
+            "Jenny Rosen",
+            with: (0..<20_000).map { "\($0) " }.joined()
+        )
+        let events = try [Self.json, large].map { try #require(Event(json: $0)) } + Self.five()
+        let first = events.map { PackedEvent.bytes(of: $0) }
+        #expect(first.map { PackedEvent.event($0)?.json } == events.map(\.json))
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    (0..<50).allSatisfy { _ in events.map { PackedEvent.bytes(of: $0) } == first }
+                }
+            }
+            for await haveSameCapabilities in group { #expect(haveSameCapabilities) }
+        }
+    }
+
     @Test("an event that cannot be packed is stored as JSON and read back")
     func unpacked() throws {
         let name = String(repeating: "x", count: 1 << 18)
