@@ -8,26 +8,35 @@ extension RawJSON {
     ///
     /// One pass over the bytes. A value that is already compact is returned unchanged.
     package var compacted: RawJSON {
-        let bytes = utf8
+        let text = bytes.span
         var kept: [UInt8] = []
-        var start = bytes.startIndex
-        var (isInString, isEscaped) = (false, false)
-        for at in bytes.indices {
-            let byte = bytes[at]
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\"") {
-                isInString.toggle()
-            } else if byte == UInt8(ascii: "\\") {
-                isEscaped = isInString
+        // The bytes from here on are not in `kept` yet.
+        var start = range.lowerBound
+        var at = start
+        var isInString = false
+        while at < range.upperBound {
+            let byte = text[at]
+            at += 1
+            switch byte {
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "\\"):
+                // The next byte ends no string, but it may be a line end.
+                guard isInString, at < range.upperBound, !Self.isLineEnd(text[at]) else { continue }
+                at += 1
+            case 0x0A, 0x0D, 0x20, 0x09:
+                guard !isInString || Self.isLineEnd(byte) else { continue }
+                if kept.isEmpty { kept.reserveCapacity(range.count) }
+                kept += bytes[start..<(at - 1)]
+                // An indented line begins with a run of spaces.
+                while !isInString, at < range.upperBound, text[at] == 0x20 { at += 1 }
+                start = at
+            default: break
             }
-            let isLineEnd = byte == 0x0A || byte == 0x0D
-            guard isLineEnd || !isInString && (byte == 0x20 || byte == 0x09) else { continue }
-            if kept.isEmpty { kept.reserveCapacity(bytes.count) }
-            kept += bytes[start..<at]
-            start = at + 1
         }
-        guard start > bytes.startIndex else { return self }
-        return RawJSON(unchecked: kept + bytes[start...])
+        guard start > range.lowerBound else { return self }
+        kept += bytes[start..<range.upperBound]
+        return RawJSON(unchecked: kept)
     }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 }

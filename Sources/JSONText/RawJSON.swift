@@ -7,8 +7,8 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
     /// ``JSONScanner/depthMax`` deep.
     private static let depthMax = 4 * JSONScanner.depthMax
 
-    private let bytes: [UInt8]
-    private let range: Range<Int>
+    let bytes: [UInt8]
+    let range: Range<Int>
 
     /// A name with its value.
     package struct Member {
@@ -40,7 +40,7 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes, range)
     }
 
-    private init(_ bytes: [UInt8], _ range: Range<Int>) {
+    init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
         self.range = range
     }
@@ -121,8 +121,9 @@ extension RawJSON {
     package var members: [Member]? {
         guard kind == .object else { return nil }
         var members: [Member] = []
-        eachMember { name, value, _ in
-            members.append(Member(name: name, value: value))
+        eachMember { scanner, name, value, _ in
+            let spelled = scanner.text(name) ?? ""
+            members.append(Member(name: spelled, value: RawJSON(bytes, value)))
             return true
         }
         return members
@@ -133,8 +134,8 @@ extension RawJSON {
     /// If a name occurs twice, which only foreign texts do, the first one counts.
     package func member(_ name: String) -> RawJSON? {
         var found: RawJSON?
-        eachMember { spelled, value, _ in
-            if spelled == name { found = value }
+        eachMember { scanner, spelled, value, _ in
+            if scanner.spells(spelled, text: name) { found = RawJSON(bytes, value) }
             return found == nil
         }
         return found
@@ -145,29 +146,37 @@ extension RawJSON {
     /// A hostile upstream may repeat a name, or write it with escapes; every such member is
     /// removed. A value that is not an object is returned unchanged.
     package func removing(member name: String) -> RawJSON {
-        removing { $0 == name }
+        removingMembers { scanner, spelled in scanner.spells(spelled, text: name) }
     }
 
     /// Returns the object without its direct members of matching names.
     package func removing(_ isUnwanted: (String) -> Bool) -> RawJSON {
+        removingMembers { scanner, name in isUnwanted(scanner.text(name) ?? "") }
+    }
+
+    private func removingMembers(
+        where isUnwanted: (JSONScanner, JSONScanner.Literal) -> Bool
+    ) -> RawJSON {
         var kept: [UInt8] = []
-        var isFirst = true
-        var hasLost = false
-        var rest = range.lowerBound
-        eachMember { spelled, _, place in
-            if isFirst, kept.isEmpty { kept += bytes[rest..<place.lowerBound] }
-            rest = place.upperBound
-            if isUnwanted(spelled) {
+        // The bytes before this index are in `kept`, or are removed.
+        var done = range.lowerBound
+        var (hasLost, hasKept) = (false, false)
+        eachMember { scanner, name, _, place in
+            if isUnwanted(scanner, name) {
+                if !hasLost { kept.reserveCapacity(range.count) }
                 hasLost = true
-            } else {
+                kept += bytes[done..<place.lowerBound]
+                done = place.upperBound
+            } else if !hasKept {
+                hasKept = true
                 // The comma before a member belongs to it, but the first one has none.
-                let hasComma = bytes[place.lowerBound] == UInt8(ascii: ",")
-                kept += bytes[place].dropFirst(isFirst && hasComma ? 1 : 0)
-                isFirst = false
+                if hasLost, bytes[done] == UInt8(ascii: ",") { done += 1 }
             }
             return true
         }
-        return hasLost ? RawJSON(unchecked: kept + bytes[rest..<range.upperBound]) : self
+        guard hasLost else { return self }
+        kept += bytes[done..<range.upperBound]
+        return RawJSON(unchecked: kept)
     }
 
     /// Returns the text with a part replaced that ``member(_:)`` or ``elements`` has returned.
@@ -184,9 +193,13 @@ extension RawJSON {
         )
     }
 
-    /// Visits an object's members with their ranges, each from the comma before it to the one after
-    /// it, until `visit` returns `false`.
-    private func eachMember(_ visit: (String, RawJSON, Range<Int>) -> Bool) {
+    /// Visits an object's members until `visit` returns `false`.
+    ///
+    /// It gets the name, the range of the value, and the range of the member, from the comma before it
+    /// to the one after it.
+    func eachMember(
+        _ visit: (JSONScanner, JSONScanner.Literal, Range<Int>, Range<Int>) -> Bool
+    ) {
         var scanner = JSONScanner(bytes, range: range, depthMax: Self.depthMax)
         // An invalid text ends at its first error.
         try? {
@@ -196,10 +209,7 @@ extension RawJSON {
             while let name = try scanner.nextName() {
                 let value = try scanner.skip()
                 _ = scanner.peek()
-                let spelled = scanner.text(name) ?? ""
-                guard visit(spelled, RawJSON(bytes, value), start..<scanner.position) else {
-                    return
-                }
+                guard visit(scanner, name, value, start..<scanner.position) else { return }
                 start = scanner.position
             }
         }()

@@ -103,12 +103,13 @@ package struct Shape<Object: Sendable>: Sendable {
         into blank: Object,
         mayGrow: Bool = false
     ) throws(WireError) -> Object {
-        guard let members = json.members else {
+        guard json.kind == .object else {
             throw WireError(.wrongType, "\(mustBe), not \(json.kind.name).")
         }
+        let members = MemberLookup(json)
         if isRequest, !mayGrow {
-            for member in members where !fields.contains(where: { $0.name == member.name }) {
-                let shown = prefix + String(member.name.prefix(64))
+            for name in members.names where !fields.contains(where: { $0.name == name }) {
+                let shown = prefix + String(name.prefix(64))
                 let known = fields.map(\.name).joined(separator: ", ")
                 throw WireError(
                     .unknownField,
@@ -118,10 +119,7 @@ package struct Shape<Object: Sendable>: Sendable {
             }
         }
         var object = blank
-        for field in fields {
-            let value = members.first { $0.name == field.name }?.value
-            try field.read(value, &object)
-        }
+        for field in fields { try field.read(members[field.name], &object) }
         return object
     }
 

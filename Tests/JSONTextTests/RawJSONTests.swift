@@ -86,6 +86,105 @@ struct RawJSONTests {
         }
     }
 
+    @Test("a damaged value is compacted as one byte after another decides", arguments: 0..<64)
+    func compactedBytes(seed: UInt64) {
+        var generator = SplitMix(state: seed)
+        for round in 0..<50 {
+            var bytes = Array(RandomJSON.object(using: &generator).utf8)
+            for _ in 0..<4 where !bytes.isEmpty {
+                let place = Int.random(in: bytes.indices, using: &generator)
+                bytes.insert(
+                    Array("\\\"\n\r\t  ".utf8).randomElement(using: &generator) ?? 0,
+                    at: place
+                )
+            }
+            var (kept, isInString, isEscaped): ([UInt8], Bool, Bool) = ([], false, false)
+            for byte in bytes {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString.toggle()
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = isInString
+                }
+                let isLineEnd = byte == 0x0A || byte == 0x0D
+                if !isLineEnd, isInString || byte != 0x20 && byte != 0x09 { kept.append(byte) }
+            }
+            let compact = RawJSON(unchecked: bytes).compacted
+            #expect(Array(compact.utf8) == kept, "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test("members are found by name as one by one", arguments: 0..<64)
+    func lookup(seed: UInt64) {
+        var generator = SplitMix(state: seed)
+        for round in 0..<50 {
+            var bytes = Array(RandomJSON.object(using: &generator).utf8)
+            if Bool.random(using: &generator) { RandomJSON.mutate(&bytes, using: &generator) }
+            let json = RawJSON(unchecked: bytes)
+            let members = json.members ?? []
+            let lookup = MemberLookup(json)
+            #expect(lookup.names == members.map(\.name), "seed \(seed), round \(round)")
+            #expect(lookup.isEmpty == members.isEmpty)
+            for name in Set(members.map(\.name) + ["", "status", "missing"]) {
+                let found = lookup[name]
+                // A name that is not UTF-8 is found by no text.
+                if !name.isEmpty {
+                    #expect(found == members.first { $0.name == name }?.value)
+                }
+                #expect(found == json.member(name), "seed \(seed), round \(round), \(name)")
+            }
+        }
+    }
+
+    @Test("a name with escapes is found, and the first of two members counts")
+    func lookupEscapes() {
+        let lookup = MemberLookup(RawJSON(unchecked: #"{"\u0061b":1,"ab":2,"é":3,"":4}"#))
+        #expect(lookup["ab"]?.description == "1")
+        #expect(lookup["é"]?.description == "3" && lookup[""]?.description == "4")
+        #expect(lookup["a"] == nil && lookup["abc"] == nil)
+        #expect(MemberLookup(RawJSON(unchecked: "[1]")).isEmpty)
+    }
+
+    @Test("a sequence of bytes is found where String finds it", arguments: 0..<64)
+    func search(seed: UInt64) {
+        var generator = SplitMix(state: seed)
+        func text(_ lengths: ClosedRange<Int>) -> String {
+            String(
+                (0..<Int.random(in: lengths, using: &generator)).map { _ in
+                    "aabc".randomElement(using: &generator) ?? "a"
+                }
+            )
+        }
+        for _ in 0..<200 {
+            let (whole, part) = (text(0...60), text(1...5))
+            let json = RawJSON(unchecked: whole)
+            let shown = Comment(rawValue: "\(part) in \(whole)")
+            #expect(json.contains(ByteSearch(part)) == whole.contains(part), shown)
+            let replaced = json.replacing(ByteSearch(part), with: "-").description
+            #expect(replaced == whole.replacing(part, with: "-"), shown)
+        }
+    }
+
+    @Test("bytes after a match are replaced with it, also a match among them")
+    func searchAndMore() {
+        let json = RawJSON(unchecked: #""k=1k=2&k=3""#)
+        let ends = Set(#"&""#.utf8)
+        let replaced = json.replacing(
+            ByteSearch("k="),
+            with: "k=x",
+            andBytesWhile: { !ends.contains($0) }
+        )
+        #expect(replaced.description == #""k=x&k=x""#)
+        #expect(
+            !json.contains(ByteSearch("")) && !json.contains(ByteSearch(json.description + " "))
+        )
+        // A sequence of more than 255 bytes has shorter steps than possible.
+        let long = String(repeating: "ab", count: 200)
+        #expect(RawJSON(unchecked: "b" + long + "a").contains(ByteSearch(long)))
+        #expect(!RawJSON(unchecked: long.replacing("ba", with: "bb")).contains(ByteSearch(long)))
+    }
+
     private func document(_ text: String) throws -> NSObject? {
         try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
             as? NSObject

@@ -17,9 +17,8 @@ extension RawJSON {
     /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
     /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
     private func withoutRefundAccount() -> RawJSON {
-        let text = description
-        guard text.contains("refund_iban") || text.contains("refund_account_") else { return self }
-        guard let type = member("type")?.string, let details = member(type),
+        guard contains(SecretSearches.refundIBAN) || contains(SecretSearches.refundAccount),
+            let type = member("type")?.string, let details = member(type),
             details.kind == .object
         else { return self }
         let kept = details.removing { name in
@@ -31,35 +30,39 @@ extension RawJSON {
 
     /// Returns the object without its own `client_secret`, and with redacted secrets in its URLs.
     ///
-    /// Stripe's redirect and return URLs contain `?client_secret=…`, and a mandate's URL has it in its path.
+    /// Stripe's redirect and return URLs contain `?client_secret=…`, and a mandate's URL has it in its path. An object
+    /// without any secret is returned unchanged, without a copy.
     package func withoutClientSecrets() -> RawJSON {
-        let name = Array("client_secret=".utf8)
-        var text = removing(member: "client_secret").description
-        if let own = member("client_secret")?.string, own.utf8.count >= 8, text.contains(own) {
-            text = text.replacing(own, with: "redacted")
+        // A name may be written with escapes.
+        guard contains(SecretSearches.clientSecret) || contains(SecretSearches.backslash) else {
+            return self
         }
-        let bytes = Array(text.utf8)
-        var kept: [UInt8] = []
-        kept.reserveCapacity(bytes.count)
-        var position = 0
-        while position < bytes.count {
-            kept.append(bytes[position])
-            position += 1
-            if kept.last == UInt8(ascii: "="), kept.suffix(name.count).elementsEqual(name) {
-                kept += Array("redacted".utf8)
-                while position < bytes.count, !Self.endsQueryValue(bytes[position]) {
-                    position += 1
-                }
-            }
+        var shown = removing(member: "client_secret")
+        if let own = member("client_secret")?.string, own.utf8.count >= 8 {
+            shown = shown.replacing(ByteSearch(own), with: "redacted")
         }
-        return RawJSON(unchecked: String(decoding: kept, as: UTF8.self))
+        return shown.replacing(
+            SecretSearches.queryValue,
+            with: "client_secret=redacted",
+            andBytesWhile: { !Self.endsQueryValue($0) }
+        )
     }
 
     /// Whether a byte ends the value: `"` ends the string, `&` and `#` the value, and a backslash begins an escaped one
     /// of them.
     private static func endsQueryValue(_ byte: UInt8) -> Bool {
-        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(
-            byte
-        )
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\"): true
+        default: false
+        }
     }
+}
+
+/// The searches for secrets, made once.
+private enum SecretSearches {
+    static let backslash = ByteSearch("\\")
+    static let clientSecret = ByteSearch("client_secret")
+    static let queryValue = ByteSearch("client_secret=")
+    static let refundAccount = ByteSearch("refund_account_")
+    static let refundIBAN = ByteSearch("refund_iban")
 }

@@ -8,13 +8,13 @@ import SafeNumbers
 /// A member that is missing, null or of another type is `nil`. An irrelevant field must not break the reading of a
 /// payment. A number beyond ``SafeInteger`` is `nil`, too.
 struct StripeFields {
-    private let members: [String: RawJSON]
+    private let members: MemberLookup
 
     /// Reads the members of an object; a value that is not an object has none.
+    ///
+    /// Of two members with the same name the first one counts, as in the rest of the package.
     init(_ json: RawJSON?) {
-        let all = json?.members ?? []
-        // Of two members with the same name the first one counts, as in the rest of the package.
-        members = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
+        members = json.map { MemberLookup($0) } ?? .none
     }
 
     /// Whether the object has no members.
@@ -22,7 +22,7 @@ struct StripeFields {
 
     /// The sorted names of the members that are objects.
     var objects: [String] {
-        members.filter { $0.value.kind == .object }.map(\.key).sorted()
+        Set(members.names).filter { members[$0]?.kind == .object }.sorted()
     }
 
     /// Returns a string that is not empty.
