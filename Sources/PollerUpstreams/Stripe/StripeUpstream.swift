@@ -29,6 +29,7 @@ package struct StripeUpstream: Upstream {
     let polls: PooledTransport
     private var expiry: SourceExpiry
     private let limited = LimitedAccounts()
+    private let dates = ParsedDate()
     private let wallClock: @Sendable () -> Timestamp
 
     /// Creates an upstream that uses the credentials of each watch's account.
@@ -176,7 +177,7 @@ package struct StripeUpstream: Upstream {
         // Expiry depends on Stripe's clock, so the response's date takes precedence over the local clock.
         let isTimed = watch.key.kind == .source
         let date = isTimed ? reply.headers.first(name: "date") : nil
-        let now = date.flatMap { RetryAfter.date($0) } ?? wallClock()
+        let now = date.flatMap { dates.parse($0) } ?? wallClock()
         return .observed(
             Observation(
                 status: status,
