@@ -166,12 +166,12 @@ for _, index in ipairs(valid) do
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + 2 * ARGV[at + 9])
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + 2 * ARGV[at + 9], ARGV[at + 12])
       has_events = true
-    elseif ARGV[at + 10] ~= '' then
-      log_attempt(id, ARGV[at + 10], ARGV[at + 11])
+    else
+      if ARGV[at + 10] ~= '' then log_attempt(id, ARGV[at + 10], ARGV[at + 11]) end
+      if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
     end
-    if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
     if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
     if ARGV[at + 15] ~= '' then add_to_index(id, ARGV[at + 15]) end
     if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then remove_covered_hint(items .. id, token) end
