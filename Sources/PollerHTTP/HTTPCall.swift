@@ -104,6 +104,33 @@ package struct HTTPCall: Sendable {
         return HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: headers)
     }
 
+    /// The bytes of a GET without a body; `nil` if NIO's encoder must write the request.
+    ///
+    /// They equal those of the encoder. Written directly, a request needs no head object, no copy of
+    /// the headers and no call of the handlers.
+    func getBytes(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        guard method == .GET, body == nil else { return nil }
+        var bytes = allocator.buffer(capacity: 512)
+        bytes.writeString("GET ")
+        bytes.writeString(target)
+        bytes.writeString(" HTTP/1.1\r\n")
+        if headers.first?.name != "host" {
+            bytes.writeString("host: ")
+            bytes.writeString(origin.authority)
+            bytes.writeString("\r\n")
+        }
+        for (name, value) in headers {
+            // The encoder frames the body of such a request in chunks.
+            if name.utf8.count == 17, name.lowercased() == "transfer-encoding" { return nil }
+            bytes.writeString(name)
+            bytes.writeString(": ")
+            bytes.writeString(value)
+            bytes.writeString("\r\n")
+        }
+        bytes.writeString("\r\n")
+        return bytes
+    }
+
     /// Whether it may be repeated if it is unknown whether it arrived: RFC 9110 §9.2.1.
     var isRepeatable: Bool { (method == .GET || method == .HEAD) && body == nil }
 }

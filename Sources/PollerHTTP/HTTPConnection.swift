@@ -57,6 +57,9 @@ final class HTTPConnection: ChannelInboundHandler {
     private var exchange: HTTPExchange?
     private var context: ChannelHandlerContext?
     private var decoder: ResponseDecoder?
+    /// The position of the encoder in the pipeline: bytes written there pass neither it nor the
+    /// handlers behind it.
+    private var encoderContext: ChannelHandlerContext?
     /// When it was opened, and when it last became idle.
     private var openedAt: NIODeadline
     private var idleSince: NIODeadline
@@ -81,7 +84,9 @@ final class HTTPConnection: ChannelInboundHandler {
         configuration.automaticallySetFramingHeaders = false
         let decoder = ResponseDecoder(for: self)
         self.decoder = decoder
-        try pipeline.addHandler(HTTPRequestEncoder(configuration: configuration))
+        let encoder = HTTPRequestEncoder(configuration: configuration)
+        try pipeline.addHandler(encoder)
+        encoderContext = try pipeline.context(handler: encoder)
         try pipeline.addHandler(ByteToMessageHandler(decoder))
         try pipeline.addHandler(self)
     }
@@ -102,6 +107,13 @@ final class HTTPConnection: ChannelInboundHandler {
                 refusesLongBodies: call.refusesLongBodies
             )
         )
+        if let decoder, let encoderContext,
+            let bytes = call.getBytes(context.channel.allocator)
+        {
+            decoder.expectGetResponse()
+            encoderContext.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: nil)
+            return
+        }
         context.write(wrapOutboundOut(.head(call.head)), promise: nil)
         guard let body = call.body else {
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
@@ -174,6 +186,7 @@ final class HTTPConnection: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        encoderContext = nil
         decoder = nil
     }
 

@@ -25,6 +25,8 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         var status: Int?
     }
 
+    private static let getHead = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
+
     private let codec: HTTPResponseDecoder
     /// The connection, which releases its decoder when it leaves the pipeline.
     private let connection: HTTPConnection
@@ -129,6 +131,13 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     func write(data: HTTPClientRequestPart) {
         if case .head = data { head = PartialHead() }
         codec.write(data: data)
+    }
+
+    /// Prepares for the response to a GET that the connection wrote without this handler.
+    ///
+    /// The codec uses only the method of a request.
+    func expectGetResponse() {
+        write(data: .head(Self.getHead))
     }
 
     func decoderAdded(context: ChannelHandlerContext) {

@@ -79,6 +79,63 @@ enum ResponseHead {
     /// Returns a complete head with the repairs above; `nil` if it needs none, or if the codec must
     /// reject it.
     static func repaired(_ head: ByteBufferView) -> ByteBuffer? {
+        // Almost all heads are regular, and splitting one into fields allocates for each of them.
+        isRegular(head) ? nil : rebuilt(head)
+    }
+
+    /// Returns whether a complete head certainly needs no repair; it may be malformed otherwise.
+    ///
+    /// Reads each byte once and allocates nothing.
+    static func isRegular(_ head: ByteBufferView) -> Bool {
+        unsafe head.withContiguousStorageIfAvailable { isRegular(unsafe $0.span) } ?? false
+    }
+
+    private static func isRegular(_ head: Span<UInt8>) -> Bool {
+        var start = 0
+        var colon: Int?
+        var isStatusLine = true
+        var isLength = false
+        var lengthCount = 0
+        for index in head.indices {
+            let byte = head[index]
+            if byte == lineFeed {
+                guard index > start, head[index - 1] == carriageReturn else { return false }
+                if !isStatusLine, index - 1 > start, colon == nil { return false }
+                (start, colon, isStatusLine, isLength) = (index + 1, nil, false, false)
+            } else if isStatusLine {
+                continue
+            } else if index == start, isBlank(byte) {
+                return false
+            } else if byte == UInt8(ascii: ":"), colon == nil {
+                if index > start, isBlank(head[index - 1]) { return false }
+                colon = index
+                isLength = isLengthName(head, from: start, to: index)
+                if isLength { lengthCount += 1 }
+                if lengthCount > 1 { return false }
+            } else if isLength, byte == UInt8(ascii: ",") {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Returns whether these bytes spell `Content-Length`, in any case.
+    private static func isLengthName(
+        _ head: Span<UInt8>,
+        from start: Int,
+        to end: Int
+    ) -> Bool {
+        guard end - start == 14 else { return false }
+        var index = start
+        for byte in "content-length".utf8 {
+            guard head[index] | 0x20 == byte | 0x20 else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Rebuilds a head from its fields; `nil` if it needs no repair, or if the codec must reject it.
+    static func rebuilt(_ head: ByteBufferView) -> ByteBuffer? {
         guard let first = head.firstIndex(of: lineFeed) else { return nil }
         let start = withoutEnd(head[...first])
         var fields: [Field] = []

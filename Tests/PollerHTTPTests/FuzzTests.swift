@@ -25,7 +25,7 @@ struct FuzzTests {
 }
 
 /// A random generator with a seed.
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
