@@ -96,7 +96,10 @@ package struct PaymentMemory: Hashable, Sendable {
     /// It accepts any text, and an empty text gives an empty memory. Unreadable values are dropped, and so is a sum
     /// that is negative or beyond ``Amount/max``.
     package init(packed: String, charge: ChargeID? = nil) {
-        let parts = packed.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+        // Splits bytes: finding character boundaries takes ten times as long.
+        let bytes = packed.utf8
+        let parts = bytes.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
         object = part(0)
         payment = part(1)
