@@ -87,6 +87,8 @@ enum ContentType {
     /// Whether the header declares JSON; a missing header counts as JSON.
     static func isJSON(_ header: String?) -> Bool {
         guard let header else { return true }
+        // Stripe's own spelling. Comparing it is cheaper than the copy in lower case below.
+        if header == "application/json" { return true }
         let type = header.prefix { $0 != ";" && $0 != " " }.lowercased()
         return type == "application/json"
             || (type.hasPrefix("application/") && type.hasSuffix("+json"))

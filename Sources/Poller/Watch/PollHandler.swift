@@ -13,12 +13,15 @@ package import PollerQueue
 /// No request is sent whose result could not be recorded: each request may take the rest of the lease, less a margin
 /// for the commit. A cancelled poll releases the watch: a truncated answer is no evidence, and a repeated action has
 /// the same result.
-package struct PollHandler<Provider: Upstream>: ItemHandler {
+///
+/// A class, because each poll holds its handler during its requests. A copy of all its values took 1 % of a poll.
+package final class PollHandler<Provider: Upstream>: ItemHandler {
     private let reads: UpstreamReads<Provider>
     private let followUps: [any FollowUp]
     private let decider: PollDecider
     private let tracer: (any WorkTracer)?
     private let onPaid: @Sendable (AccountID) -> Void
+    private let jitter: JitterSource
     let metrics = PollMetrics()
     let logger: Logger
 
@@ -37,6 +40,9 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         onPaid: @escaping @Sendable (AccountID) -> Void = { _ in },
         logger: Logger
     ) {
+        // The seed is random, so that the waits of processes differ.
+        var system = SystemRandomNumberGenerator()
+        jitter = JitterSource(seed: system.next())
         decider = PollDecider(quarantineAfter: quarantineAfter)
         reads = UpstreamReads(
             upstream: upstream,
@@ -79,7 +85,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         }
         let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }
         if let traced { context.watch.trace = traced.cause }
-        var generator = SystemRandomNumberGenerator()
+        var generator = jitter.generator
         let decision = decider.decide(context, outcome, using: &generator)
         if decision.change.events.contains(where: \.reportsMoney) { onPaid(watch.key.account) }
         traced?.end(context, outcome.result, decision)

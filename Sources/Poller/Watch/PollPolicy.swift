@@ -130,8 +130,9 @@ package struct PollPolicy: Hashable, Sendable {
         to cap: Duration
     ) -> Double {
         var wait = first.inSeconds
-        for _ in 0..<min(max(steps, 0), 64) where wait < cap.inSeconds { wait *= factor }
-        return min(wait, cap.inSeconds)
+        let longest = cap.inSeconds
+        for _ in 0..<min(max(steps, 0), 64) where wait < longest { wait *= factor }
+        return min(wait, longest)
     }
 
     /// Whether the customer is likely to be present.
