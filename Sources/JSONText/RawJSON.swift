@@ -5,7 +5,7 @@
 package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
     /// Texts that this system has written contain texts of upstreams, which are up to
     /// ``JSONScanner/depthMax`` deep.
-    private static let depthMax = 4 * JSONScanner.depthMax
+    package static let depthMax = 4 * JSONScanner.depthMax
 
     let bytes: [UInt8]
     let range: Range<Int>
@@ -40,7 +40,8 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes, range)
     }
 
-    init(_ bytes: [UInt8], _ range: Range<Int>) {
+    /// Makes a value from a part of a text that a ``JSONScanner`` has consumed.
+    package init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
         self.range = range
     }

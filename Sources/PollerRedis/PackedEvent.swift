@@ -46,7 +46,7 @@ enum PackedEvent {
     /// - Returns: `nil` if the entry is not valid.
     static func event(_ stored: [UInt8]) -> Event? {
         guard stored.first == mark else {
-            return Event(json: String(decoding: stored, as: UTF8.self))
+            return Event(utf8: stored)
         }
         guard stored.count >= headLength else { return nil }
         let bodyEnd = headLength + number(stored[1..<4])
@@ -62,7 +62,7 @@ enum PackedEvent {
             json += metadata
             json.append(UInt8(ascii: "}"))
         }
-        return Event(json: String(decoding: json, as: UTF8.self))
+        return Event(utf8: json)
     }
 }
 

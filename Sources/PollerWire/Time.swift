@@ -24,11 +24,17 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
             bytes[13] == 58, bytes[16] == 58, bytes[19] == 46, bytes[23] == 90
         else { return nil }
         func number(_ range: Range<Int>) -> Int64? {
-            Int64(decimal: String(decoding: bytes[range], as: UTF8.self))
+            var number: Int64 = 0
+            for byte in bytes[range] {
+                guard byte &- 0x30 < 10 else { return nil }
+                number = number * 10 + Int64(clamping: byte &- 0x30)
+            }
+            return number
         }
         guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
             let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            let fraction = number(20..<23), (1...12).contains(month), (1...31).contains(day)
+            let fraction = number(20..<23), (1...12).contains(month), hour < 24, minute < 60,
+            second < 60, (1...Self.days(in: month, of: year)).contains(day)
         else { return nil }
         // Howard Hinnant's days_from_civil (public domain).
         let shiftedYear = month <= 2 ? year - 1 : year
@@ -41,8 +47,14 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         let exact = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
         guard Self.msRange.contains(exact) else { return nil }
         ms = exact
-        // An invalid date (February 30th, 25 o'clock, a sign) produces a different description.
-        guard description == text else { return nil }
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
     }
 
     /// The instant in RFC 3339 format.

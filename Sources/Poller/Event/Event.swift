@@ -176,10 +176,21 @@ package struct Event: Hashable, Sendable {
     ///
     /// - Returns: `nil` when the text is not an event of this system.
     package init?(json: String) {
-        // The parse error is of no use to a reader, because only this system writes events.
-        guard let text = RawJSON(json), let wire = try? PollerWire.Event(reading: text) else {
-            return nil
+        self.init(json, Array(json.utf8))
+    }
+
+    /// Parses the bytes of an event, as ``init(json:)`` parses their text.
+    package init?(utf8: [UInt8]) {
+        guard let json = String(validating: utf8, as: UTF8.self) else {
+            self.init(json: String(decoding: utf8, as: UTF8.self))
+            return
         }
+        self.init(json, utf8)
+    }
+
+    /// Parses an event; `json` and `bytes` are the same text.
+    private init?(_ json: String, _ bytes: [UInt8]) {
+        guard let wire = PollerWire.Event.recorded(bytes) else { return nil }
         // Counts beyond the exact range of JSON belong to no watch.
         guard let count = Int(safe: wire.seq), let runs = Int(safe: wire.run), count >= 0, runs >= 0
         else { return nil }
