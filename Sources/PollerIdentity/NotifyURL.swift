@@ -13,6 +13,11 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks the form; whether the address is allowed is decided at each delivery.
     package init(_ text: String, field: String = "notify") throws(InvalidInput) {
+        if let scheme = Self.plainScheme(of: text) {
+            self.scheme = scheme
+            description = text
+            return
+        }
         guard text.utf8.count <= 2048 else {
             throw InvalidInput(field: field, message: "is longer than 2,048 characters")
         }
@@ -81,10 +86,13 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The host, or a stream's name, for logs, because paths and email addresses may be personal data.
     package var host: Substring {
-        let rest = description.drop { $0 != ":" }.dropFirst()
-        if scheme == "redis+stream" { return rest }
-        if scheme == "mailto" { return rest.drop { $0 != "@" }.dropFirst() }
-        return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        // Bytes, because the URL is ASCII and each attempt reads the host.
+        let rest = description.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()
+        if scheme == "redis+stream" { return Substring(rest) }
+        if scheme == "mailto" {
+            return Substring(rest.drop { $0 != UInt8(ascii: "@") }.dropFirst())
+        }
+        return Substring(rest.dropFirst(2).prefix { !Self.endsAuthority($0) })
     }
 
     /// The URL for long-term storage: for a webhook the host and twelve digits that identify it, because the path or
@@ -97,6 +105,47 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }
         return "\(scheme)://\(host)/… (sha256 \(digits.joined()))"
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
+
+    /// Returns the scheme of a valid webhook URL in its usual form; `nil` for any other text.
+    ///
+    /// The usual form has a scheme in lower case, a host of letters, digits, dots and hyphens, and a port that does not
+    /// begin with 0. Every read of a delivery parses its URL, so this is one pass over the bytes.
+    private static func plainScheme(of text: String) -> String? {
+        let bytes = text.utf8
+        guard bytes.count <= 2048 else { return nil }
+        let scheme: String
+        if text.hasPrefix("https://") {
+            scheme = "https"
+        } else if text.hasPrefix("http://") {
+            scheme = "http"
+        } else {
+            return nil
+        }
+        var rest = bytes.dropFirst(scheme.utf8.count + 3)
+        let host = rest.prefix { byte in
+            byte | 0x20 &- 0x61 < 26 || byte &- 0x30 < 10 || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "-")
+        }
+        guard !host.isEmpty else { return nil }
+        rest = rest[host.endIndex...]
+        if rest.first == UInt8(ascii: ":") {
+            let digits = rest.dropFirst().prefix { $0 &- 0x30 < 10 }
+            // Five digits do not overflow.
+            let port = digits.prefix(6).reduce(0) { $0 * 10 + Int(clamping: $1 &- 0x30) }
+            guard digits.first != UInt8(ascii: "0"), digits.count <= 5, (1...65_535).contains(port)
+            else { return nil }
+            rest = rest[digits.endIndex...]
+        }
+        if let next = rest.first, !endsAuthority(next) { return nil }
+        guard rest.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
+            return nil
+        }
+        return scheme
     }
 
     private static func unknownScheme(_ field: String) -> InvalidInput {

@@ -39,6 +39,30 @@ struct NotifyURLTests {
         #expect(throws: InvalidInput.self) { try NotifyURL(text) }
     }
 
+    @Test("a URL in its usual form is checked like any other", arguments: ["http", "https"])
+    func usualForm(scheme: String) {
+        let hosts = ["a", "A.b-c.1", "", ".", "a_b", "a%41", "[::1]", "u@a", "a:b@c", "ä"]
+        let ports = ["", ":", ":0", ":1", ":080", ":8080", ":65535", ":65536", ":99999", ":100000"]
+        let ends = ["", "/", "?", "#", "/a:b@c", "/ ", "/\\", "/\u{7f}", "/é", ":1", "x"]
+        for host in hosts {
+            for port in ports {
+                for end in ends {
+                    let text = "\(scheme)://\(host)\(port)\(end)"
+                    // In capitals the scheme does not have its usual form, and is checked in full.
+                    let checked = "\(scheme.uppercased())://\(host)\(port)\(end)"
+                    let (url, other) = (try? NotifyURL(text), try? NotifyURL(checked))
+                    #expect((url == nil) == (other == nil), "\(text)")
+                    #expect(url?.scheme == other?.scheme)
+                    #expect(url?.host == other?.host)
+                    if let url { #expect(url.description == text) }
+                }
+            }
+        }
+        let long = String(repeating: "a", count: 2048 - scheme.count - 4)
+        #expect((try? NotifyURL("\(scheme)://\(long)/")) != nil)
+        #expect((try? NotifyURL("\(scheme)://\(long)/a")) == nil)
+    }
+
     @Test("a mail address is validated in decoded form, for every byte")
     func decodedAddress() throws {
         let plain = Set("!#$%&'*+-/=?^_`{|}~".utf8)
