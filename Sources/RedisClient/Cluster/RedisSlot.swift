@@ -34,9 +34,13 @@ enum RedisSlot {
 ///
 /// It also maps lanes to partitions.
 ///
+/// It is inlinable, because each claim and mark computes it, and unspecialised code takes many times as long.
+///
 /// *Source*: the Redis Cluster specification, appendix A: polynomial 0x1021, initial value 0.
+@usableFromInline
 package enum CRC16 {
     /// Returns the checksum; that of `123456789` is 0x31C3.
+    @inlinable
     package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var crc: UInt16 = 0
         for byte in bytes {
@@ -46,7 +50,8 @@ package enum CRC16 {
     }
 
     /// The contribution of each value of the upper byte.
-    private static let table: [UInt16] = (0..<256).map { value in
+    @usableFromInline
+    static let table: [UInt16] = (0..<256).map { value in
         var crc = UInt16(truncatingIfNeeded: value) << 8
         for _ in 0..<8 { crc = crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
         return crc
