@@ -29,8 +29,22 @@ def symbols_of(target: Path, folder: Path) -> bool:
     command = [extract, "-module-name", target.name, "-I", str(modules), "-target", triple]
     command += ["-minimum-access-level", "internal", "-skip-synthesized-members", "-skip-inherited-docs"]
     done = subprocess.run([*command, "-output-dir", str(folder)], capture_output=True)
-    # The tool cannot read a module that needs C modules of other packages, because it lacks the build's settings.
-    return done.returncode == 0 and any(folder.iterdir())
+    # The tool cannot read a module that needs C modules of other packages, because it lacks the build's settings. It also
+    # leaves out types without saying so, such as protocols that refine one of another module.
+    return done.returncode == 0 and any(folder.iterdir()) and declared_types(target) <= listed_types(folder)
+
+
+def declared_types(target: Path) -> set[str]:
+    """The names of the types that a target declares outside other types and that other files can use."""
+    declaration = re.compile(r"^(?:(?:package|public|final|indirect) )*(?:struct|enum|class|protocol|actor) (\w+)", re.MULTILINE)
+    return {name for file in target.rglob("*.swift") for name in declaration.findall(file.read_text())}
+
+
+def listed_types(folder: Path) -> set[str]:
+    """The names that are not members of others in the symbol graphs of a folder."""
+    graphs = (json.loads(file.read_text()) for file in folder.glob("*.symbols.json"))
+    paths = (symbol["pathComponents"] for graph in graphs for symbol in graph["symbols"])
+    return {path[0] for path in paths if len(path) == 1}
 
 
 def without_symbols(catalogue: Path, folder: Path) -> Path:
