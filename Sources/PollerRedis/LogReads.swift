@@ -33,7 +33,8 @@ struct LogRead: Sendable {
 ///
 /// *Approach.* The first read of a partition lets the tasks that are ready run, which adds their reads, and then makes
 /// one call for all. A read waits for no timer. If the call fails for another reason than an unavailable store, or its
-/// caller is cancelled, each of the others reads on its own, so that one damaged log does not affect other watches.
+/// caller is cancelled, each of the others reads on its own, so that one damaged log does not affect other watches. So
+/// does a read for which the common reply, of about a megabyte at most, has no space.
 ///
 /// A class, because the tasks of a process share it.
 final class LogReads: Sendable {
@@ -80,7 +81,10 @@ final class LogReads: Sendable {
             guard replies.count == others.count + 1 else {
                 throw .corrupt("log.lua answered \(replies.count) of \(others.count + 1) reads")
             }
-            for (other, reply) in zip(others, replies.dropFirst()) { other.resume(.reply(reply)) }
+            for (other, reply) in zip(others, replies.dropFirst()) {
+                // The reply would have been too long.
+                other.resume(reply.isNull ? .alone : .reply(reply))
+            }
             return try first(replies)
         } catch {
             let answer: Answer

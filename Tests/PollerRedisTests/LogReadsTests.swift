@@ -65,6 +65,17 @@ struct LogReadsTests {
         #expect(answers == Self.own(0..<5) + [Answer.failure(damage)] + Self.own(6..<8))
     }
 
+    @Test("a read that the common reply has no space for is made alone")
+    func tooLong() async throws {
+        let calls = Calls()
+        let answers = try await read(8, partitions: 1, calls) { reads in
+            let numbers = Self.numbers(of: reads)
+            return numbers.enumerated().map { $0.offset < 3 ? $0.element : .null }
+        }
+        #expect(answers == Self.own(0..<8))
+        #expect(calls.all == [8, 1, 1, 1, 1, 1])
+    }
+
     @Test("an unavailable store is asked once for all")
     func unavailable() async throws {
         let outage = StoreError.unavailable("no connection")
