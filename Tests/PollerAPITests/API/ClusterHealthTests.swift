@@ -189,7 +189,7 @@ struct ClusterHealthTests {
         #expect(some.result.status == .warning)
         #expect(
             some.result.message == """
-                3 of 5 payments of bank/sources cannot be polled: the upstream refuses our \
+                3 of 5 payments of bank/sources cannot be polled: the upstream rejects the \
                 credentials (HTTP 403)
                 """
         )
