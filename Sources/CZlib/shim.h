@@ -51,9 +51,10 @@ static inline void czlib_keep_part(void *opaque, void *part) {
 static inline czlib_packer *czlib_packer_make(const unsigned char *dictionary, unsigned length) {
     czlib_packer *packer = calloc(1, sizeof *packer);
     if (packer == NULL) return NULL;
-    // The formula of zconf.h for the memory of a stream, which adds "a few kilobytes for small objects".
+    // The formula of zconf.h for the memory of a stream, which adds "a few kilobytes for small objects". Replacements of
+    // zlib, such as zlib-ng, have a hash table of 128 KiB. Memory that is not used costs nothing.
     size_t one = ((size_t)1 << (-CZLIB_WINDOW_BITS + 2)) + ((size_t)1 << (CZLIB_MEMORY_LEVEL + 9));
-    packer->capacity = 2 * (one + (32 << 10));
+    packer->capacity = 2 * (one + (160 << 10));
     packer->memory = aligned_alloc(64, packer->capacity);
     packer->primed.zalloc = czlib_part;
     packer->primed.zfree = czlib_keep_part;

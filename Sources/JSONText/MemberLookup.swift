@@ -6,6 +6,8 @@ package struct MemberLookup: Sendable {
     private struct Entry: Sendable {
         let name: JSONScanner.Literal
         let value: Range<Int>
+        /// The decoded name if it is written with escapes; for an invalid one a byte that no name has.
+        let decoded: [UInt8]?
     }
 
     /// The members of a value that is not an object.
@@ -22,9 +24,11 @@ package struct MemberLookup: Sendable {
     /// Finds the members of a value; one that is not an object has none.
     package init(_ json: RawJSON) {
         var entries: [Entry] = []
-        json.eachMember { _, name, value, _ in
+        json.eachMember { scanner, name, value, _ in
             if entries.isEmpty { entries.reserveCapacity(32) }
-            entries.append(Entry(name: name, value: value))
+            let decoded =
+                name.hasEscapes ? scanner.text(name).map { Array($0.utf8) } ?? [0xff] : nil
+            entries.append(Entry(name: name, value: value, decoded: decoded))
             return true
         }
         self.init(bytes: json.bytes, entries: entries)
@@ -39,6 +43,16 @@ package struct MemberLookup: Sendable {
         return entries.map { scanner.text($0.name) ?? "" }
     }
 
+    /// The first member of each name, in one pass.
+    package var distinct: [(name: String, value: RawJSON)] {
+        let scanner = JSONScanner(bytes)
+        var seen: Set<String> = []
+        return entries.compactMap { entry in
+            let name = scanner.text(entry.name) ?? ""
+            return seen.insert(name).inserted ? (name, RawJSON(bytes, entry.value)) : nil
+        }
+    }
+
     /// Returns the value of the first member of a name; `nil` if there is none.
     package subscript(name: String) -> RawJSON? {
         var name = name
@@ -47,12 +61,9 @@ package struct MemberLookup: Sendable {
 
     private func value(of name: Span<UInt8>) -> RawJSON? {
         let bytes = bytes.span
-        for entry in entries where entry.name.hasEscapes || entry.name.range.count == name.count {
-            if entry.name.hasEscapes {
-                guard let decoded = JSONScanner(self.bytes).text(entry.name),
-                    decoded.utf8.count == name.count,
-                    decoded.utf8.enumerated().allSatisfy({ name[$0] == $1 })
-                else { continue }
+        for entry in entries where (entry.decoded?.count ?? entry.name.range.count) == name.count {
+            if let decoded = entry.decoded {
+                guard name.indices.allSatisfy({ decoded[$0] == name[$0] }) else { continue }
                 return RawJSON(self.bytes, entry.value)
             }
             let start = entry.name.range.lowerBound

@@ -25,6 +25,8 @@ package struct ByteSearch: Sendable {
     /// Returns the index of the first match in bytes, from the index `start`; `nil` if there is none.
     func first(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
         guard let last = wanted.last else { return nil }
+        // Horspool's algorithm is quadratic for a long sequence that a hostile text repeats almost.
+        if count > 255 { return bytes[range].firstRange(of: wanted)?.lowerBound }
         let (bytes, wanted, steps) = (bytes.span, wanted.span, steps.span)
         var end = range.lowerBound + count - 1
         while end < range.upperBound {

@@ -146,6 +146,24 @@ struct RawJSONTests {
         #expect(MemberLookup(RawJSON(unchecked: "[1]")).isEmpty)
     }
 
+    @Test("distinct members are the first of each name, in order")
+    func distinct() {
+        let lookup = MemberLookup(RawJSON(unchecked: #"{"b":1,"\u0061":2,"a":3,"b":4,"c":{}}"#))
+        #expect(lookup.distinct.map(\.name) == ["b", "a", "c"])
+        #expect(lookup.distinct.map(\.value.description) == ["1", "2", "{}"])
+    }
+
+    @Test("a sequence longer than a step can be is found")
+    func longSearch() {
+        let wanted = "b" + String(repeating: "a", count: 300)
+        let text = String(repeating: "a", count: 1000) + wanted + "a"
+        let json = RawJSON(unchecked: "\"\(text)\"")
+        #expect(json.contains(ByteSearch(wanted)))
+        #expect(!json.contains(ByteSearch("c" + wanted)))
+        let rest = "\"" + String(repeating: "a", count: 1000) + "xa\""
+        #expect(json.replacing(ByteSearch(wanted), with: "x").description == rest)
+    }
+
     @Test("a sequence of bytes is found where String finds it", arguments: 0..<64)
     func search(seed: UInt64) {
         var generator = SplitMix(state: seed)

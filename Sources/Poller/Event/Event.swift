@@ -163,7 +163,9 @@ package struct Event: Hashable, Sendable {
         wire.nextStep = self.nextStep == .none ? nil : self.nextStep.wire
         wire.mandate = mandate?.wire
         wire.isLive = isLive
-        wire.object = kept?.withoutSecrets()
+        // A hostile secret may equal a number or a part of the structure. The text without it is no JSON then.
+        let shown = kept?.withoutSecrets()
+        wire.object = shown.flatMap { $0 == kept ? $0 : RawJSON($0.description) }
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(clamping: lag.ms)
         trace = watch.trace

@@ -17,8 +17,8 @@ extension RawJSON {
     /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
     /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
     private func withoutRefundAccount() -> RawJSON {
-        guard contains(SecretSearches.refundIBAN) || contains(SecretSearches.refundAccount),
-            let type = member("type")?.string, let details = member(type),
+        guard SecretSearches.refund.contains(where: contains), let type = member("type")?.string,
+            let details = member(type),
             details.kind == .object
         else { return self }
         let kept = details.removing { name in
@@ -63,6 +63,9 @@ private enum SecretSearches {
     static let backslash = ByteSearch("\\")
     static let clientSecret = ByteSearch("client_secret")
     static let queryValue = ByteSearch("client_secret=")
-    static let refundAccount = ByteSearch("refund_account_")
-    static let refundIBAN = ByteSearch("refund_iban")
+    /// The beginnings of names, which may also be written with escapes.
+    static let refund = [
+        ByteSearch("refund_iban"), ByteSearch("refund_account_"),
+        ByteSearch("refund_routing_number"), backslash,
+    ]
 }

@@ -70,6 +70,19 @@ struct EventTests {
         #expect(!event.json.contains("client_secret"))
     }
 
+    @Test(
+        "an object that is no JSON without its secret is omitted",
+        arguments: [
+            #"{"client_secret":"12345678","amount":12345678}"#,
+            #"{"client_secret":":\"pending\"","status":"pending"}"#,
+        ]
+    )
+    func hostileSecret(object: String) {
+        let event = Samples.event(object: object)
+        #expect(Event(json: event.json) != nil)
+        #expect(event.json.contains(#""object":null"#))
+    }
+
     @Test("an object over the size limit is omitted")
     func large() throws {
         let frame = #"{"a":""}"#.utf8.count

@@ -165,7 +165,9 @@ private enum FormerRedaction {
 
     private static func withoutRefundAccount(_ object: String) -> String {
         let json = RawJSON(unchecked: object)
-        guard object.contains("refund_iban") || object.contains("refund_account_"),
+        // Unlike the former algorithm, a lone routing number and escaped names are noticed.
+        let marks = ["refund_iban", "refund_account_", "refund_routing_number", "\\"]
+        guard marks.contains(where: { object.contains($0) }),
             let type = json.member("type")?.string, let details = json.member(type),
             details.kind == .object
         else { return object }

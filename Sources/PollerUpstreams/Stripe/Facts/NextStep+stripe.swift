@@ -121,13 +121,12 @@ extension NextStep.Voucher {
         url = details.text("hosted_voucher_url")
         pdf = details.text("pdf")
         until = details.time("expires_at") ?? details.time("expires_after")
-        let shops = details.object("stores")
-        stores = shops.objects.compactMap { name in
-            shops.object(name).text("payment_code").map { code in
+        stores = details.object("stores").objects.compactMap { name, shop in
+            shop.text("payment_code").map { code in
                 Store(
                     name: name,
                     paymentCode: code,
-                    confirmationNumber: shops.object(name).text("confirmation_number")
+                    confirmationNumber: shop.text("confirmation_number")
                 )
             }
         }

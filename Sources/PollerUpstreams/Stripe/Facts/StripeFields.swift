@@ -20,9 +20,10 @@ struct StripeFields {
     /// Whether the object has no members.
     var isEmpty: Bool { members.isEmpty }
 
-    /// The sorted names of the members that are objects.
-    var objects: [String] {
-        Set(members.names).filter { members[$0]?.kind == .object }.sorted()
+    /// The members that are objects, sorted by name.
+    var objects: [(name: String, fields: StripeFields)] {
+        members.distinct.filter { $0.value.kind == .object }.sorted { $0.name < $1.name }
+            .map { ($0.name, StripeFields($0.value)) }
     }
 
     /// Returns a string that is not empty.
