@@ -226,7 +226,9 @@ struct RepartitionTests {
                 (source.range(of: "\nenter(KEYS")?.lowerBound ?? source.startIndex)...
             ]
             #expect(
-                ["placed()", " clocks()", "watched_clocks()"].contains { body.contains($0) },
+                ["read_and_check_layout()", " clocks()", "clocks_and_gap()"].contains {
+                    body.contains($0)
+                },
                 "\(name)"
             )
         }

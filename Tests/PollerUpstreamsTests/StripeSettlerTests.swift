@@ -59,11 +59,12 @@ struct StripeSettlerTests {
     }
 
     @Test(
-        "each error response gives its result: postponed, outrun, refused or unknown",
+        "each error response gives its result: postponed, superseded, refused or unknown",
         arguments: [
             (401, nil, "postponed"), (403, nil, "postponed"), (409, nil, "postponed"),
             (429, nil, "postponed"), (400, "lock_timeout", "postponed"),
-            (400, "payment_intent_unexpected_state", "outrun"), (404, "resource_missing", "outrun"),
+            (400, "payment_intent_unexpected_state", "superseded"),
+            (404, "resource_missing", "superseded"),
             (400, "parameter_invalid_integer", "refused"), (402, "card_declined", "refused"),
             (500, nil, "unknown"), (503, nil, "unknown"),
         ] as [(Int, String?, String)]

@@ -9,7 +9,7 @@ import PollerQueue
 // not paid, and the watch is at its end         ─▶ cancel it; poll again at once
 // done                   ─▶ the poll reports the state: payment.paid, payment.cancelled, payment.expired
 // done, not observed yet ─▶ again, each time later
-// outrun, unknown        ─▶ the poll reports the state
+// superseded, unknown    ─▶ the poll reports the state
 // postponed              ─▶ later
 // refused                ─▶ a hold: an hour later; an abandoned payment: the watch ends as usual
 // ```
