@@ -86,7 +86,14 @@ extension QueueConformance {
             // Of two lanes, one of them with more watches than one call reads.
             let numbers = 0..<80
             let keys = numbers.map { bench.key("\($0)", account: $0 < 6 ? "acct_b" : "acct_a") }
-            for key in keys { try await bench.record(key, ["pending", "chargeable"]) }
+            for key in keys {
+                try await bench.enqueue(key)
+                for (status, wait) in [("pending", Duration.zero), ("chargeable", .seconds(1800))] {
+                    let lease = try await bench.take(key)
+                    let result = try await bench.commit(lease, .next(after: wait), status: status)
+                    try bench.equal(result, .done, "the commit of \(status)")
+                }
+            }
             let watches = bench.watches
             let logs = try await withThrowingTaskGroup(of: (Int, [Event]).self) { group in
                 for number in numbers {
