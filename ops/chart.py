@@ -141,9 +141,9 @@ LOADS = [
 BAR, GAP, NAMES_WIDTH, BARS_WIDTH, NUMBER_WIDTH = 16, 14, 150, 420, 190
 
 
-def bars(report: dict) -> tuple[list[tuple[str, list[tuple[str, tuple[float, ...]]]]], set[str]]:
-    """Returns the bars of each load as (program, parts), and the programs that were not measured in this run."""
-    groups, cited = [], set()
+def bars(report: dict) -> tuple[list[tuple[str, list[tuple[str, tuple[float, ...]]]]], set[bool]]:
+    """Returns the bars of each load as (program, parts), and whether bars are cited, measured in this run, or both."""
+    groups, origins = [], set()
     for title, load, floor, published in LOADS:
         group = []
         measured = (
@@ -153,23 +153,22 @@ def bars(report: dict) -> tuple[list[tuple[str, list[tuple[str, tuple[float, ...
         )
         for name, found, known in zip(("Poller", ASYNQ, "bare GET"), measured, published, strict=True):
             parts = tuple(found) if None not in found else known
-            if None in found and known:
-                cited.add(name)
             if parts:
+                origins.add(None in found)
                 group.append((name, parts))
         groups.append((title, group))
-    return groups, cited
+    return groups, origins
 
 
-def source(report: dict, cited: set[str]) -> str:
+def source(report: dict, origins: set[bool]) -> str:
     """Returns the footer: when and with what the bars were measured."""
     now = f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m}"
     cores = find(report, "machine.cores")
     here = f"measured {now}" + (f" on {cores:g} cores" if cores else "")
-    if len(cited) == 3 or not report:
+    if origins == {True}:
         text = f"measured {PUBLISHED} on two cores, {ASYNQ}"
-    elif cited:
-        text = f"{here}; {' and '.join(sorted(cited))}: {PUBLISHED}, another run"
+    elif origins == {True, False}:
+        text = f"{here}; other loads and programs: {PUBLISHED}, another run"
     else:
         text = f"{here}, one run"
     loaded = " · the machine was loaded" if find(report, "machine.warning") else ""
@@ -178,7 +177,7 @@ def source(report: dict, cited: set[str]) -> str:
 
 def beside(report: dict) -> str:
     """Returns the chart of a poll's CPU beside that of others."""
-    groups, cited = bars(report)
+    groups, origins = bars(report)
     most = max(sum(parts) for _, group in groups for _, parts in group)
     width, y = NAMES_WIDTH + BARS_WIDTH + NUMBER_WIDTH, 26
     drawn = [f'<text class="title" x="0" y="{y - 10}">µs of CPU a poll</text>']
@@ -205,7 +204,7 @@ def beside(report: dict) -> str:
         drawn.append(f'<rect class="{kind}" x="{x}" y="{y - 10}" width="12" height="12"/>')
         drawn.append(f'<text x="{x + 18}" y="{y}">{name}</text>')
     y += 22
-    drawn.append(f'<text class="tick" x="{NAMES_WIDTH}" y="{y}">{source(report, cited)}</text>')
+    drawn.append(f'<text class="tick" x="{NAMES_WIDTH}" y="{y}">{source(report, origins)}</text>')
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 10}" role="img">',
         "<title>What a poll costs beside asynq and a bare GET</title>",

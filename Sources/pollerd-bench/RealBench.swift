@@ -166,7 +166,7 @@ struct RealBench: Sendable {
         try await store.fill(keys, policy: load.isChanging ? .patient : .auto)
         // Polling takes three to four times as long as enqueueing, and a worker starts within a second.
         let now = store.clock.now
-        let preparing = began.duration(to: now) * 8 + .milliseconds(2500 + 500 * load.workers)
+        let preparing = began.duration(to: now) * 8 + .milliseconds(5000 + 500 * load.workers)
         let due = now.advanced(by: preparing)
         let handler = SteadyHandler(
             due: due,

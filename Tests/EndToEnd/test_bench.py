@@ -35,7 +35,7 @@ def bench(
 
 def test_it_measures_on_a_redis_of_its_own(tmp_path: Path):
     program("pollerd-bench")
-    run = bench(tmp_path, "--json", "--only", "enqueue,engine", "--watches", "400", "--seconds", "1")
+    run = bench(tmp_path, "--json", "--only", "enqueue,engine", "--watches", "4000", "--seconds", "1")
     assert run.exit_status == 0, run.tail()
     report = json.loads(run.stdout())
     assert set(report) == ENQUEUE | ENGINE | {"machine"}
@@ -50,7 +50,7 @@ def test_it_measures_on_a_redis_of_its_own(tmp_path: Path):
 def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
     redis = RedisServer(tmp_path, tmp_path / "data").start()
     try:
-        few = ("--only", "enqueue", "--watches", "200", "--seconds", "1")
+        few = ("--only", "enqueue", "--watches", "4000", "--seconds", "1")
         run = bench(tmp_path, *few, "--redis-url", redis.url)
         assert run.exit_status == 0, run.tail()
         shown = [line for line in run.stdout().splitlines() if not line.startswith(" ")]
