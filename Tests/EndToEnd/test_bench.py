@@ -187,8 +187,8 @@ def test_the_allocations_of_a_poll_are_counted(tmp_path: Path):
     assert run.exit_status == 0, run.tail()
     figures = json.loads(run.stdout())["real"]["http"]
     assert set(figures) == REAL | {"allocations"}
-    # An optimised build needs fewer. The bound finds a count of something else.
-    assert 1 < figures["allocations"] < 1000, figures
+    # A debug build needs about 2,000, an optimised one 150. The bounds find a count of something else.
+    assert 10 < figures["allocations"] < 10_000, figures
 
 
 def test_another_program_is_measured_under_the_same_load(tmp_path: Path):
@@ -312,7 +312,7 @@ def test_the_cost_of_listeners_is_measured_across_shared_gateways(tmp_path: Path
     run = bench(tmp_path, "--json", *few, within_s=300)
     assert run.exit_status == 0, run.tail()
     report = json.loads(run.stdout())
-    assert set(report) == {"crowd_of_3", "streams", "long_polls"}
+    assert set(report) == {"crowd_of_3", "streams", "long_polls", "machine"}
     for way in ("streams", "long_polls"):
         assert report[way]["listeners"] == 2000 and report[way]["answer_us"] > 0, report
     crowd = report["crowd_of_3"]
