@@ -48,7 +48,7 @@ import Testing
         #expect(decoded == [try event().carrying(metadata: metadata)])
     }
 
-    @Test("events are packed alike by many threads at a time, whatever was packed before")
+    @Test("threads that pack at the same time get the same bytes, also after a large event")
     func concurrent() async throws {
         let large = Self.json.replacing(
             "Jenny Rosen",

@@ -6,7 +6,7 @@ import Testing
 
 /// The cache of the last HTTP date.
 @Suite struct ParsedDateTests {
-    @Test("each date has its own instant, whatever was parsed before")
+    @Test("each date has its own instant, also after another one")
     func dates() {
         let dates = ParsedDate()
         let texts = [

@@ -72,7 +72,7 @@ for index = 1, count do
 end
 
 -- The first and the longest hold of an open circuit, ms, and the number of denials that double a hold like one
--- unanswered attempt (CircuitHold.swift).
+-- unanswered attempt (CircuitHold in Lane.swift).
 local UPSTREAM_HOLD, ENDPOINT_HOLD = HOLD.upstream, HOLD.endpoint
 local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 -- The kind of failure that each signal reports.

@@ -190,12 +190,12 @@ struct LiveFeedTests {
             try await eventually("it has begun") { follower.begun.value.count == 1 }
             take([partition])
             for key in [key, there] { try await record(key) }
-            try await expectReceived([1], "the other is told", follower)
+            try await expectReceived([1], "the other partition's event arrives", follower)
             try await record(there)
             try await expectReceived([1, 2], "and goes on", follower)
             take([])
             try await record(key)
-            try await expectReceived([1, 2, 1, 2], "what waited is told, in order", follower)
+            try await expectReceived([1, 2, 1, 2], "the delayed events arrive in order", follower)
         }
     }
 

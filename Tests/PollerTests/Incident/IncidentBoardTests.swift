@@ -94,7 +94,7 @@ struct IncidentBoardTests {
                 [.laneStopped: second % 60 < 50 ? observation("a/b") : observation()]
             )
         }
-        #expect(history.published.isEmpty, "each time it was well before it was told")
+        #expect(history.published.isEmpty, "each time it ended before it was reported")
         for second in stride(from: 600, to: 700, by: 10) {
             history.see(second, [.laneStopped: observation("a/b")])
         }

@@ -77,7 +77,7 @@ struct DesiredWorkersTests {
     func idle() {
         #expect(wanted([]) == 1)
         #expect(wanted([Self.lane(overdue: 0)]) == 1)
-        #expect(wanted([], slots: []) == 1, "also when nobody is there")
+        #expect(wanted([], slots: []) == 1, "also without any worker")
     }
 
     @Test("a lane at its rate limit wants no more workers, however long its queue is")
