@@ -173,6 +173,13 @@ extension ScriptName {
 /// call.
 struct ScriptTexts {
     private let prefaces: [ScriptName.Preface: String]
+    private let scripts: [ScriptName: Script]
+
+    /// The flags of a script, and the lines after them.
+    private struct Script {
+        let flags: String?
+        let body: String
+    }
 
     /// Creates the texts; `clock` replaces the prelude's clock.
     init(clock: String?) {
@@ -190,6 +197,9 @@ struct ScriptTexts {
             .claim: Self.rendered(PackageResources.lib_claim_lua),
             .release: Self.rendered(PackageResources.lib_release_lua),
         ]
+        scripts = Dictionary(
+            uniqueKeysWithValues: ScriptName.allCases.map { ($0, Self.script(of: $0)) }
+        )
     }
 
     /// Returns a text with another clock, which the prelude defines on a line of its own.
@@ -241,15 +251,22 @@ struct ScriptTexts {
             ? "\(checked) call('HINCRBY', M, '\(MetaField.confirmed.rawValue)', '1')" : checked
     }
 
-    /// Returns the flags of a script, and its remaining lines.
     private func parts(of name: ScriptName) -> (flags: String?, body: String) {
-        let text = Self.rendered(name.file)
+        guard let script = scripts[name] else { preconditionFailure("made of every name") }
+        return (script.flags, script.body)
+    }
+
+    private static func script(of name: ScriptName) -> Script {
+        let text = rendered(name.file)
         let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
         let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
         // The registry must accept changes and removals even in a full store, and requests with an idempotency key must
         // be distinguished from their repeats.
         let isAllowed = name == .endpointWrite || name == .keyWrite || name == .requestAct
-        return (isAllowed || name.confirms ? "allow-oom" : flags, String(text[lineEnd...]))
+        return Script(
+            flags: isAllowed || name.confirms ? "allow-oom" : flags,
+            body: String(text[lineEnd...])
+        )
     }
 
     private static func rendered(_ file: [UInt8]) -> String {

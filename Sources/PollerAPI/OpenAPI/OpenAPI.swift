@@ -7,7 +7,7 @@ import PollerWire
 
 /// `/openapi.json`: the OpenAPI 3.1 description of the routes.
 ///
-/// The document is built once, from the routes that have a handler, so routes and description cannot differ. Bodies and
+/// The document is built at its first request, from the routes that have a handler, so routes and description cannot differ. Bodies and
 /// responses refer to shapes among the components. The server in the document is the address of the request
 /// (``OpenAPIServer``). Pages for people are left out, so that generators create no methods for them. `?pages=true`
 /// adds them, for tests that try every route.
@@ -36,13 +36,10 @@ struct OpenAPI {
 
     /// Returns the route that serves the description of these routes and of itself.
     static func describing(_ routes: [AnsweredRoute], at server: OpenAPIServer) -> AnsweredRoute {
-        let all = routes.map(\.description) + [route.description]
-        let (document, whole) = (
-            OpenAPIText(document(of: all)), OpenAPIText(document(of: all, withPages: true))
-        )
+        let texts = OpenAPITexts(of: routes.map(\.description) + [route.description])
         return route.answered { withPages, request, context in
             let url = server.url(of: request, context)
-            return Response(json: (withPages ? whole : document).text(for: url))
+            return Response(json: texts.text(withPages: withPages).text(for: url))
         }
     }
 

@@ -4,6 +4,7 @@ import JSONText
 import Poller
 import PollerIdentity
 import PollerNet
+import Synchronization
 
 /// The address of the API as seen by the client that requests the description.
 ///
@@ -58,4 +59,27 @@ struct OpenAPIText: Sendable {
 
     /// Returns the document with this address.
     func text(for url: String) -> String { head + JSONWriter.literal(url) + tail }
+}
+
+/// Both forms of the description, each built when it is first requested.
+///
+/// Few processes are asked for it, and building it takes a fifth of the CPU time of a start.
+///
+/// This is a class because all requests share what the first one built.
+final class OpenAPITexts: Sendable {
+    private let routes: [RouteDescription]
+    private let built = Mutex<[Bool: OpenAPIText]>([:])
+
+    /// Creates the description of these routes.
+    init(of routes: [RouteDescription]) { self.routes = routes }
+
+    /// Returns the description, with or without the pages for people.
+    func text(withPages: Bool) -> OpenAPIText {
+        built.withLock { built in
+            if let text = built[withPages] { return text }
+            let text = OpenAPIText(OpenAPI.document(of: routes, withPages: withPages))
+            built[withPages] = text
+            return text
+        }
+    }
 }
