@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A run of the real `pollerctl` program, which the package builds next to the tests.
 struct CommandRun {
@@ -34,20 +35,20 @@ struct CommandRun {
         process.standardInput = inputPipe
         process.standardOutput = outputPipe
         process.standardError = errorPipe
+        // `waitUntilExit` is not used: on Linux it spins when another thread started the process.
+        let (ended, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { end.yield($0.terminationStatus) }
         try process.run()
         async let output = onThread { outputPipe.fileHandleForReading.text }
         async let errors = onThread { errorPipe.fileHandleForReading.text }
-        async let status = onThread {
-            process.waitUntilExit()
-            return process.terminationStatus
-        }
         let writer = inputPipe.fileHandleForWriting
         await onThread {
             // The program may exit without reading all input.
             try? writer.write(contentsOf: Data(input.utf8))
             try? writer.close()
         }
-        return CommandRun(status: await status, output: await output, errors: await errors)
+        let status = try #require(await ended.first { _ in true })
+        return CommandRun(status: status, output: await output, errors: await errors)
     }
 
     private static var program: URL {

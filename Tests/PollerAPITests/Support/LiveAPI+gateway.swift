@@ -64,7 +64,16 @@ extension LiveAPI {
             logger: quiet,
             onListening: { gatewayBound.yield($0.port ?? 0) }
         )
-        let group = ServiceGroup(services: [feed, server, gateway], logger: quiet)
+        // With names, because a group without them prints each service with its whole content, which takes 0.1 s.
+        let services: [any Service] = [feed, server, gateway]
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    .init(service: $0, serviceName: "\(type(of: $0))")
+                },
+                logger: quiet
+            )
+        )
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             var first = apiPorts.makeAsyncIterator()

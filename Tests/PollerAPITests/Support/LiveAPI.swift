@@ -103,7 +103,16 @@ struct LiveAPI: HTTPServer {
             logger: quiet,
             onBound: { bound.yield($0.port) }
         )
-        let group = ServiceGroup(services: [ring, feed, server], logger: quiet)
+        // With names, because a group without them prints each service with its whole content, which takes 0.1 s.
+        let services: [any Service] = [ring, feed, server]
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    .init(service: $0, serviceName: "\(type(of: $0))")
+                },
+                logger: quiet
+            )
+        )
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()

@@ -73,7 +73,16 @@ struct LiveBench: Sendable {
             logger: logger,
             onListening: { continuation.yield($0.port ?? 0) }
         )
-        let group = ServiceGroup(services: [feed, gateway], logger: logger)
+        // With names, because a group without them prints each service with its whole content, which takes 0.1 s.
+        let services: [any Service] = [feed, gateway]
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    .init(service: $0, serviceName: "\(type(of: $0))")
+                },
+                logger: logger
+            )
+        )
         async let running: Void = group.run()
         var iterator = ports.makeAsyncIterator()
         let port = await iterator.next() ?? 0
