@@ -79,7 +79,7 @@ struct DeliverBench: Sendable {
                 // The first rounds, which enqueue, spread and connect, are not counted.
                 try await store.clock.sleep(for: .seconds(5))
                 latency.withLock { $0.reset() }
-                try await store.clock.sleep(for: max(plan.span, .seconds(5)))
+                try await store.clock.sleep(for: max(plan.span, Self.interval))
                 return latency.withLock { $0.latency }
             }
         }
@@ -89,7 +89,7 @@ struct DeliverBench: Sendable {
 
     /// Measures webhooks a second with a full backlog.
     private func backlog(_ sink: WebhookSink, _ port: Int) async throws -> Double {
-        let keys = try store.keys(4000, prefix: "late")
+        let keys = try store.keys(min(4000, plan.watches), prefix: "late")
         try await enqueue(keys) { "http://127.0.0.1:\(port)/ok/\($0 % Self.endpoints)" }
         let eventsEach = 3
         let handler = BenchHandler(eventEvery: 1) { watch in

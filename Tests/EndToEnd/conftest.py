@@ -27,9 +27,12 @@ def pytest_configure(config: pytest.Config) -> None:
 _reports = pytest.StashKey[list[Callable[[], str]]]()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_cluster() -> Iterator[Cluster]:
-    """One cluster for all tests that leave no lasting change in it."""
+    """One cluster for all tests of a file that leave no lasting change in it.
+
+    One for the whole run would use more CPU time while it idles than new ones need to start.
+    """
     with Cluster() as cluster:
         yield cluster
         # No test may have ended a process of the shared cluster.

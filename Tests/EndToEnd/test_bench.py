@@ -253,7 +253,7 @@ GROWS = {"lanes": {"search_source", "fallback"}, "watches": set(), "processes": 
 
 def test_no_operation_takes_more_commands_in_a_larger_store(tmp_path: Path):
     saved = tmp_path / "saved.json"
-    sizes = ("--sizes", "2000,20000", "--lanes", "500,5000", "--processes", "5,100")
+    sizes = ("--sizes", "1000,10000", "--lanes", "500,5000", "--processes", "5,100")
     run = bench(tmp_path, "--only", "scale", *sizes, "--save", str(saved), within_s=300)
     assert run.exit_status == 0, run.tail()
     scale = json.loads(saved.read_text())["scale"]

@@ -15,7 +15,7 @@ from harness.waiting import wait_until
 # The order of deliveries depends on CPU time.
 pytestmark = pytest.mark.alone
 
-MANY = 1500
+MANY = 1000
 KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
 
 
@@ -169,7 +169,7 @@ def end_leases(client) -> None:
 
 
 def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
-    count = 3000
+    count = 2000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()
     # The deliveries in flight at the crash may be repeated. The concurrency limits them to four.
@@ -177,7 +177,7 @@ def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
     with cluster.redis.client() as client:
         before = marks(client)
         watch(cluster, "many")
-        wait_until(lambda: marks(client) >= before + count * 0.3, 30, "a part is marked", pause_s=0.001)
+        wait_until(lambda: marks(client) > before, 30, "a part is marked", pause_s=0.001)
         first.kill9()
         at_death = marks(client) - before
         assert 0 < at_death < count * 0.9, "it was not killed in the middle"

@@ -234,7 +234,7 @@ def check(api: PollerAPI) -> dict:
 
 def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
-    count = 6000
+    count = 2000
     for start in range(0, count, 500):
         batch = [
             {"source": f"src_{n:05}", "client_secret": f"src_client_secret_canary{n:05}"} for n in range(start, start + 500)

@@ -1,4 +1,5 @@
 import Foundation
+import PollerTesting
 import Testing
 
 @testable import PollerGateway
@@ -11,12 +12,18 @@ import Testing
     )
 )
 struct AutobahnTests {
+    /// The even groups of 9 repeat the large messages of the odd ones as binary, without the check of UTF-8.
+    private static let binary = ["9.2.*", "9.4.*", "9.6.*", "9.8.*"]
+
     @Test("Autobahn's groups 1 to 7, 9 and 10 have no failed case")
     func conformance() async throws {
         try await EchoServer.run { port in
-            let groups = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9.*", "10.*"]
-            let results = try await Autobahn.test(port: port, cases: groups)
-            #expect(results.count > 240)
+            let groups = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "10.*"]
+            let large = ["9.1.*", "9.3.*", "9.5.*", "9.7.*"]
+            let binary = HostileNumbers.isLongRun ? Self.binary : []
+            let results = try await Autobahn.test(port: port, cases: groups + large + binary)
+            // Each group of 9 has six cases or more.
+            #expect(results.count > 215 + binary.count * 6)
             let failed = results.filter(\.isFailed).map(\.id).sorted()
             #expect(failed.isEmpty, "failed: \(failed)")
         }
