@@ -270,7 +270,3 @@ extension EndpointRetry {
         }
     }
 }
-
-/// The former name of ``EndpointUpdate``.
-@available(*, deprecated, renamed: "EndpointUpdate")
-public typealias EndpointWish = EndpointUpdate

@@ -59,12 +59,6 @@ final class PartitionMap: Sendable, Hashable {
         return [partition] + all.filter { $0 != partition }
     }
 
-    /// Returns the number of partitions that a partition's lanes are spread over, as far as it is known.
-    func laneSpread(in partition: Int) -> Int {
-        guard let former, !isSplit(partition % former) else { return partitions }
-        return former
-    }
-
     /// The number of steps of a list that begins now, one per partition.
     ///
     /// While partitions may be split, these are the former ones, so that moving items stay in the same step.

@@ -26,7 +26,6 @@ package final class RedisClient: Service {
     ///
     /// This common case skips the backend.
     private let singleLink: RedisCommandLink?
-    private let changes = RedisMasterChanges()
     private let onConnect: @Sendable (SocketAddress) -> Void
     let logger: Logger
     /// Whether scripts run as functions; see RedisClient+scripts.swift.
@@ -54,7 +53,6 @@ package final class RedisClient: Service {
             let cluster = RedisCluster(
                 url: url,
                 configuration: configuration,
-                changes: changes,
                 group: eventLoopGroup,
                 logger: logger
             )
@@ -66,7 +64,6 @@ package final class RedisClient: Service {
             let server = RedisSingleServer(
                 url: url,
                 configuration: configuration,
-                changes: changes,
                 eventLoop: eventLoop,
                 logger: logger
             )
@@ -121,12 +118,6 @@ package final class RedisClient: Service {
         defer { backend.remove(observer) }
         try await observer.wait(timeout: timeout, on: eventLoop).get()
     }
-
-    /// The changes of the servers that are written to; the stream ends with the client.
-    ///
-    /// A change is sent once the new server is known: after a Sentinel or Cluster failover, and
-    /// after slots have moved. A single server never changes.
-    package var masterChanges: AsyncStream<RedisMasterChange> { changes.subscribe() }
 
     /// Sends a command and returns its reply; an error reply is thrown as ``RedisError/reply(_:)``.
     ///

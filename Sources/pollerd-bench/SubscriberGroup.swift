@@ -18,8 +18,6 @@ final class SubscriberGroup: Sendable {
         var repeated = 0
         /// Events that were never received, although a later one was or the load has ended.
         var missing = 0
-
-        var total: Int { foreign + repeated + missing }
     }
 
     /// The state behind the lock.

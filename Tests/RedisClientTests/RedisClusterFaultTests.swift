@@ -6,7 +6,7 @@ import Testing
 extension RedisTopologyTests {
     /// Tests of a Cluster with failing nodes.
     @Suite struct ClusterFaultTests {
-        @Test("after a master is killed, its replica gets the writes and the change is published")
+        @Test("after a master is killed, its replica gets the writes")
         func failover() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             var configuration = LiveRedis.patient
@@ -18,17 +18,9 @@ extension RedisTopologyTests {
                 let durability = RedisDurability(replicas: 1, timeout: .seconds(1))
                 let reply = try await client.eval(script, keys: ["foo"], waitFor: durability)
                 #expect(reply == RedisDurableReply(reply: .integer(2), replicas: 1))
-                let changes = client.masterChanges
                 cluster.masters[2].kill()
                 try await eventually("the loss is noticed") { !client.isConnected }
                 #expect(try await client.eval(script, keys: ["foo"]) == .integer(3))
-                for await change in changes {
-                    #expect(change.isFailover && change.slots == [10_922...16_383])
-                    #expect(change.old == .tcp(host: "127.0.0.1", port: cluster.masters[2].port))
-                    let replica = cluster.replicas[2][0].port
-                    #expect(change.new == .tcp(host: "127.0.0.1", port: replica))
-                    break
-                }
                 try await eventually("the client is connected again") { client.isConnected }
             }
         }

@@ -20,7 +20,6 @@ extension RedisTopologyTests {
             try await LiveRedis.withClient(url, configuration: configuration) { client in
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
-                let changes = client.masterChanges
                 let durability = RedisDurability(replicas: 2, timeout: .seconds(1))
                 let reply = try await client.send(
                     RedisCommand("SET", ["k", "1"]),
@@ -36,12 +35,6 @@ extension RedisTopologyTests {
                 let role = try await role(of: client)
                 #expect(role == "master")
                 #expect(try await client.send(RedisCommand("GET", ["k"])).string == "1")
-                for await change in changes {
-                    #expect(change.isFailover && change.slots.isEmpty)
-                    #expect(change.old == .tcp(host: "127.0.0.1", port: set.servers[0].port))
-                    #expect(change.new != change.old)
-                    break
-                }
                 // It knows only the dead master, but the others know the new one.
                 set.sentinels[0].resume()
                 _ = try await client.send(RedisCommand("CLIENT", ["KILL", "TYPE", "pubsub"]))
@@ -57,11 +50,11 @@ extension RedisTopologyTests {
             try await LiveRedis.withClient(set.url) { client in
                 let role = try await role(of: client)
                 #expect(role == "master")
-                let changes = client.masterChanges
                 try set.sentinels[1].must("SENTINEL", "FAILOVER", RedisSentinelSet.name)
-                for await change in changes {
-                    #expect(change.new == .tcp(host: "127.0.0.1", port: set.servers[1].port))
-                    break
+                let promoted = "\(set.servers[1].port)"
+                try await eventually("the promoted replica gets the commands") {
+                    let reply = try? await client.send(RedisCommand("CONFIG", ["GET", "port"]))
+                    return reply?.array?.last?.string == promoted
                 }
                 #expect(try await client.send(RedisCommand("SET", ["k", "2"])).string == "OK")
             }
@@ -74,15 +67,10 @@ extension RedisTopologyTests {
                 try await client.waitUntilConnected(timeout: .seconds(10))
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
-                let changes = client.masterChanges
-                let changeCount = Tally()
-                let listening = Task { for await _ in changes { changeCount.add() } }
                 set.servers[0].pause()
                 // No command is sent, so only the announcement can reveal the change.
-                try await eventually("it is followed") { changeCount.value == 1 }
                 #expect(await events.next() == .gap)
                 #expect(try await client.send(RedisCommand("SET", ["k", "2"])).string == "OK")
-                listening.cancel()
             }
         }
 

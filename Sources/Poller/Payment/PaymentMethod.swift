@@ -58,23 +58,10 @@ package struct PaymentMethod: Hashable, Sendable, CustomStringConvertible {
 /// | klarna | 28 d | <https://docs.klarna.com>: an order must be captured within 28 days |
 /// | afterpay_clearpay | 13 d | <https://developers.cash.app/cash-app-afterpay/api-reference/reference/payments/capture-payment> |
 package struct MethodTraits: Hashable, Sendable {
-    /// The customer's action before the bank's.
-    package enum Act: Hashable, Sendable {
-        /// No action after the shop's own form: a card number, a mandate.
-        case nothing
-        /// Open a page or an app, and confirm there.
-        case confirm
-        /// Make a bank transfer.
-        case transfer
-        /// Pay a voucher.
-        case voucher
-    }
-
     /// The longest answer time of a bank; zero if it answers at once.
     package let settles: Duration
     /// The time after the payment in which the payer or the bank may take it back without the shop; `nil` for never.
     package let reversibleFor: Duration?
-    package let act: Act
     /// The duration of a hold whose charge does not contain it; `nil` if unknown.
     package let hold: Duration?
     /// The lifetime of its sources at the upstream.
@@ -85,7 +72,6 @@ package struct MethodTraits: Hashable, Sendable {
     private init(
         settles: Int = 0,
         reversibleFor: Int? = nil,
-        act: Act = .confirm,
         holdDays: Int? = nil,
         pendingHours: Int? = nil,
         chargeableHours: Int? = nil,
@@ -94,7 +80,6 @@ package struct MethodTraits: Hashable, Sendable {
     ) {
         self.settles = .seconds(settles * 86_400)
         self.reversibleFor = reversibleFor.map { .seconds($0 * 86_400) }
-        self.act = act
         hold = holdDays.map { .seconds($0 * 86_400) }
         sourceLife = SourceLife(
             pending: pendingHours.map { .seconds($0 * 3600) },
@@ -105,10 +90,10 @@ package struct MethodTraits: Hashable, Sendable {
     }
 
     /// The traits of an unknown method: its bank may answer late, and take the money back.
-    package static let unknown = MethodTraits(settles: 30, reversibleFor: 150, act: .nothing)
+    package static let unknown = MethodTraits(settles: 30, reversibleFor: 150)
 
     /// The traits of any voucher: a payment at a cash desk is reported a business day or two later.
-    package static let voucher = MethodTraits(settles: 6, act: .voucher)
+    package static let voucher = MethodTraits(settles: 6)
 
     /// The methods with traits.
     static let table: [String: MethodTraits] = {
@@ -140,25 +125,24 @@ package struct MethodTraits: Hashable, Sendable {
         (
             "multibanco",
             MethodTraits(
-                act: .voucher,
                 pendingHours: 7 * 24,
                 chargeableHours: 6,
                 isPaidOnceConsumed: true
             )
         ),
-        ("card", MethodTraits(reversibleFor: 150, act: .nothing, holdDays: 7)),
-        ("card_present", MethodTraits(reversibleFor: 150, act: .nothing, holdDays: 2)),
+        ("card", MethodTraits(reversibleFor: 150, holdDays: 7)),
+        ("card_present", MethodTraits(reversibleFor: 150, holdDays: 2)),
         (
             "interac_present kr_card link samsung_pay",
-            MethodTraits(reversibleFor: 150, act: .nothing)
+            MethodTraits(reversibleFor: 150)
         ),
-        ("sepa_debit", MethodTraits(settles: 24, reversibleFor: 400, act: .nothing)),
-        ("us_bank_account ach_debit", MethodTraits(settles: 10, reversibleFor: 70, act: .nothing)),
-        ("acss_debit", MethodTraits(settles: 11, reversibleFor: 100, act: .nothing)),
-        ("bacs_debit", MethodTraits(settles: 14, reversibleFor: 400, act: .nothing)),
+        ("sepa_debit", MethodTraits(settles: 24, reversibleFor: 400)),
+        ("us_bank_account ach_debit", MethodTraits(settles: 10, reversibleFor: 70)),
+        ("acss_debit", MethodTraits(settles: 11, reversibleFor: 100)),
+        ("bacs_debit", MethodTraits(settles: 14, reversibleFor: 400)),
         (
             "au_becs_debit nz_bank_account",
-            MethodTraits(settles: 9, reversibleFor: 400, act: .nothing)
+            MethodTraits(settles: 9, reversibleFor: 400)
         ),
         ("klarna", MethodTraits(reversibleFor: 180, holdDays: 28)),
         ("afterpay_clearpay", MethodTraits(reversibleFor: 180, holdDays: 13)),
@@ -175,7 +159,7 @@ package struct MethodTraits: Hashable, Sendable {
         ("boleto oxxo konbini", .voucher),
         (
             "customer_balance ach_credit_transfer sepa_credit_transfer",
-            MethodTraits(act: .transfer)
+            MethodTraits()
         ),
         ("crypto custom stripe_account", .unknown),
     ]

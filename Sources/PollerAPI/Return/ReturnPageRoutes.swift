@@ -83,7 +83,6 @@ struct ReturnPageRoutes {
     private let pages: ShopPages<ReturnPage>
     private let lexicon: PayerLexicon
     private let limits = ReturnLimits()
-    private let clock: any Clock<Duration>
     private let hinted: HintThrottle
 
     init(
@@ -101,7 +100,6 @@ struct ReturnPageRoutes {
         self.reader = reader
         pages = ShopPages(of: branding) { ReturnPage($0) }
         lexicon = words
-        self.clock = clock
         hinted = HintThrottle(elapsed: clock.stopwatch())
     }
 

@@ -14,8 +14,6 @@ import SafeNumbers
 extension RouteInput where Value == Void {
     /// No parameters: any parameter is rejected.
     static var nothing: Self { Self([]) { _ in } }
-    /// No parameters: the query is ignored.
-    static var anything: Self { nothing.lenient() }
 }
 
 extension RouteInput {

@@ -39,7 +39,6 @@ final class RedisCluster: RedisBackend {
     let url: RedisURL
     private let group: any EventLoopGroup
     let logger: Logger
-    let changes: RedisMasterChanges
     let subscriptions: RedisPubSubLink
     let outages: Mutex<RedisOutageLog>
     /// Succeeds with the first map; fails when the client ends without one.
@@ -50,14 +49,12 @@ final class RedisCluster: RedisBackend {
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
-        changes: RedisMasterChanges,
         group: any EventLoopGroup,
         logger: Logger
     ) {
         let eventLoop = group.next()
         self.url = url
         self.configuration = configuration
-        self.changes = changes
         self.group = group
         self.eventLoop = eventLoop
         self.logger = logger
@@ -134,7 +131,6 @@ final class RedisCluster: RedisBackend {
             try? await subscriptionsEnded.futureResult.get()
             for node in state.withLock({ $0.closing }) { try? await node.ended.get() }
         }
-        changes.end()
     }
 
     func stop(graceful: Bool) {

@@ -123,7 +123,6 @@ extension RedisCluster {
                     "failover": "\(change.isFailover)",
                 ]
             )
-            changes.publish(change)
         }
         let nodes = best.map.nodes
         subscriptions.relocate(.nodeRemoved) { nodes.contains($0) }

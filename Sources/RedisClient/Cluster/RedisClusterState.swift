@@ -54,7 +54,7 @@ struct RedisClusterState {
     mutating func apply(
         _ new: RedisSlotMap,
         now: RedisInstant
-    ) -> (removed: [RedisNode], changes: [RedisMasterChange]) {
+    ) -> (removed: [RedisNode], changes: [RedisSlotMap.Change]) {
         let changes = lastRead.map { new.changes(since: $0) } ?? []
         map = new
         lastRead = new

@@ -171,38 +171,30 @@ struct RedisSlotMap: Hashable, Sendable {
         owners[slot] = index(of: node)
     }
 
+    /// Slots that another node serves than before.
+    struct Change: Hashable {
+        /// The previous node; `nil` for slots that no node served.
+        let old: RedisEndpoint?
+        let new: RedisEndpoint
+        /// Whether a replica took over, so that acknowledged writes may be lost.
+        ///
+        /// A resharding loses none. Also `true` when the old node serves no slot any more, which may have either cause.
+        let isFailover: Bool
+    }
+
     /// Returns the differences from an older map: one change for each pair of owners.
-    func changes(since older: RedisSlotMap) -> [RedisMasterChange] {
+    func changes(since older: RedisSlotMap) -> [Change] {
         if owners == older.owners, masters == older.masters { return [] }
-        /// The node that served slots, and the one that serves them now.
-        struct Pair: Hashable {
-            let old: RedisEndpoint?
-            let new: RedisEndpoint
-        }
-        var moved: [Pair: [ClosedRange<Int>]] = [:]
-        var order: [Pair] = []
+        var changes: [Change] = []
         for slot in 0..<RedisSlot.count {
-            guard let new = owner(of: slot) else { continue }
             let old = older.owner(of: slot)
-            guard new != old else { continue }
-            let pair = Pair(old: old, new: new)
-            if let last = moved[pair]?.last, last.upperBound == slot - 1 {
-                moved[pair]?.removeLast()
-                moved[pair]?.append(last.lowerBound...slot)
-            } else {
-                if moved[pair] == nil { order.append(pair) }
-                moved[pair, default: []].append(slot...slot)
-            }
+            guard let new = owner(of: slot), new != old,
+                !changes.contains(where: { $0.old == old && $0.new == new })
+            else { continue }
+            let isFailover = old.map { older.isReplica(new, of: $0) || !serves($0) } ?? false
+            changes.append(Change(old: old, new: new, isFailover: isFailover))
         }
-        return order.map { pair in
-            RedisMasterChange(
-                old: pair.old,
-                new: pair.new,
-                slots: moved[pair] ?? [],
-                isFailover: pair.old.map { older.isReplica(pair.new, of: $0) || !serves($0) }
-                    ?? false
-            )
-        }
+        return changes
     }
 
     private func serves(_ node: RedisEndpoint) -> Bool {

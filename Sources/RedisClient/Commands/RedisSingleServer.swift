@@ -15,19 +15,17 @@ final class RedisSingleServer: RedisBackend {
     private let discovery: Discovery
     private let node: RedisNode
     private let subscriptions: RedisPubSubLink
-    private let changes: RedisMasterChanges
     private let eventLoop: any EventLoop
+    /// The server that was reached last.
     private let master: RedisLastMaster
 
     /// Makes a backend for the URL, which must not name a Cluster.
     init(
         url: RedisURL,
         configuration: RedisConfiguration,
-        changes: RedisMasterChanges,
         eventLoop: any EventLoop,
         logger: Logger
     ) {
-        self.changes = changes
         self.eventLoop = eventLoop
         if case .sentinel(let endpoints, let name) = url.target {
             self.discovery = .sentinels(
@@ -58,9 +56,7 @@ final class RedisSingleServer: RedisBackend {
             eventLoop: eventLoop,
             logger: logger
         ) { event in
-            if case .ready(let new) = event, let change = master.update(to: new) {
-                changes.publish(change)
-            }
+            if case .ready(let endpoint) = event { master.endpoint.withLock { $0 = endpoint } }
         }
         self.subscriptions = RedisPubSubLink(
             link: RedisLink(
@@ -109,7 +105,9 @@ final class RedisSingleServer: RedisBackend {
             case .fixed(let endpoint): node = endpoint
             case .sentinels:
                 // A server that replied is known, because it was connected.
-                guard let current = master.current else { return .failure(.notConnected) }
+                guard let current = master.endpoint.withLock({ $0 }) else {
+                    return .failure(.notConnected)
+                }
                 node = current
             }
             // Safe: every command of a batch has a reply.
@@ -137,7 +135,6 @@ final class RedisSingleServer: RedisBackend {
         // These futures never fail.
         try? await subscriptionsEnded.futureResult.get()
         try? await node.ended.get()
-        changes.end()
     }
 
     func stop(graceful: Bool) {
@@ -154,4 +151,9 @@ final class RedisSingleServer: RedisBackend {
         node.start(connector, locator: locator)
         subscriptions.start(connector, locator: locator, finished: subscriptionsEnded)
     }
+}
+
+/// A box for the server that was reached last; `nil` before the first one.
+private final class RedisLastMaster: Sendable {
+    let endpoint = Mutex<RedisEndpoint?>(nil)
 }

@@ -40,11 +40,6 @@ package enum RedisArgument: Sendable, Hashable {
     /// The readable bytes of a buffer, sent unchanged.
     case buffer(ByteBuffer)
 
-    /// Text, sent as UTF-8.
-    package init(_ text: some StringProtocol) {
-        self = .string(String(text))
-    }
-
     /// A number, sent in decimal.
     package init(_ number: some FixedWidthInteger & SignedInteger) {
         self = .int(Int64(clamping: number))

@@ -182,11 +182,6 @@ enum SandboxNextAction: Codable {
         }
     }
 
-    /// The URL the customer returns to.
-    var returnURL: String? {
-        if case .redirect(let redirect) = self { redirect.returnURL } else { nil }
-    }
-
     /// Renders the action; `missing` is the amount that a bank transfer still lacks.
     func render(into writer: inout JSONWriter, missing: Int, currency: String, reference: String) {
         writer.object { writer in

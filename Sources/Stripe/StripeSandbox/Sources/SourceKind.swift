@@ -14,8 +14,6 @@ struct SourceKind {
     let currencies: [String]
     /// The required owner fields.
     let ownerRequired: [String]
-    /// The required fields of the hash named after the type.
-    let detailsRequired: [String]
     /// The fields of that hash that are null until they are set.
     let nullDetails: [String]
     /// The fields with a fixed value: name and JSON.
@@ -30,7 +28,6 @@ struct SourceKind {
         isEitherUsage: Bool = false,
         currencies: [String] = [],
         ownerRequired: [String] = [],
-        detailsRequired: [String] = [],
         details: [String],
         fixed: [(name: String, json: String)] = [],
         isAsynchronous: Bool = false,
@@ -41,7 +38,6 @@ struct SourceKind {
         self.isEitherUsage = isEitherUsage
         self.currencies = currencies
         self.ownerRequired = ownerRequired
-        self.detailsRequired = detailsRequired
         nullDetails = details
         fixedDetails = fixed
         self.isAsynchronous = isAsynchronous
