@@ -20,7 +20,6 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
     /// Bytes from the beginning of the text.
     package let offset: Int
 
-    /// Makes an error.
     package init(_ message: String, at offset: Int) {
         self.message = message
         self.offset = offset

@@ -14,7 +14,6 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
     package struct Member {
         /// The name with its escapes decoded.
         package let name: String
-        /// The value.
         package let value: RawJSON
     }
 
@@ -58,7 +57,6 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawJSON {
-    /// The type of a value.
     package enum Kind: Sendable {
         case null, bool, number, string, array, object
 
@@ -237,7 +235,6 @@ package struct JSONLimits: Sendable {
     /// names and have more values than a request.
     package var foreignMember: String?
 
-    /// Makes limits.
     package init(
         depthMax: Int,
         valuesMax: Int,

@@ -263,7 +263,6 @@ package struct MailPreferences: Sendable {
     let suppressions: any SuppressionList
     let tokens: UnsubscribeTokens
 
-    /// Creates the preferences of a cluster.
     package init(suppressions: any SuppressionList, tokens: UnsubscribeTokens) {
         self.suppressions = suppressions
         self.tokens = tokens

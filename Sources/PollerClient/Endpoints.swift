@@ -256,7 +256,6 @@ public struct EndpointUpdate: Hashable, Sendable {
 }
 
 extension Change {
-    /// Maps `nil` to no change.
     fileprivate init(_ value: Value?) { self = value.map(Change.set) ?? .keep }
 }
 

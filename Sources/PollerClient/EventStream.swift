@@ -98,7 +98,6 @@ actor EventStreamReader {
 
 /// Parses the bytes of an event stream into messages (HTML standard §9.2.6).
 struct EventStreamParser {
-    /// One message.
     struct Message: Hashable, Sendable {
         /// The name, or `message` if the server sent none.
         let name: String

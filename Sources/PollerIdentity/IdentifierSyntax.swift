@@ -85,7 +85,6 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     /// The problem and the remedy, in one sentence.
     package let message: String
 
-    /// Creates an error about one field.
     package init(field: String, message: String) {
         self.field = field
         self.message = message

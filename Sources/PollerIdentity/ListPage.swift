@@ -1,4 +1,3 @@
-/// A page of items.
 package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]
     /// The cursor of the next page; `nil` for the last page.
@@ -6,7 +5,6 @@ package struct ListPage<Item: Sendable>: Sendable {
     /// The number of records or index entries that were read; 0 if they were not counted.
     package let looked: Int
 
-    /// Creates a page.
     package init(items: [Item], next: String?, looked: Int = 0) {
         self.items = items
         self.next = next

@@ -22,7 +22,6 @@ package struct ListenerTLSFiles: Hashable, Sendable {
     /// if clients need no certificate.
     package let clientCA: String?
 
-    /// Makes a set of files.
     package init(certificate: String, key: String, clientCA: String? = nil) {
         self.certificate = certificate
         self.key = key

@@ -132,7 +132,6 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
     }
 }
 
-/// The limits of a ``LookupPlan``.
 enum LookupLimits {
     /// Threads that only wait cost little, but too many lookups at once would overload many name
     /// servers.

@@ -23,13 +23,11 @@ package struct ResolutionFailure: Error, Hashable, Sendable {
     /// The resolver's own text.
     package let reason: String
 
-    /// Makes a failure with a reason.
     package init(reason: String) {
         self.reason = reason
     }
 }
 
-/// The result of a lookup.
 package typealias LookupAnswer = Result<[SocketAddress], ResolutionFailure>
 
 /// Resolves names as the operating system does (`getaddrinfo`), on separate threads.

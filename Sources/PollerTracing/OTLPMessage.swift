@@ -106,7 +106,6 @@ extension TracedProcess {
 }
 
 extension ProtobufWriter {
-    /// Writes a `Span`.
     fileprivate mutating func write(_ span: SpanRecord) {
         bytes(1, span.trace.traceBytes)
         bytes(2, span.trace.spanBytes)

@@ -77,7 +77,6 @@ package struct OTLPTracer: Tracer {
 }
 
 extension InstrumentationContext {
-    /// The key of `trace`.
     private enum TraceKey: InstrumentationContextKey {
         typealias Value = TraceContext
     }
@@ -145,7 +144,6 @@ private struct OTLPWorkSpan: WorkSpan {
 }
 
 extension Timestamp {
-    /// The instant as a tracer timestamp.
     fileprivate var instant: DefaultTracerClock.Timestamp {
         DefaultTracerClock.Timestamp(
             nanosecondsSinceEpoch: UInt64(clamping: ms).multipliedSaturating(by: 1_000_000)

@@ -47,6 +47,5 @@ final class SpanQueue: Sendable {
     /// Counts spans that the collector has accepted.
     func countExported(_ count: Int) { exported.increment(by: count) }
 
-    /// Counts dropped spans.
     func countDropped(_ count: Int) { dropped.increment(by: count) }
 }

@@ -165,7 +165,6 @@ package enum ServerFrame {
         }
     }
 
-    /// A recorded event.
     package struct EventRecorded: WireObject {
         package var op = "event"
         package var sub = ""

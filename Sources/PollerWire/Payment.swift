@@ -22,7 +22,6 @@ public struct Payment: WireObject, Hashable {
         case failed
         /// The time limit passed before the money was paid or collected.
         case expired
-        /// The payment was cancelled.
         case cancelled
         /// The payment was refunded in full.
         case refunded
@@ -177,7 +176,6 @@ public struct NextStep: WireObject, Hashable {
         case giveRefundAccount = "give_refund_account"
         /// Continue on the shop's page.
         case returnToShop = "return_to_shop"
-        /// Choose a payment method.
         case chooseMethod = "choose_method"
     }
 

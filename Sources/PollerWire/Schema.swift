@@ -184,10 +184,8 @@ package struct Facet: Sendable {
         Facet { $0["enum"] = .texts(words) }
     }
 
-    /// Creates a facet with the default value.
     package static func standard(_ json: String) -> Facet { keyword("default", json) }
 
-    /// Creates a facet with example values.
     package static func examples(_ examples: String...) -> Facet {
         Facet { $0["examples"] = .texts(examples) }
     }

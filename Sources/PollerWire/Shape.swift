@@ -336,7 +336,6 @@ package struct WireError: Error, Hashable {
     /// The field, if it is a single one.
     package let field: String?
 
-    /// Creates an error.
     package init(_ code: Code, _ message: String, field: String? = nil) {
         self.code = code
         self.message = message

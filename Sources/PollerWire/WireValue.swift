@@ -3,7 +3,6 @@ import SafeNumbers
 
 /// A type with a JSON representation: the type of a field.
 package protocol WireValue: Sendable {
-    /// The schema of the type.
     static var schema: Schema { get }
 
     /// Decodes a value.

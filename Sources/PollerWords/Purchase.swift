@@ -165,7 +165,6 @@ package struct PayerLink: Hashable, Sendable {
     package let label: String
     package let url: String
 
-    /// Creates a link.
     package init(_ label: String, _ url: String) {
         self.label = label
         self.url = url

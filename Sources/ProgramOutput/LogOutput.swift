@@ -23,7 +23,6 @@ package final class LogOutput: Sendable {
         case failed
     }
 
-    /// Log output on standard error.
     package static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     /// Bytes of lines in the queue: about ten thousand lines, which is little for a process.

@@ -10,7 +10,6 @@ package struct SecretFile: Sendable {
     /// Longer than any key, URL or list of secrets.
     private static let bytesMax = 65_536
 
-    /// The secret.
     package let text: String
     /// A warning that others can read the file, with the remedy; `nil` if they cannot.
     package let warning: String?

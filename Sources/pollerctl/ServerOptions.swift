@@ -81,7 +81,6 @@ struct NameOptions: ParsableArguments {
     )
     var kind: String?
 
-    /// The watch of a source.
     func name(_ source: String) -> WatchName {
         WatchName(source, account: account, kind: kind(of: source))
     }

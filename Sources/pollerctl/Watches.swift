@@ -347,7 +347,6 @@ extension Watch: Shown, Listed {
         return .init(people: shown, programs: "\(nextPollAt)", isLate ? .careful : nil)
     }
 
-    /// The colour of a status.
     static func colour(_ status: String?, isFinal: Bool) -> Terminal.Colour? {
         switch status {
         case "chargeable", "consumed", "succeeded", "requires_capture": .good

@@ -28,7 +28,6 @@ enum BenchUpstream: Sendable {
         }
     }
 
-    /// The URL.
     var url: String {
         switch self {
         case .nginx(let server): server.url

@@ -68,7 +68,6 @@ struct LaneBench: Sendable {
         try await store.clear()
     }
 
-    /// Returns an account with its lane in a partition.
     private func neighbour(of partition: Int) throws -> AccountID? {
         for number in 0..<10_000 {
             let account = try AccountID("acct_small\(number)")

@@ -13,11 +13,9 @@ final class LiveClient: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// A notification of a client.
     enum Notification: Sendable {
         /// The subscription has caught up.
         case caughtUp
-        /// An event.
         case event(EventMessage)
         /// An unexpected message, such as a cursor that cannot be resumed.
         case unexpected(String)

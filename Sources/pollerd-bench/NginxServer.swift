@@ -128,7 +128,6 @@ final class NginxServer: Sendable {
         return FileManager.default.fileExists(atPath: certificate)
     }
 
-    /// The ports of its servers.
     private struct Ports {
         let plain: Int
         let slow: Int

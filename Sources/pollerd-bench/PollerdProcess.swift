@@ -64,7 +64,6 @@ final class PollerdProcess: Sendable {
     /// Kills it (`kill -9`).
     func kill() { process.kill() }
 
-    /// Returns its metrics.
     func metrics() async throws -> ProcessMetrics {
         guard let url = startOutput.firstMatch(of: #/admin listening on (\S+)/#)?.1 else {
             throw BenchError("the measured process did not print the address of its metrics")

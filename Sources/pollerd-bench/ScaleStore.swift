@@ -94,7 +94,6 @@ struct ScaleStore: Sendable {
         }
     }
 
-    /// Returns a claim of a partition.
     func request(_ partition: Int, _ limit: Int) -> ClaimRequest {
         ClaimRequest(
             partition: partition,

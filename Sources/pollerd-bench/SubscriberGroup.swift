@@ -166,7 +166,6 @@ struct ReceivedFrames: Sendable {
     var toFrameUs: [UInt64: UInt64] = [:]
     var lateUs: [UInt64: UInt64] = [:]
 
-    /// Returns the counts of a histogram, by value.
     static func counts(_ histogram: Histogram<UInt64>) -> [UInt64: UInt64] {
         histogram.recordedValues().reduce(into: [:]) { $0[$1.value, default: 0] += $1.count }
     }

@@ -89,7 +89,6 @@ struct RunAll: AsyncParsableCommand {
     }
 }
 
-/// `pollerd api`.
 struct RunAPI: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api",
@@ -103,7 +102,6 @@ struct RunAPI: AsyncParsableCommand {
     }
 }
 
-/// `pollerd worker`.
 struct RunWorker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
@@ -117,7 +115,6 @@ struct RunWorker: AsyncParsableCommand {
     }
 }
 
-/// `pollerd notifier`.
 struct RunNotifier: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifier",

@@ -145,7 +145,6 @@ package final class VirtualTime: StoreTime {
 
     private let current: Mutex<Timestamp>
 
-    /// Creates a clock at `start`.
     package init(start: Timestamp = VirtualTime.start) {
         current = Mutex(start)
     }

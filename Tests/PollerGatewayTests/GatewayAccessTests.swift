@@ -99,7 +99,6 @@ struct GatewayAccessTests {
         }
     }
 
-    /// An authenticator with revocable keys.
     private struct RevocableKeys: Authenticator {
         let anonymous: Principal? = nil
         let revoked: AsyncStream<String>

@@ -133,7 +133,6 @@ struct EndpointCountTests {
 }
 
 extension RedisHarness {
-    /// Returns a watch's key.
     static func key(_ number: Int, of account: AccountID = .main) -> WatchKey {
         WatchKey(account: account, source: SourceID(unchecked: "src_\(number)"), kind: .source)
     }

@@ -106,7 +106,6 @@ extension StripeChargerTests {
         }
     }
 
-    /// Creates a customer with a saved card.
     func savedCard(
         _ rig: UpstreamRig,
         number: String = "4242424242424242"

@@ -46,7 +46,6 @@ final class StubServer: Sendable {
         try await channel.close().get()
     }
 
-    /// The port of the server.
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
 
     /// Sets the response to all further requests.

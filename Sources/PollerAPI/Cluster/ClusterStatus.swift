@@ -51,7 +51,6 @@ struct ClusterStatus: Sendable {
     /// The lanes per read, so that other operations can run in between.
     private static let lanesAtOnce = 250
 
-    /// Reads the status of the cluster.
     static func read(_ stores: ClusterStores) async throws(StoreError) -> ClusterStatus {
         var lanes: [LaneReport] = []
         var cursor: String?

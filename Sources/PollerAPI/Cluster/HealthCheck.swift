@@ -2,7 +2,6 @@
 package protocol HealthCheck: Sendable {
     /// A short, stable name, such as `redis.version`, `smtp` or `stripe.key`.
     var name: String { get }
-    /// The subject of the check.
     var subject: HealthSubject { get }
 
     /// Runs the check. It never throws, since a failure is a result, and is cancelled after 10 s.
@@ -46,7 +45,6 @@ package enum Remedy {
         "run pollerctl endpoint test, and enable endpoints whose receiver has recovered"
 }
 
-/// The result of a ``HealthCheck``.
 package struct HealthResult: Hashable, Sendable {
     /// The severity.
     package enum Status: String, Hashable, Sendable {
@@ -64,7 +62,6 @@ package struct HealthResult: Hashable, Sendable {
     /// The recommended action; `nil` if none is needed.
     package let action: String?
 
-    /// Creates a result.
     package init(_ status: Status, _ message: String, action: String? = nil) {
         self.status = status
         self.message = message

@@ -264,7 +264,6 @@ indirect enum SchemaNode: Sendable {
         matching(LineText.pattern(lengthMax))
     }
 
-    /// The ID of an endpoint.
     static let endpointID: Self = matching("^ep_[A-Za-z0-9_.-]{1,61}$")
 
     /// An email address as accepted by `MailAddress`.

@@ -130,11 +130,9 @@ struct PayerSubmissions {
 
 /// The form that a payer fills in.
 enum PayerForm: Hashable {
-    /// One code.
     case code
     /// The amounts of two deposits.
     case amounts
-    /// The refund account.
     case account(RefundAccount.Sort)
 
     /// Creates the verification form of a step; `nil` for a step that is done elsewhere.

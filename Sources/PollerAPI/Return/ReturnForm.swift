@@ -148,7 +148,6 @@ extension ReturnPageRoutes {
         answers: pages
     )
 
-    /// Redirects to the page.
     @Sendable
     func redirectToPage(
         _ visit: ReturnVisit,

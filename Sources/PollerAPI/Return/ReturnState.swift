@@ -33,7 +33,6 @@ enum ReturnState: String, CaseIterable {
     /// Polling ended without a result.
     case unknown
 
-    /// Creates the state of a payment and its next step.
     init(_ payment: Payment, _ step: NextStep, isSetup: Bool, isFirst: Bool) {
         if step.asksForAccount {
             self = .action

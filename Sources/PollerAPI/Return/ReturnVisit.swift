@@ -9,7 +9,6 @@ struct ReturnPaths {
         self.key = key
     }
 
-    /// The page.
     var page: String { path() }
     /// The updates of the page.
     var state: String { path("/state") }

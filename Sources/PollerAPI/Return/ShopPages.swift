@@ -28,7 +28,6 @@ final class ShopPages<Page: Sendable>: Sendable {
     /// The shops with their current branding.
     var shops: [AccountID: Branding] { branding() }
 
-    /// Returns the page of an account.
     subscript(account: AccountID) -> Page {
         guard let shop = branding()[account] else { return plain }
         return made.withLock { made in

@@ -4,7 +4,6 @@ import PollerIdentity
 import PollerQueue
 import PollerWire
 
-/// The attempts of a delivery.
 extension DeliveryRoutes {
     @Sendable
     func attempts(

@@ -86,7 +86,6 @@ actor DisputeCache {
         }
     }
 
-    /// Returns the disputes of an account.
     func disputes(of account: AccountID) async -> Reading {
         if let reading = fresh(account) { return reading }
         let read: Task<Result<[AccountDispute], DisputeReadFailure>, Never>
@@ -105,7 +104,6 @@ actor DisputeCache {
         cached[dispute.account]?.linkedWatches[dispute.id]
     }
 
-    /// Caches the watch of a dispute.
     func keep(_ linkedWatch: LinkedWatch, of dispute: AccountDispute) {
         cached[dispute.account]?.linkedWatches[dispute.id] = linkedWatch
     }

@@ -23,7 +23,6 @@ extension EndpointRoutes {
         return stored
     }
 
-    /// Changes an endpoint and returns it as the response.
     func changed(
         _ id: EndpointID,
         as condition: Precondition = .none,

@@ -143,7 +143,6 @@ struct AnsweredRoute: Sendable {
     let answer: @Sendable (Request, APIContext) async throws -> Response
 }
 
-/// The description of a route.
 struct RouteDescription: Sendable {
     let method: HTTPRequest.Method
     /// The path with `{source}` for a variable segment.
@@ -209,7 +208,6 @@ enum RouteAccess: Hashable, Sendable {
     }
 }
 
-/// The body of a route.
 struct RouteBody: Sendable {
     /// The media types with their schemas, in the order in which an error lists them.
     let content: [(type: String, schema: SchemaNode)]

@@ -53,7 +53,6 @@ extension RouteInput where Value == CreatedRange {
     }
 }
 
-/// The format of a list.
 enum ListFormat: String, CaseIterable, Sendable {
     case json
     case csv

@@ -119,7 +119,6 @@ extension RouteInput where Value == ListQuery {
         }
     }
 
-    /// Returns the filters.
     static func filters(_ state: RouteInput<ListQuery.State?>) -> Self {
         .all(
             state,

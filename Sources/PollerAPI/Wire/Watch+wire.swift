@@ -249,6 +249,5 @@ extension BatchResult.Result {
 }
 
 extension Time {
-    /// Creates the instant from a timestamp.
     init(_ instant: Timestamp) { self.init(ms: instant.ms) }
 }

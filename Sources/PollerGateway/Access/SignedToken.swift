@@ -17,7 +17,6 @@ struct SignedToken {
     private let signed: [UInt8]
     private let signature: [UInt8]
 
-    /// Signs a header and a payload.
     init(header: String, payload: String, key: SymmetricKey) {
         (self.header, self.payload) = (Array(header.utf8), Array(payload.utf8))
         let text = "\(Base64URL.encode(self.header)).\(Base64URL.encode(self.payload))"

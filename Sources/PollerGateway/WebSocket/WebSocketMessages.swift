@@ -77,7 +77,6 @@ enum ServerMessage {
         }.json
     }
 
-    /// Returns a message of a subscription.
     static func text(_ message: LiveMessage, _ subscription: Subscription) -> String {
         let sub = subscription.id
         switch message {

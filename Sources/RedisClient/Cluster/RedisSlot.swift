@@ -8,7 +8,6 @@ enum RedisSlot {
     /// The number of slots.
     static let count = 16_384
 
-    /// Returns the slot of a key.
     static func of(_ key: RedisArgument) -> Int {
         switch key {
         case .string(let text): of(text.utf8)
@@ -18,7 +17,6 @@ enum RedisSlot {
         }
     }
 
-    /// Returns the slot of a key.
     static func of(_ key: some BidirectionalCollection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]

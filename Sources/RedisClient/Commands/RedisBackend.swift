@@ -9,7 +9,6 @@ protocol RedisBackend: Sendable {
 
     /// Completes `observer` as soon as commands can be sent.
     func add(_ observer: RedisWaiter<Void>)
-    /// Removes `observer`.
     func remove(_ observer: RedisWaiter<Void>)
 
     /// Performs commands on the node that they belong to. With `durability` the last reply is the
@@ -22,7 +21,6 @@ protocol RedisBackend: Sendable {
         _ command: RedisCommand
     ) async -> Result<[RedisNodeReply], RedisError>
 
-    /// Subscribes to topics.
     func subscribe(_ topics: Set<RedisTopic>) -> RedisSubscription
 
     /// Stays connected until stopped.
@@ -84,7 +82,6 @@ package struct RedisNodeReply: Sendable, Hashable {
     /// Its reply; an error reply is ``RedisValue/error(_:)``.
     package let reply: RedisValue
 
-    /// Makes the reply of a node.
     package init(node: RedisEndpoint, reply: RedisValue) {
         self.node = node
         self.reply = reply
@@ -103,7 +100,6 @@ package struct RedisReachability: Hashable, Sendable {
     /// they also do so while slots have no server (`cluster-require-full-coverage`).
     package let isServing: Bool
 
-    /// Makes a reachability report.
     package init(masters: Int, unreachable: [RedisEndpoint] = [], isServing: Bool = true) {
         self.masters = masters
         self.unreachable = unreachable

@@ -13,7 +13,6 @@ import NIOCore
 /// Requests arrive in the order of their deadlines, because all have the same timeout. A `Waiter`
 /// receives the outcome; the state machine never inspects it. No I/O, no clock.
 struct RedisPipelineState<Waiter> {
-    /// A waiter and its error.
     typealias Failure = (waiter: Waiter, error: RedisError)
 
     /// The meaning of a reply.

@@ -45,7 +45,6 @@ struct RedisLinkFailure: Error, Hashable {
         "the server named by the sentinels is a replica",
         remedy: "wait until the failover is complete; otherwise check SENTINEL MASTERS"
     )
-    /// Another server has become the master.
     static let masterMoved = RedisLinkFailure(
         "another server has become the master",
         remedy: "none: the client switches automatically"
@@ -55,7 +54,6 @@ struct RedisLinkFailure: Error, Hashable {
         "the node has left the Cluster",
         remedy: "none: the client subscribes at another node"
     )
-    /// The nodes of a Cluster have no slots assigned.
     static let noSlots = RedisLinkFailure(
         "no slot is served",
         remedy: "assign the slots to nodes: redis-cli --cluster create, or fix"

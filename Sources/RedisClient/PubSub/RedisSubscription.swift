@@ -7,7 +7,6 @@ import Synchronization
 /// Iterate once. The subscription ends when its iterator is released, when the iterating task is
 /// cancelled, or after ``cancel()``. The sequence also ends when the client is shut down.
 package struct RedisSubscription: AsyncSequence, Sendable {
-    /// An event of the subscription.
     package typealias Element = RedisPubSubEvent
     /// The sequence never fails: lost messages appear as ``RedisPubSubEvent/gap``.
     package typealias Failure = Never
@@ -92,7 +91,6 @@ package struct RedisSubscription: AsyncSequence, Sendable {
     }
 }
 
-/// An event of a subscription.
 package enum RedisPubSubEvent: Sendable, Hashable {
     /// The server has confirmed every channel and pattern: messages published from now on arrive.
     /// Sent after every connect. Read data that must not be missed from its source *after* this

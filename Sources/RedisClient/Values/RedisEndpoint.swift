@@ -50,10 +50,8 @@ extension RedisEndpoint: CustomStringConvertible {
 package struct RedisLogin: Sendable, Hashable {
     /// The ACL user; `nil` is Redis' `default` user.
     package let username: String?
-    /// The password.
     package let password: String
 
-    /// Makes a login.
     package init(username: String? = nil, password: String) {
         self.username = username
         self.password = password

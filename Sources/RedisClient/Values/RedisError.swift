@@ -59,7 +59,6 @@ package struct RedisReplyError: Error, Sendable, Hashable {
     /// The text after the code; may be empty.
     package let message: String
 
-    /// Makes an error from its parts.
     package init(code: String, message: String) {
         self.code = code
         self.message = message

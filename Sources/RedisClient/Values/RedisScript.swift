@@ -90,14 +90,12 @@ extension RedisScript: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension RedisFunction: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The name.
     package var description: String { name }
     /// The same as ``description``.
     package var debugDescription: String { description }
 }
 
 extension RedisLibrary: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The name.
     package var description: String { name }
     /// The same as ``description``.
     package var debugDescription: String { description }

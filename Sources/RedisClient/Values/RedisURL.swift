@@ -16,7 +16,6 @@
 package struct RedisURL: Sendable, Hashable {
     /// The kind of deployment.
     package enum Target: Sendable, Hashable {
-        /// One server.
         case server(RedisEndpoint)
         /// A Redis Cluster. The other nodes are discovered through these.
         case cluster([RedisEndpoint])
@@ -36,7 +35,6 @@ package struct RedisURL: Sendable, Hashable {
     /// ``RedisConfiguration/tls``.
     package let tlsFiles: RedisTLSFiles
 
-    /// Makes a URL from its parts.
     package init(
         target: Target,
         login: RedisLogin? = nil,

@@ -71,7 +71,6 @@ struct ListenFiles {
         }
     }
 
-    /// The file of a listener's position.
     func url(of position: ListenerPosition) -> URL {
         folder.appendingPathComponent(position.name + ".json")
     }

@@ -51,7 +51,6 @@ struct SourceDeprecation: Encodable {
         advice = migration.advice
     }
 
-    /// The deprecation as text.
     var text: String { "\(Deprecation.text(urgency.rawValue, replacement)) \(advice)" }
 }
 

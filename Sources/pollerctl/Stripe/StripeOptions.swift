@@ -62,7 +62,6 @@ protocol StripeObjectCommand: AsyncParsableCommand {
     var stripe: StripeOptions { get }
     var watching: WatchOptions { get }
 
-    /// Makes the call.
     func call(_ client: StripeClient) async throws(StripeError) -> Object
 
     /// Whether the object reached the intended state; otherwise the exit status is 1.

@@ -14,7 +14,6 @@ import Yams
 /// file. An unknown name does not fail the start, because a newer file must not stop an older release. The process logs
 /// it with a suggestion. `check-config` fails on it.
 struct Configuration: Sendable {
-    /// The origin of a value.
     enum Origin: String, Sendable {
         case flag
         case environment

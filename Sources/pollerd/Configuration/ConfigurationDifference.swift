@@ -21,7 +21,6 @@ struct Statement: Hashable, Sendable {
 /// ~ lease: 12s is 20s, needs a restart
 /// ```
 struct ConfigurationDifference: Sendable {
-    /// One difference.
     struct Change: Hashable, Sendable {
         /// The changed option or member: `lease`, `endpoints.audit`, `upstreams.bank.rate`.
         let name: String

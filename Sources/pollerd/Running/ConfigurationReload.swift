@@ -273,7 +273,6 @@ struct ConfigurationReload: Service {
     }
 }
 
-/// The metrics of reloads.
 private enum ReloadMetrics {
     /// Counts a reading by its result.
     static func count(_ result: String) {

@@ -76,7 +76,6 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// The format of log lines.
 enum LogFormat: String, Sendable, CaseIterable {
     /// For people: time, level, message, metadata.
     case text

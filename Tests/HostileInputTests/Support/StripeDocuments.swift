@@ -118,7 +118,6 @@ struct StripeDocuments {
         return all
     }
 
-    /// Returns an event of a type about an object.
     func event(_ type: String, about object: JSONTree) throws -> JSONTree {
         var event = try self.object("event").with("type", type)
         event["data"] = .object([(name: "object", value: object)])

@@ -77,7 +77,6 @@ package final class FaultPlan: Sendable {
         state.withLock { ($0.unreachableOutboxes, $0.unreachableLedgers) = (outboxes, ledgers) }
     }
 
-    /// Runs an operation on the outbox of a partition.
     func run<Result>(
         outbox partition: Int,
         _ operation: Operation,

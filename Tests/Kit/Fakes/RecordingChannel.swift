@@ -13,7 +13,6 @@ package final class RecordingChannel: DeliveryChannel {
         /// The number of the attempt, from 1.
         package let number: Int
 
-        /// The target URL.
         package var url: NotifyURL { target.url }
     }
 

@@ -6,7 +6,6 @@ import Synchronization
 ///
 /// This is a class because the test and the handlers share it.
 package final class RecordingTracer: WorkTracer {
-    /// A recorded span.
     package struct Span: Sendable {
         package let work: TracedWork
         package let context: TraceContext
@@ -31,7 +30,6 @@ package final class RecordingTracer: WorkTracer {
         }
     }
 
-    /// A span of a ``RecordingTracer``.
     private struct Open: WorkSpan {
         let tracer: RecordingTracer
         let place: Int

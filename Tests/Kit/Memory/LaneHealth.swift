@@ -34,7 +34,6 @@ struct LaneHealth: Sendable {
     /// The failures of the current batch since its last response; `nil` without failures.
     private var failed: Failed?
 
-    /// Creates the health of a new lane.
     init(circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw> = []) {
         self.circuit = circuit
         self.flaws = flaws

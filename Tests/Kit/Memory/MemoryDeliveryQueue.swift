@@ -48,7 +48,6 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         queue = Mutex(MemoryQueue(partitions: partitions, circuit: .endpoint, flaws: flaws))
     }
 
-    /// Returns the partition of a lane.
     package func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions)
     }

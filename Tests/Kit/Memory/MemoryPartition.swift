@@ -90,7 +90,6 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     // MARK: Ending a lease
 
-    /// Returns the state of a lease.
     func leaseState(of ref: LeaseRef) -> LeaseState {
         guard let item = items[ref.id] else { return .lost }
         if flaws.contains(.takesStaleCommits), case .leased = item.phase { return .held }

@@ -22,7 +22,6 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         _modify { yield &partitions[partition] }
     }
 
-    /// Returns the partition of a lane.
     func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions.count)
     }

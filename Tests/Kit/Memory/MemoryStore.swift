@@ -143,7 +143,6 @@ package final class MemoryStore: WatchStore, Outbox {
         )
     }
 
-    /// Returns the partition of a lane.
     package func partition(of lane: LaneID) -> Int {
         lane.partition(of: partitions)
     }

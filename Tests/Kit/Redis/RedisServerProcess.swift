@@ -34,7 +34,6 @@ package final class RedisServerProcess: Sendable {
 
     /// The PEM files of a server that accepts only TLS; it requires no client certificate.
     package struct TLSFiles: Sendable {
-        /// The server's certificate.
         package let certificate: URL
         /// Its private key.
         package let key: URL

@@ -86,7 +86,6 @@ extension Array {
 }
 
 extension SimulationStep {
-    /// Returns the steps of a seed.
     package static func steps(seed: UInt64, count: Int) -> [SimulationStep] {
         var world = SimulatedWorld(seed: seed)
         return (0..<count).map { _ in world.step() }

@@ -3,9 +3,7 @@ package import PollerQueue
 
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {
-    /// The store of watches with its outbox.
     var watches: any WatchStore & Outbox & SuspectStore { get }
-    /// The queue of deliveries.
     var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }

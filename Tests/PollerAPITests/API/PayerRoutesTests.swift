@@ -15,7 +15,6 @@ import Testing
 private final class ScriptedPayers: PayerUpstream {
     private let state = Mutex((answer: VerificationResult.accepted, submitted: [[String]]()))
 
-    /// The submitted values.
     var submitted: [[String]] { state.withLock { $0.submitted } }
 
     func answer(_ answer: VerificationResult) { state.withLock { $0.answer = answer } }

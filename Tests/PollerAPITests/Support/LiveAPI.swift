@@ -320,7 +320,6 @@ final class ObservedFeed: EventFeed {
 }
 
 extension AccountBackend {
-    /// Returns the accounts of a store with their limits.
     static func of(_ store: RedisWatchStore, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
             counts: store,

@@ -276,7 +276,6 @@ extension ConformanceBench {
         return result
     }
 
-    /// Creates the record of an attempt.
     func attempt(_ number: Int, _ result: AttemptResult) -> AttemptRecord {
         var record = AttemptRecord(
             at: Timestamp(ms: 1_000_000 + Int64(number)),
@@ -297,7 +296,6 @@ extension ConformanceBench {
         return record
     }
 
-    /// Ends the attempt of a delivery.
     func end(
         _ lease: Lease<Delivery>,
         _ verdict: Verdict,

@@ -43,7 +43,6 @@ struct PendingFallbackTests {
         return (endpoint, fallbackLease)
     }
 
-    /// Ends the delivery to the fallback.
     private func end(_ lease: Lease<Delivery>) async throws {
         let change = DeliveryChange(state: lease.item.state)
         _ = try await deliveries.commit([Commit(ref: lease.ref, verdict: .rest, change: change)])

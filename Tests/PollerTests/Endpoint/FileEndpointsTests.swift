@@ -170,7 +170,6 @@ extension FileEndpoints {
         return changes
     }
 
-    /// Restores the endpoints of the file, and returns the changes.
     fileprivate func restored() async throws -> [Change] {
         var changes: [Change] = []
         try await restore { changes.append($0) }

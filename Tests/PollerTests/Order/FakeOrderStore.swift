@@ -25,7 +25,6 @@ final class FakeOrderStore: OrderStore {
         self.beforeRead = beforeRead
     }
 
-    /// The recorded events.
     var events: [Event] { recorded.withLock(\.self) }
 
     func partition(of lane: LaneID) -> Int { lane.partition(of: partitions) }

@@ -27,7 +27,6 @@ struct NamedObjects: PaymentReader {
         object.member("name")?.string.flatMap { known[$0] }
     }
 
-    /// Returns an object with a name.
     static func object(_ name: String) -> RawJSON {
         RawJSON(unchecked: #"{"name":"\#(name)"}"#)
     }

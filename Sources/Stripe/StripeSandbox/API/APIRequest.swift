@@ -107,7 +107,6 @@ struct APICall: Sendable {
 struct APIReply {
     var status: Int
     var body: ByteBuffer
-    /// The ID of the request.
     var requestID = ""
     /// The original request of a stored response that is replayed for an idempotency key.
     var originalRequestID: String?

@@ -119,7 +119,6 @@ package struct SandboxLimits: Sendable, Codable {
         intentUpdatesPerHour: 1000
     )
 
-    /// Creates a set of limits.
     package init(
         globalRate: Double? = nil,
         endpointRate: Double? = nil,

@@ -1,7 +1,6 @@
 import JSONText
 import NIOCore
 
-/// The sandbox's Charge.
 struct SandboxCharge: RenderedObject, Codable {
     /// The charged Source as it was at the time of the charge.
     struct Source: Codable {
@@ -30,7 +29,6 @@ struct SandboxCharge: RenderedObject, Codable {
     var failure: PaymentFailure?
     /// The distribution of the money (Connect).
     var sharing = SandboxSharing()
-    /// The outcome of the charge.
     var outcome = ChargeOutcome.succeeds
     /// Whether the charge is captured; otherwise it is only authorised.
     var isCaptured = true
@@ -40,7 +38,6 @@ struct SandboxCharge: RenderedObject, Codable {
     var captureBefore: Int?
     /// The state of the authorisation; `nil` for a direct charge.
     var hold: SandboxHold?
-    /// The refunded amount.
     var refundedAmount = 0
     /// The refunds, oldest first.
     var refunds: [String] = []
@@ -91,7 +88,6 @@ struct SandboxCharge: RenderedObject, Codable {
         amount > 0 && refundedAmount >= refundable && (isCaptured || !isTaken)
     }
 
-    /// The ID of the charge's balance transaction.
     var balanceTransaction: String { "txn_\(id.dropFirst(3))" }
 
     func render() -> [UInt8] { render(refunds: nil) }

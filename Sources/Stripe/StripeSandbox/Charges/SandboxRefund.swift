@@ -3,7 +3,6 @@ import JSONText
 import NIOCore
 import SafeNumbers
 
-/// The outcome of a refund.
 enum RefundOutcome {
     case succeeds
     /// Is pending at first.

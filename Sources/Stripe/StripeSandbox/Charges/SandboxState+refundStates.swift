@@ -5,7 +5,6 @@ import NIOCore
 struct RefundStart {
     /// `pending` or `requires_action`.
     let status: String
-    /// The pending reason.
     let pendingReason: String?
 }
 

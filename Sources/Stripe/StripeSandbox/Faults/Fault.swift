@@ -126,7 +126,6 @@ extension SandboxState {
         return AppliedFault(plan: plan, release: release)
     }
 
-    /// Adds a fault.
     mutating func addFault(_ plan: FaultRequest) -> String {
         let id = ids.make("fault_", length: 8)
         faults.append(Fault(id: id, plan: plan))

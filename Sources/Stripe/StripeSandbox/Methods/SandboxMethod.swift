@@ -49,7 +49,6 @@ struct SandboxMethod: Codable {
         asks = MethodType.all[type]?.asks ?? .nothing
     }
 
-    /// Creates a card.
     init(id: String, account: String?, card: SandboxCard, created: Int) {
         self.init(id: id, account: account, type: "card", created: created)
         take(card)

@@ -91,7 +91,6 @@ extension SandboxResponder {
 
 /// A page URL: the kind of page, the object and the pressed button.
 struct CustomerPage {
-    /// The kind of a page.
     enum Kind: String {
         /// Authorise or decline, like the page of a bank or wallet.
         case redirect

@@ -208,7 +208,6 @@ package struct SandboxConfiguration: Sendable {
         /// The signing secret.
         package var secret: String
 
-        /// Creates an endpoint.
         package init(url: String, secret: String) {
             self.url = url
             self.secret = secret

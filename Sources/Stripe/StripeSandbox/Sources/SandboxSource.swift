@@ -35,7 +35,6 @@ struct SandboxSource: RenderedObject, Codable {
     var isCard = false
     /// The IBAN, for a SEPA debit.
     var iban: String?
-    /// The outcome of its charges.
     var outcome = ChargeOutcome.succeeds
     var customer: String?
     var owner = SandboxOwner()
@@ -141,7 +140,6 @@ extension SandboxSource {
     }
 }
 
-/// The redirect of a Source.
 struct SandboxRedirect: Codable {
     let url: String
     let returnURL: String

@@ -120,7 +120,6 @@ extension SandboxState {
         fire(until: time.nowMs(machineMs: machineMs))
     }
 
-    /// Skips sandbox time.
     mutating func skip(_ spanMs: Int64) {
         time.skip(spanMs)
         fire(until: nowMs + spanMs)
