@@ -8,12 +8,11 @@ import os
 import subprocess
 import time
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.http_server import HTTPServer, Request
 from harness.poller_api import PollerAPI
 from harness.redis_server import free_port
 from harness.waiting import wait_until
@@ -186,38 +185,19 @@ def test_invalid_lines_are_named_and_restore_no_payment_partially(hinted: Cluste
     assert put_back(hinted, tmp_path / "nowhere.ndjson").returncode == 64
 
 
-class Upstream:
+class Upstream(HTTPServer):
     """Answers every GET with the same bytes."""
 
-    def __init__(self):
-        self.body = b"{}"
-        upstream = self
+    body = b"{}"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(upstream.body)))
-                self.end_headers()
-                self.wfile.write(upstream.body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, _request: Request, _body: bytes) -> tuple:
+        return 200, self.body, {"content-type": "application/json"}
 
 
 @pytest.fixture
 def upstream():
-    upstream = Upstream()
-    yield upstream
-    upstream.close()
+    with Upstream() as upstream:
+        yield upstream
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -1,13 +1,11 @@
 """Tests that console and return page work behind a proxy that publishes the API below a path."""
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 import requests
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.console import Console
+from harness.http_server import HTTPServer, Request
 
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 
@@ -17,54 +15,35 @@ KEY = "key-of-an-operator-0123456789"
 HOP = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive"}
 
 
-class Proxy:
+class Proxy(HTTPServer):
     """Removes a path prefix, as nginx does with `proxy_pass http://…/;`, and optionally sends it in a header."""
 
+    # A browser closes its connections when it leaves a page.
+    ignores_errors = True
+
     def __init__(self, target: str, tells: bool):
-        proxy = self
         self.strays: list[str] = []
-        session = requests.Session()
-        session.trust_env = False
+        self._target = target
+        self._tells = tells
+        self._session = requests.Session()
+        self._session.trust_env = False
+        super().__init__()
+        self.url += PREFIX
 
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                if not self.path.startswith(PREFIX + "/"):
-                    proxy.strays.append(self.path)
-                    self.send_error(404)
-                    return
-                headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
-                if tells:
-                    headers["X-Forwarded-Prefix"] = PREFIX
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                answer = session.request(self.command, target + self.path.removeprefix(PREFIX), headers=headers,
-                                         data=body, allow_redirects=False, timeout=70)
-                self.send_response(answer.status_code)
-                for name, value in answer.headers.items():
-                    if name.lower() not in HOP | {"content-encoding", "date", "server"}:
-                        self.send_header(name, value)
-                self.send_header("content-length", str(len(answer.content)))
-                self.end_headers()
-                self.wfile.write(answer.content)
-
-            do_GET = do_POST = answer
-
-            def log_message(self, *_arguments) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_arguments) -> None:
-                # A browser closes its connections when it leaves a page.
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}{PREFIX}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def answer(self, request: Request, body: bytes) -> tuple:
+        if not request.path.startswith(PREFIX + "/"):
+            self.strays.append(request.path)
+            return (404,)
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP}
+        if self._tells:
+            headers["X-Forwarded-Prefix"] = PREFIX
+        answer = self._session.request(
+            request.command, self._target + request.path.removeprefix(PREFIX), headers=headers, data=body,
+            allow_redirects=False, timeout=70,
+        )
+        hidden = HOP | {"content-encoding", "date", "server"}
+        kept = {name: value for name, value in answer.headers.items() if name.lower() not in hidden}
+        return answer.status_code, answer.content, kept
 
 
 @pytest.fixture(scope="module", params=["told", "configured"])

@@ -3,53 +3,34 @@
 import json
 import os
 import subprocess
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
 
 TOKEN = "canary-of-the-bank"
 
 
-class Bank:
+class Bank(HTTPServer):
     """Answers GET requests with JSON, and records each path and token."""
 
     def __init__(self):
         self.states: dict[str, str] = {}
         self.sums: dict = {}
         self.seen: list[tuple[str, str | None]] = []
-        bank = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                bank.seen.append((self.path, self.headers.get("Authorization")))
-                state = bank.states.get(self.path.split("?")[0].rsplit("/", 1)[1])
-                body = json.dumps({"payment": {"state": state} | bank.sums}).encode()
-                self.send_response(200 if state else 404)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, request: Request, _body: bytes) -> tuple:
+        self.seen.append((request.path, request.headers.get("Authorization")))
+        state = self.states.get(request.path.split("?")[0].rsplit("/", 1)[1])
+        return 200 if state else 404, {"payment": {"state": state} | self.sums}
 
 
 @pytest.fixture(scope="module")
 def bank():
-    bank = Bank()
-    yield bank
-    bank.close()
+    with Bank() as bank:
+        yield bank
 
 
 def written(folder, bank: Bank) -> str:

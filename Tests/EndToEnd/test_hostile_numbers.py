@@ -4,12 +4,11 @@ import hashlib
 import hmac
 import json
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
 from test_command_line import run
 from test_timeline import ctl
@@ -19,39 +18,22 @@ SECRET = "whsec_hostile_numbers"
 EXTREMES = ["9223372036854775807", "-9223372036854775808", "9007199254740993", "-1", "1e308", "1e400"]
 
 
-class Upstream:
+class Upstream(HTTPServer):
     """Answers each GET with the body registered for the last path segment."""
 
     def __init__(self):
         self.bodies: dict[str, str] = {}
-        upstream = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = upstream.bodies.get(self.path.rsplit("/", 1)[1])
-                self.send_response(200 if body else 404)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body or "")))
-                self.end_headers()
-                self.wfile.write((body or "").encode())
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, request: Request, _body: bytes) -> tuple:
+        body = self.bodies.get(request.path.rsplit("/", 1)[1])
+        return 200 if body else 404, (body or "").encode(), {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
 def upstream():
-    upstream = Upstream()
-    yield upstream
-    upstream.close()
+    with Upstream() as upstream:
+        yield upstream
 
 
 @pytest.fixture(scope="module")

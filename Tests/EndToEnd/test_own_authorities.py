@@ -2,61 +2,33 @@
 
 import json
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster
+from harness.http_server import HTTPServer, Request
 from harness.mail_sink import MailSink
 from harness.waiting import wait_until
 from test_command_line import run
 from test_tls import authority, signed
 
 
-class House:
+class House(HTTPServer):
     """A bank's API and a shop's webhook receiver on one port, over TLS."""
+
+    # A client that rejects the certificate closes the connection.
+    ignores_errors = True
 
     def __init__(self, tls: ssl.SSLContext):
         self.state = "open"
         self.posted: list[str] = []
-        house = self
+        super().__init__(tls=tls)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def reply(self, status: int, body: bytes = b"") -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_GET(self) -> None:
-                self.reply(200, json.dumps({"state": house.state}).encode())
-
-            def do_POST(self) -> None:
-                house.posted.append(self.rfile.read(int(self.headers["content-length"])).decode())
-                self.reply(204)
-
-            def log_message(self, *_arguments) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_arguments) -> None:
-                # A client that rejects the certificate closes the connection.
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.url = f"https://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, request: Request, body: bytes) -> tuple:
+        if request.command == "GET":
+            return 200, {"state": self.state}
+        self.posted.append(body.decode())
+        return (204,)
 
 
 @pytest.fixture(scope="module")

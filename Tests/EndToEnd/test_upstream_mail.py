@@ -11,9 +11,8 @@ STATES = {"open": "AWAITING_X7", "settled": "SETTLED_X7", "rejected": "REJECTED_
 
 @pytest.fixture(scope="module")
 def bank():
-    bank = Bank()
-    yield bank
-    bank.close()
+    with Bank() as bank:
+        yield bank
 
 
 @pytest.fixture(scope="module")

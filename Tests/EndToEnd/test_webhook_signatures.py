@@ -4,11 +4,10 @@ import base64
 import json
 import os
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
@@ -56,20 +55,13 @@ def verifies(key: str, message: bytes, signature: str, folder: Path) -> bool:
 def test_webhooks_can_be_signed_with_a_private_key_of_the_endpoint(calm: Cluster, tmp_path):
     requests_seen = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            requests_seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
+    class Receiver(HTTPServer):
+        def answer(self, request: Request, body: bytes) -> tuple:
+            requests_seen.append((request.lower_headers(), body))
+            return (200,)
 
-        def log_message(self, *_arguments) -> None:
-            """Suppresses the log."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/"
+    server = Receiver()
+    url = f"{server.url}/"
     done = subprocess.run(
         [program("pollerctl"), "endpoint", "add", url, "--signing", "ed25519", "--json"],
         env=os.environ | {"POLLER_URL": calm.api.url}, capture_output=True, text=True, timeout=30,
@@ -95,8 +87,7 @@ def test_webhooks_can_be_signed_with_a_private_key_of_the_endpoint(calm: Cluster
     with_canary = [field for field in ("whsk_", "secret\":\"") if field in calm.api.request("GET", path).text]
     assert not with_canary
     calm.api.request("DELETE", path)
-    server.shutdown()
-    server.server_close()
+    server.close()
     body = {"url": "mailto:shop@example.com", "signing": "ed25519"}
     refused = calm.api.request("POST", "/v1/endpoints", json=body)
     assert refused.status_code == 422 and refused.json()["field"] == "signing", refused.text

@@ -52,9 +52,8 @@ class Receiver:
 
 @pytest.fixture(scope="module")
 def bank():
-    bank = Bank()
-    yield bank
-    bank.close()
+    with Bank() as bank:
+        yield bank
 
 
 @pytest.fixture(scope="module")

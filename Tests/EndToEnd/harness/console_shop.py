@@ -1,17 +1,15 @@
 """A shop with payments and endpoints in many states, for the console to show."""
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import requests
 
 from .cluster import Cluster
+from .http_server import HTTPServer, Request
 from .waiting import wait_until
 
 EVIL = "<img src=x onerror='window.hit=1'><script>window.hit=1</script>"
 
 
-class Receivers:
+class Receivers(HTTPServer):
     """Webhook receivers by path.
 
     `/ok` accepts, `/bad` refuses with an HTML page, `/down` is unavailable, and `/gone` answers 410.
@@ -20,36 +18,15 @@ class Receivers:
     ANSWERS = {"/ok": 200, "/bad": 400, "/down": 503, "/gone": 410}
 
     def __init__(self):
-        receivers = self
         self.mended: set[str] = set()
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                status = 200 if self.path in receivers.mended else receivers.ANSWERS[self.path]
-                body = b"" if status == 200 else EVIL.encode()
-                self.send_response(status)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_GET(self) -> None:
-                """Answers with HTML that is no payment status, as a broken bank does."""
-                self.send_response(200)
-                self.send_header("content-length", str(len(EVIL)))
-                self.end_headers()
-                self.wfile.write(EVIL.encode())
-
-            def log_message(self, *_arguments) -> None:
-                """Suppresses the request log."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def answer(self, request: Request, _body: bytes) -> tuple:
+        if request.command == "GET":
+            # HTML that is no payment status, as from a broken bank.
+            return 200, EVIL.encode()
+        status = 200 if request.path in self.mended else self.ANSWERS[request.path]
+        return status, b"" if status == 200 else EVIL.encode()
 
 
 class Shop:

@@ -3,11 +3,11 @@
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as Message
 
+from .http_server import HTTPServer, Request
 from .waiting import wait_until
 
 
@@ -48,12 +48,7 @@ def values(attributes) -> dict:
     return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in attributes}
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-
-class OTLPCollector:
+class OTLPCollector(HTTPServer):
     """Accepts spans, or answers by `mode`: a status code, `hang`, or `drip` for an endless response."""
 
     def __init__(self, port: int = 0, mode: int | str = 200):
@@ -63,51 +58,31 @@ class OTLPCollector:
         self.tries: list[tuple[float, str]] = []
         self._spans: list[Span] = []
         self._closing = threading.Event()
-        collector = self
+        super().__init__(port)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 30
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                collector._take(self, body)
-
-            def log_message(self, *_arguments) -> None:
-                """Suppresses the request log; the spans are the log."""
-
-        self._server = _Server(("127.0.0.1", port), Handler)
-        self.port = self._server.server_port
-        self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def _take(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+    def answer(self, request: Request, body: bytes) -> tuple | None:
         assert request.path == "/v1/traces" and request.headers["content-type"] == "application/x-protobuf"
         mode = self.mode
         message = ExportTraceServiceRequest.FromString(body)
         assert message.SerializeToString() == body, "not as protobuf itself writes it"
         self.tries.append((time.monotonic(), values(message.resource_spans[0].resource.attributes)["service.name"]))
-        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        self.headers.append(request.lower_headers())
         if mode == "hang":
             self._closing.wait(60)
-            return
+            return None
         if mode == "drip":
             request.send_response(200)
             request.send_header("content-length", "1000000")
             request.end_headers()
             while not self._closing.wait(0.2):
                 request.wfile.write(b"x")
-            return
+            return None
         if mode == 200:
             for of_process in message.resource_spans:
                 resource = values(of_process.resource.attributes)
                 for scope in of_process.scope_spans:
                     self._spans += [Span.of(span, resource) for span in scope.spans]
-        request.send_response(mode)
-        if mode in (429, 503):
-            request.send_header("retry-after", "1")
-        request.send_header("content-length", "0")
-        request.end_headers()
+        return mode, b"", {"retry-after": "1"} if mode in (429, 503) else {}
 
     def spans(self, name: str | None = None, **attributes) -> list[Span]:
         """Returns the received spans with this name and these attributes (`_` stands for `.`)."""
@@ -129,8 +104,7 @@ class OTLPCollector:
 
     def close(self) -> None:
         self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().close()
 
 
 def caller(flags: str = "01") -> tuple[str, str, str]:

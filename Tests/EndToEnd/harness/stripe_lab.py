@@ -8,13 +8,12 @@ import signal
 import subprocess
 import time
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import requests
 import stripe
 
+from harness.http_server import HTTPServer, Request
 from harness.stripe_schema import StripeSchemas
 from harness.waiting import wait_until
 
@@ -30,30 +29,20 @@ def eventually(ask, seconds: float = 10):
     return wait_until(ask, seconds, "a true answer")
 
 
-class Hook:
+class Hook(HTTPServer):
     """A webhook receiver on a free port that refuses the first `refusals` attempts."""
 
     def __init__(self):
         self.attempts: queue.Queue = queue.Queue()
         self.refusals = 0
-        hook = self
+        super().__init__()
+        self.url += "/hook"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                refused = hook.refusals > 0
-                hook.refusals -= refused
-                hook.attempts.put((body, self.headers["Stripe-Signature"], refused))
-                self.send_response(500 if refused else 200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+    def answer(self, request: Request, body: bytes) -> tuple:
+        refused = self.refusals > 0
+        self.refusals -= refused
+        self.attempts.put((body, request.headers["Stripe-Signature"], refused))
+        return (500 if refused else 200,)
 
     def take(self, type: str, object_id: str, refused: bool = False) -> tuple[bytes, str]:
         """Returns body and signature of the next attempt for this event type and object; keeps the others."""
@@ -80,10 +69,6 @@ class Hook:
     def empty(self) -> None:
         while not self.attempts.empty():
             self.attempts.get()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class JudgingClient(stripe.RequestsClient):

@@ -2,20 +2,14 @@
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from .http_server import HTTPServer, Request
 from .receipts import Receipt, Receipts
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    # Several hundred sources settle at once in the load test.
-    request_queue_size = 512
-
-
-class WebhookSink:
+class WebhookSink(HTTPServer):
     """Verifies each request with the `standardwebhooks` package, records it and answers 200.
 
     `hold()` keeps requests waiting, like an overloaded receiver. `refuse(n)` answers the next n requests with 503.
@@ -33,48 +27,29 @@ class WebhookSink:
         self._open.set()
         self._refusals = 0
         self._lock = threading.Lock()
-        sink = self
+        super().__init__()
+        self.url += "/hook"
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            # Without a timeout, a keep-alive connection would keep its thread after the test.
-            timeout = 120
-
-            def do_POST(self) -> None:
-                length = int(self.headers.get("content-length", 0))
-                status = sink._take(self.rfile.read(length), dict(self.headers.items()))
-                self.send_response(status)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_arguments) -> None:
-                """Suppresses the request log; the receipts are the log."""
-
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.port = self._server.server_port
-        self.url = f"http://127.0.0.1:{self.port}/hook"
-
-    def _take(self, body: bytes, headers: dict) -> int:
-        lower = {name.lower(): value for name, value in headers.items()}
+    def answer(self, request: Request, body: bytes) -> tuple:
+        lower = request.lower_headers()
         with self._lock:
             self.attempts.append(lower.get("webhook-id", "?"))
             if self._refusals > 0:
                 self._refusals -= 1
-                return 503
+                return (503,)
         if not self._open.is_set():
             if not self._open.wait(self.HOLD_MAX_S):
-                return 503
+                return (503,)
         try:
             self._webhook.verify(body, lower)
         except WebhookVerificationError as error:
             self.receipts.problem(f"webhook {lower.get('webhook-id')}: {error}")
-            return 401
+            return (401,)
         event = json.loads(body)
         if lower["webhook-id"] != event["id"]:
             self.receipts.problem(f"webhook-id {lower['webhook-id']} carries event {event['id']}")
         self.receipts.add(Receipt.of("webhook", event, lower))
-        return 200
+        return (200,)
 
     def hold(self) -> None:
         self._open.clear()
@@ -88,5 +63,4 @@ class WebhookSink:
 
     def close(self) -> None:
         self._open.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().close()

@@ -6,8 +6,8 @@ import socket
 import struct
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from .http_server import HTTPServer, Request
 from .receipts import Receipt, Receipts
 
 # The outcome of a request and its probability in percent.
@@ -23,11 +23,14 @@ TROUBLE = {
 }
 
 
-class WildReceiver:
+class WildReceiver(HTTPServer):
     """Accepts about half of the requests until `calm()`, then all.
 
     `receipts` has the accepted ones: those with a 2xx, sent completely or cut in the body.
     """
+
+    # A killed notifier leaves broken connections.
+    ignores_errors = True
 
     def __init__(self, seed: int):
         self.receipts = Receipts()
@@ -35,74 +38,41 @@ class WildReceiver:
         self._chance = random.Random(seed)
         self._is_calm = False
         self._lock = threading.Lock()
-        receiver = self
+        super().__init__()
+        self.url += "/hook"
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 60
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                trouble = receiver._draw()
-                if trouble in ("ok", "cut", "drip"):
-                    receiver.receipts.add(Receipt.of("webhook", body))
-                getattr(self, f"_{trouble}", self._status)(trouble)
-
-            def _status(self, status: str, **headers: str) -> None:
-                self.send_response(int(status))
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def _ok(self, _trouble: str) -> None:
-                self._status("200")
-
-            def _429(self, trouble: str) -> None:
-                self._status(trouble, retry_after="1")
-
-            def _redirect(self, _trouble: str) -> None:
-                self._status("307", location="/elsewhere")
-
-            def _slow(self, _trouble: str) -> None:
+    def answer(self, request: Request, body: bytes) -> tuple | None:
+        trouble = self._draw()
+        if trouble in ("ok", "cut", "drip"):
+            self.receipts.add(Receipt.of("webhook", json.loads(body)))
+        match trouble:
+            case "ok":
+                return (200,)
+            case "429":
+                return 429, b"", {"retry-after": "1"}
+            case "redirect":
+                return 307, b"", {"location": "/elsewhere"}
+            case "slow":
                 time.sleep(1.5)
-                self._status("500")
-
-            def _reset(self, _trouble: str) -> None:
+            case "reset":
                 linger = struct.pack("ii", 1, 0)
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                self.connection.close()
-                self.close_connection = True
-
-            def _cut(self, _trouble: str) -> None:
-                self.send_response(200)
-                self.send_header("content-length", "100")
-                self.end_headers()
-                self.wfile.write(b"half")
-                self.close_connection = True
-
-            def _drip(self, _trouble: str) -> None:
-                self.send_response(200)
-                self.send_header("content-length", "4")
-                self.end_headers()
+                request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                request.connection.close()
+                request.close_connection = True
+                return None
+            case "cut" | "drip":
+                request.send_response(200)
+                request.send_header("content-length", "100" if trouble == "cut" else "4")
+                request.end_headers()
+                if trouble == "cut":
+                    request.wfile.write(b"half")
+                    request.close_connection = True
+                    return None
                 for byte in (b"d", b"r", b"i", b"p"):
                     time.sleep(0.3)
-                    self.wfile.write(byte)
-
-            def log_message(self, *_arguments) -> None:
-                """Suppresses the request log; the receipts are the log."""
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            # The library's default backlog of five loses connections that are made at the same time.
-            request_queue_size = 128
-
-            def handle_error(self, *_arguments) -> None:
-                """Ignores broken connections, which a killed notifier leaves as part of the test."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+                    request.wfile.write(byte)
+                return None
+        return (500,)
 
     def calm(self) -> None:
         """Accepts every request from now on."""
@@ -114,7 +84,3 @@ class WildReceiver:
             trouble = "ok" if self._is_calm else drawn
             self.met[trouble] += 1
             return trouble
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
