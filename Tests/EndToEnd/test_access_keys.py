@@ -10,6 +10,7 @@ import pytest
 import requests
 import websockets.sync.client
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl, printed
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from websockets.exceptions import ConnectionClosed
@@ -28,13 +29,7 @@ def first_key(cluster: Cluster, *options: str) -> str:
 
 
 def ctl(cluster: Cluster, key: str | None, *arguments: str, status: int = 0) -> list[dict]:
-    done = subprocess.run(
-        [program("pollerctl"), *arguments, "--json"],
-        env=os.environ | {"POLLER_URL": cluster.api.url} | ({"POLLER_API_KEY": key} if key else {}),
-        capture_output=True, text=True, timeout=60,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return printed(pollerctl(cluster, *arguments, "--json", status=status, key=key))
 
 
 def status(url: str, key: str | None, path: str = "/v1/watches") -> int:

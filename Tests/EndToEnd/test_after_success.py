@@ -5,7 +5,7 @@ import time
 import pytest
 from harness.cluster import Cluster
 from harness.history_checker import is_beside
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 
@@ -13,12 +13,7 @@ from harness.waiting import wait_until
 def hinted():
     """A cluster that receives the sandbox's webhooks but does not sweep its events."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
-        port = free_port()
-        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-        cluster.role("taker", "api", more).start().wait_ready()
-        yield cluster
+        yield with_webhooks(cluster)
 
 
 def payment_states(cluster: Cluster, source: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 from harness.cluster import Cluster
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 DAY_MS = 86_400_000
@@ -13,12 +13,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 def hinted():
     """A cluster that learns about changes only from the sandbox's webhooks."""
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
-        port = free_port()
-        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-        cluster.role("taker", "api", more).start().wait_ready()
-        yield cluster
+        yield with_webhooks(cluster)
 
 
 def paid(cluster: Cluster, method: str) -> tuple[str, str]:

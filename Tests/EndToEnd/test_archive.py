@@ -4,7 +4,6 @@ Only lines that the cluster has signed are restored, and no upstream can forge o
 """
 
 import json
-import os
 import subprocess
 import time
 import uuid
@@ -12,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.commands import ctl, pollerctl
 from harness.http_server import HTTPServer, Request
 from harness.poller_api import PollerAPI
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 from test_afterlife import paid
-from test_timeline import ctl
 
 # Timeline entries that an archive does not contain: deliveries, mails, actions, hints and visits to the return page.
 TOLD_ONLY_THERE = ("delivery", "mail", "deed", "hint", "visit")
@@ -31,21 +30,14 @@ def hinted():
     """A cluster with the sandbox's webhooks, whose store a test empties and restores."""
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_MASTER_KEY": MASTER_KEY}
     with Cluster(workers=1, listen=False, env=env) as cluster:
-        port = free_port()
-        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-        taker = cluster.role("taker", "api", more).start().wait_ready()
-        cluster.apis.append(taker)
+        cluster.apis.append(with_webhooks(cluster).taker)
         yield cluster
 
 
 def put_back(
     cluster: Cluster, file: Path | str, *options: str, given: str | None = None, key: str = ""
 ) -> subprocess.CompletedProcess:
-    command = [program("pollerctl"), "import", str(file), *options, "--url", cluster.api.url]
-    env = os.environ | {"POLLER_API_KEY": key}
-    return subprocess.run(command, input=given, capture_output=True, text=True, env=env)
+    return pollerctl(cluster, "import", str(file), *options, status=None, key=key, input=given)
 
 
 def empty(cluster: Cluster) -> None:

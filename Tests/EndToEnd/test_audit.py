@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl
 from harness.poller_api import PollerAPI
 
 ADA = "key_of_ada_0123456789abc"
@@ -38,10 +39,7 @@ def closed(tmp_path_factory):
 
 
 def ctl(cluster: Cluster, key: str, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [program("pollerctl"), *arguments], capture_output=True, text=True, timeout=60,
-        env=os.environ | {"POLLER_URL": cluster.api.url, "POLLER_API_KEY": key},
-    )
+    return pollerctl(cluster, *arguments, status=None, key=key)
 
 
 def trail(cluster: Cluster, *options: str, key: str = ADA) -> list[dict]:

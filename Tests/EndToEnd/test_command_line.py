@@ -1,32 +1,19 @@
 """Tests exit codes, configuration checks and malformed files of the programs."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.redis_server import RedisServer
 
 # No process listens on port 1 of a test machine.
 NOWHERE = "http://127.0.0.1:1"
 KEY = "a-key-only-this-test-knows-0001"
-
-
-def run(name: str, *arguments: str, env: dict | None = None, **options):
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
-    return subprocess.run(
-        [program(name), *arguments],
-        env=inherited | (env or {}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl
 from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
 
@@ -122,7 +123,7 @@ def test_an_upstream_can_map_its_response_to_a_payment(cluster: Cluster, bank: B
 
 
 def test_an_unreadable_amount_is_reported_by_the_doctor(cluster: Cluster, bank: Bank):
-    assert "all are understood" in ctl(cluster, "doctor").stdout
+    assert "all are understood" in pollerctl(cluster, "doctor").stdout
     bank.sums = {"cents": 1.099e3, "currency": "EUR"}
     bank.states["buy-3"] = "settled"
     assert by_url(cluster, f"{bank.url}/paying/buy-3", notify=[]).status_code == 201
@@ -133,7 +134,7 @@ def test_an_unreadable_amount_is_reported_by_the_doctor(cluster: Cluster, bank: 
     assert by_url(cluster, f"{bank.url}/paying/buy-4", notify=[]).status_code == 201
     wait_until(lambda: watch(cluster, "buy-4", "paying")["state"] == "closed", 15, "closed")
     assert watch(cluster, "buy-4", "paying")["payment"]["state"] == "unknown"
-    wait_until(lambda: "“10,99” of upstream paying" in ctl(cluster, "doctor").stdout, 10, "reported")
+    wait_until(lambda: "“10,99” of upstream paying" in pollerctl(cluster, "doctor").stdout, 10, "reported")
     bank.sums = {}
 
 
@@ -152,30 +153,17 @@ def test_an_invalid_payment_mapping_is_rejected_at_startup(tmp_path, payment: st
     assert done.returncode == 78 and said in done.stderr, done.stderr
 
 
-def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> subprocess.CompletedProcess:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
-    more = {
-        "POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
-        "STRIPE_API_KEY": cluster.sandbox.KEY,
-    }
-    done = subprocess.run(
-        [program("pollerctl"), *arguments], env=inherited | more, capture_output=True, text=True, timeout=60,
-    )
-    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
-    return done
-
-
 def test_the_command_line_enqueues_urls_of_an_upstream(cluster: Cluster, bank: Bank):
     bank.states |= {"pay-2": "settled", "pay-3": "settled"}
     urls = [f"{bank.url}/payments/pay-{n}?full=1" for n in (2, 3)]
-    shown = ctl(cluster, "enqueue", "--source-url", urls[0], "--source-url", urls[1], "--follow", "--json").stdout.splitlines()
+    shown = pollerctl(cluster, "enqueue", "--source-url", urls[0], "--source-url", urls[1], "--follow", "--json").stdout.splitlines()
     assert json.loads(shown[0])["created"] == 2
     assert {json.loads(line)["source"] for line in shown[1:]} == {"pay-2", "pay-3"}
-    again = ctl(cluster, "enqueue", "--source-url", urls[0]).stdout.rstrip("\n").split("\t")
+    again = pollerctl(cluster, "enqueue", "--source-url", urls[0]).stdout.rstrip("\n").split("\t")
     assert again[0] == "pay-2" and again[4] == "pay-2 --account bank"
     for command in ("get", "events", "explain"):
-        assert "pay-2" in ctl(cluster, command, *again[4].split()).stdout
-    refused = ctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=64)
+        assert "pay-2" in pollerctl(cluster, command, *again[4].split()).stdout
+    refused = pollerctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=64)
     assert "upstream" in refused.stderr
 
 
@@ -216,7 +204,7 @@ def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     assert charge["amount"] == 1099 and charge["description"] == "Acme"
     assert charge["metadata"] == {"shop": "north", "poller_source": source}
     # A watch can override the account: its source is reported but not charged.
-    made = ctl(
+    made = pollerctl(
         cluster, "source", "create", "ideal", "--amount", "1099", "--return-url", "https://shop.example/r",
         "--never-charge", "--policy", "interactive", "--json",
     )

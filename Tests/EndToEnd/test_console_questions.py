@@ -9,7 +9,7 @@ from harness.browser import chromium
 from harness.cluster import Cluster
 from harness.console import Console
 from harness.console_shop import Receivers, Shop
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
@@ -33,11 +33,7 @@ def front() -> Iterator[SimpleNamespace]:
     receivers = Receivers()
     env = {"POLLER_STRIPE_SWEEP": "off"}
     with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
-        port = free_port()
-        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-        cluster.role("taker", "api", more).start().wait_ready()
+        with_webhooks(cluster)
         shop = Shop(cluster, receivers=receivers)
         shop.endpoint("ok", "/ok", types=["payment.*"])
         yield SimpleNamespace(cluster=cluster, shop=shop)

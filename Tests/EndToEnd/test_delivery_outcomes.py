@@ -1,28 +1,18 @@
 """Tests delivery outcomes: attempts, dead letters, retries, open circuits, and isolation of endpoints."""
 
-import json
-import os
 import random
 import subprocess
 import time
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl, printed
 from harness.moody_receiver import MoodyReceiver
 from harness.waiting import wait_until
 
 
 def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> list[dict]:
-    """Runs `pollerctl …` and returns the JSON objects that it prints, one per line."""
-    done = subprocess.run(
-        [program("pollerctl"), *arguments, "--json"],
-        env=os.environ | {"POLLER_URL": cluster.api.url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return printed(pollerctl(cluster, *arguments, "--json", status=status))
 
 
 # The sequence numbers of a failing payment: source pending, payment failed, source failed.

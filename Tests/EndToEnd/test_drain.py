@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Tests registered endpoints: ordered delivery, signatures, and rotating, disabling and removing them."""
 
 import json
-import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,10 +9,11 @@ import pytest
 import requests
 from harness.accepting_shop import Shop
 from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.commands import pollerctl, run
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
-from test_command_line import NOWHERE, run
+from test_command_line import NOWHERE
 
 
 @pytest.fixture
@@ -25,13 +25,7 @@ def shop():
 
 def endpoint(cluster: Cluster, *arguments: str, fails: bool = False) -> dict:
     """Runs `pollerctl endpoint …` and returns the JSON that it prints."""
-    done = subprocess.run(
-        [program("pollerctl"), "endpoint", *arguments, "--json"],
-        env=os.environ | {"POLLER_URL": cluster.api.url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = pollerctl(cluster, "endpoint", *arguments, "--json", status=None)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     return json.loads(done.stdout) if done.stdout else {}
 

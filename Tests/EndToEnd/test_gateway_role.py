@@ -4,10 +4,10 @@ import json
 
 import requests
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.prometheus import check_metrics
 from harness.stream_client import StreamClient
 from harness.waiting import wait_until
-from test_command_line import run
 
 
 def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):

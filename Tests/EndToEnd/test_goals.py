@@ -1,21 +1,10 @@
 """Tests the goals of a watch: `left_pending`, `settled` and `final`."""
 
 import json
-import os
-import subprocess
 
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import ctl
 from harness.waiting import wait_until
-
-
-def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> str:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
-    done = subprocess.run(
-        [program("pollerctl"), *arguments], env=inherited | {"POLLER_URL": cluster.api.url},
-        capture_output=True, text=True, timeout=60,
-    )
-    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
-    return done.stdout
 
 
 def card(cluster: Cluster) -> str:

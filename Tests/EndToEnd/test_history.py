@@ -5,8 +5,8 @@ import datetime
 import pytest
 
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 
 COUNT = 5
 

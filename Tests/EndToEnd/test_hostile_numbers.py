@@ -8,10 +8,9 @@ import time
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.commands import ctl, run
 from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
-from test_command_line import run
-from test_timeline import ctl
 
 SECRET = "whsec_hostile_numbers"
 # Literals, because Python would write the large numbers differently.

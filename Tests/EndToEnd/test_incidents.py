@@ -6,11 +6,11 @@ import re
 import pytest
 from harness.accepting_shop import Shop
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.moody_receiver import MoodyReceiver
 from harness.poller_api import PollerAPI
 from harness.process import Process
 from harness.waiting import wait_until
-from test_command_line import run
 from test_endpoints import endpoint, genuine
 
 # Short, so that a test need not wait a minute. The checks are half a second apart then.

@@ -5,9 +5,9 @@ import time
 import pytest
 from harness.accepting_shop import Shop
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.moody_receiver import MoodyReceiver
 from harness.waiting import wait_until
-from test_command_line import run
 from test_endpoints import endpoint
 from test_incidents import HOLD, Watched
 

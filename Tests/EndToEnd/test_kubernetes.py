@@ -22,9 +22,6 @@ from harness.kubernetes import (
     FOLDER, OVERLAYS, ROLES, SECRETS, config, configuration_file, environment, of_kind, pod, rendered, role, secret_files,
     workloads,
 )
-from harness.process import Process
-from harness.redis_server import free_port
-from harness.waiting import wait_until
 
 # The first version with evictions of unready pods, and the newest with available schemas.
 VERSIONS = ("1.30", "1.37")

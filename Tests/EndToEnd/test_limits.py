@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
-from test_command_line import run
 
 # Tests that measure the latency of a quiet key are marked `alone`.
 FLOOD = "key_of_flood_0123456789"

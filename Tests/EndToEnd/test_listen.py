@@ -11,11 +11,11 @@ import requests
 from standardwebhooks.webhooks import Webhook
 
 from harness.cluster import Cluster, program
+from harness.commands import run
 from harness.process import Process
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
-from test_command_line import run
 
 SECRET = "whsec_" + "bGlzdGVuLXRlc3RzLXVzZS10aGlzLXNlY3JldC4uLi4="
 

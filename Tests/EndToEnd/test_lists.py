@@ -1,22 +1,14 @@
 """Tests that lists show the newest items first."""
 
-import json
-import subprocess
 import time
 
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import pollerctl, printed
 from harness.waiting import wait_until
 
 
 def ctl(cluster: Cluster, *arguments: str) -> list[dict]:
-    done = subprocess.run(
-        [program("pollerctl"), *arguments, "--json", "--url", cluster.api.url],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return printed(pollerctl(cluster, *arguments, "--json"))
 
 
 def pages(cluster: Cluster, path: str, limit: int) -> list[dict]:

@@ -8,7 +8,7 @@ import time
 import pytest
 import requests
 from harness.cluster import Cluster
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 CREDITOR, REFERENCE = "TEST42ZZZ0000424242", "NXDSYREGC9PSMKWY"
@@ -17,12 +17,7 @@ CREDITOR, REFERENCE = "TEST42ZZZ0000424242", "NXDSYREGC9PSMKWY"
 def reported_by_webhook() -> Cluster:
     cluster = Cluster(workers=1, env={"POLLER_STRIPE_SWEEP": "off"})
     cluster.__enter__()
-    port = free_port()
-    form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-    cluster.secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-    more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": cluster.secret}
-    cluster.role("taker", "api", more).start().wait_ready()
-    return cluster
+    return with_webhooks(cluster)
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])

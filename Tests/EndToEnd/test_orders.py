@@ -1,14 +1,14 @@
 """Tests orders: a customer may try to pay several times, and one attempt is charged."""
 
 import json
-import subprocess
 import urllib.parse
 
 import pytest
 from test_charging import a_second_after, charges_of, create
 
 from harness.accepting_shop import Shop
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import ctl
 from harness.waiting import wait_until
 
 
@@ -43,17 +43,6 @@ def order_events(cluster: Cluster, name: str) -> list[dict]:
     return cluster.api.get(f"/v1/orders/{name}/events")["data"]
 
 
-def pollerctl(cluster: Cluster, *arguments: str) -> str:
-    done = subprocess.run(
-        [program("pollerctl"), *arguments, "--url", cluster.api.url],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_the_order_is_in_the_watch_and_each_event_until_a_restart(calm: Cluster):
     source = create(calm, type="ideal")
     made = watch(calm, source, "T-1")
@@ -81,8 +70,8 @@ NAMES = ["#1001", "2026/000123", "№ 5", "Bestellung 7/ä", "A+B 100%", "a?b&c=
 @pytest.mark.parametrize("name", NAMES)
 def test_an_order_is_shown_everywhere_under_the_shop_s_name(calm: Cluster, name: str):
     source = create(calm, type="ideal")
-    pollerctl(calm, "enqueue", source, "--order", name, "--policy", "interactive")
-    assert json.loads(pollerctl(calm, "get", source, "--json"))["order"] == name
+    ctl(calm, "enqueue", source, "--order", name, "--policy", "interactive")
+    assert json.loads(ctl(calm, "get", source, "--json"))["order"] == name
     calm.sandbox.authorise(source)
     path = urllib.parse.quote(name, safe="")
     wait_until(
@@ -92,13 +81,13 @@ def test_an_order_is_shown_everywhere_under_the_shop_s_name(calm: Cluster, name:
     )
     events = calm.api.get(f"/v1/orders/{path}/events")["data"]
     assert {(event["order"], event["source"]) for event in events} == {(name, name)}
-    shown = json.loads(pollerctl(calm, "order", "get", name, "--json"))
+    shown = json.loads(ctl(calm, "order", "get", name, "--json"))
     assert shown["order"] == name and [one["source"] for one in shown["members"]] == [source]
-    listed = [json.loads(line) for line in pollerctl(calm, "order", "list", "--json").splitlines()]
+    listed = [json.loads(line) for line in ctl(calm, "order", "list", "--json").splitlines()]
     assert name in [one["order"] for one in listed]
-    found = pollerctl(calm, "list", f'order="{name}"', "--json").splitlines()
+    found = ctl(calm, "list", f'order="{name}"', "--json").splitlines()
     assert [json.loads(line)["source"] for line in found] == [source]
-    assert pollerctl(calm, "timeline", "--order", name)
+    assert ctl(calm, "timeline", "--order", name)
 
 
 def test_a_charge_of_an_order_names_it_at_stripe_and_is_made_once(calm: Cluster):
@@ -151,17 +140,17 @@ def test_an_order_paid_by_two_attempts_is_reported_as_paid_twice(calm: Cluster, 
 
 def test_orders_are_shown_by_api_and_command_line(calm: Cluster):
     source = create(calm, type="ideal")
-    pollerctl(calm, "enqueue", source, "--order", "T-4", "--policy", "interactive")
-    shown = pollerctl(calm, "order", "get", "T-4")
+    ctl(calm, "enqueue", source, "--order", "T-4", "--policy", "interactive")
+    shown = ctl(calm, "order", "get", "T-4")
     assert "T-4" in shown and source in shown and "awaiting_customer" in shown
-    assert json.loads(pollerctl(calm, "order", "get", "T-4", "--json")) == order_of(calm, "T-4")
-    listed = [json.loads(line) for line in pollerctl(calm, "order", "list", "--json").splitlines()]
+    assert json.loads(ctl(calm, "order", "get", "T-4", "--json")) == order_of(calm, "T-4")
+    listed = [json.loads(line) for line in ctl(calm, "order", "list", "--json").splitlines()]
     assert listed[0]["order"] == "T-4"
-    some = pollerctl(calm, "order", "list", "--json", "--state", "cancelled")
+    some = ctl(calm, "order", "list", "--json", "--state", "cancelled")
     assert all(json.loads(line)["payment"]["state"] == "cancelled" for line in some.splitlines())
     missing = calm.api.request("GET", "/v1/orders/nobody")
     assert missing.status_code == 404 and missing.json()["code"] == "order_not_found"
-    assert "T-4" in pollerctl(calm, "get", source)
+    assert "T-4" in ctl(calm, "get", source)
 
 
 def test_one_of_two_attempts_to_pay_an_order_is_charged(calm: Cluster):

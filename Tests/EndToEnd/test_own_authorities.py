@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.http_server import HTTPServer, Request
 from harness.mail_sink import MailSink
 from harness.waiting import wait_until
-from test_command_line import run
 from test_tls import authority, signed
 
 

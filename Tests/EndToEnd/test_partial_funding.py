@@ -2,7 +2,7 @@
 
 import pytest
 from harness.cluster import Cluster
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 # The patient policy polls at once and again after 30 s, so an earlier change is known from a hint.
@@ -15,11 +15,7 @@ def hinted(request):
     sweep = "off" if request.param == "webhook" else "1s"
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": sweep}) as cluster:
         if request.param == "webhook":
-            port = free_port()
-            form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-            secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-            more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-            cluster.role("taker", "api", more).start().wait_ready()
+            with_webhooks(cluster)
         yield cluster
 
 

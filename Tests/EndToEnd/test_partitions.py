@@ -1,7 +1,7 @@
 """Tests that a new store gets the configured number of partitions and keeps it."""
 
 from harness.cluster import Cluster, Role, program
-from test_command_line import run
+from harness.commands import run
 
 
 def test_a_store_is_created_with_the_configured_partitions_and_keeps_them(chaos, tmp_path):

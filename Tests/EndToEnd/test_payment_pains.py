@@ -23,7 +23,6 @@ exercism/website#2518, stripe-ios#629, stripe-java#389 and similar reports.
 """
 
 import threading
-import time
 
 import pytest
 from harness.cluster import Cluster

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl
 from harness.history_checker import is_beside
 from harness.waiting import wait_until
 
@@ -18,16 +19,8 @@ def settle(calm: Cluster, source: str) -> None:
     calm.wait_status(source, "consumed")
 
 
-def pollerctl(calm: Cluster, *arguments: str, **options) -> subprocess.CompletedProcess:
-    env = os.environ | {"POLLER_URL": calm.api.url}
-    return subprocess.run(
-        [program("pollerctl"), *arguments],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        **options,
-    )
+def ctl(cluster: Cluster, *arguments: str, **options) -> subprocess.CompletedProcess:
+    return pollerctl(cluster, *arguments, status=None, **options)
 
 
 def test_a_source_settles_and_every_channel_delivers_each_change_once_in_order(calm: Cluster):
@@ -122,9 +115,9 @@ def test_events_of_a_hundred_simultaneous_sources_are_not_mixed_up(calm: Cluster
 
 def test_enqueueing_an_id_unknown_to_the_upstream_names_it(calm: Cluster):
     source = calm.sandbox.create_source()
-    known = pollerctl(calm, "enqueue", source, "--wait-first-poll")
+    known = ctl(calm, "enqueue", source, "--wait-first-poll")
     assert known.returncode == 0 and "created" in known.stdout, known
-    unknown = pollerctl(calm, "enqueue", "src_mistyped", source, "--wait-first-poll")
+    unknown = ctl(calm, "enqueue", "src_mistyped", source, "--wait-first-poll")
     assert unknown.returncode == 1 and "created" in unknown.stdout, unknown
     named = [line for line in unknown.stderr.splitlines() if "src_" in line]
     assert len(named) == 1 and "src_mistyped: the upstream does not know this source (404)" in named[0], unknown
@@ -199,7 +192,7 @@ def test_no_client_secret_leaves_the_system(calm: Cluster):
 
 def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
     source = calm.sandbox.create_source()
-    done = pollerctl(
+    done = ctl(
         calm, "enqueue", source, "--policy", "interactive", "--notify", calm.webhook.url
     )
     assert done.returncode == 0, done.stderr
@@ -212,9 +205,9 @@ def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
     settle(calm, source)
     assert waiting.wait(10) == 0
 
-    shown = pollerctl(calm, "get", source, "--json")
+    shown = ctl(calm, "get", source, "--json")
     assert json.loads(shown.stdout)["status"] == "consumed"
-    listed = pollerctl(calm, "events", source, "--json")
+    listed = ctl(calm, "events", source, "--json")
     assert listed.returncode == 0
     for event in calm.api.events(source):
         assert event["id"] in listed.stdout
@@ -224,13 +217,13 @@ def test_pollerctl_wait_distinguishes_a_timeout_from_a_failed_payment(calm: Clus
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
-    assert pollerctl(calm, "wait", source, "--timeout", "1s").returncode == 3
+    assert ctl(calm, "wait", source, "--timeout", "1s").returncode == 3
     calm.sandbox.set_status(source, "failed")
     calm.wait_status(source, "failed")
-    ended = pollerctl(calm, "wait", source, "--until", "chargeable", "--timeout", "10s")
+    ended = ctl(calm, "wait", source, "--until", "chargeable", "--timeout", "10s")
     assert ended.returncode == 2
 
 
 def test_doctor_finds_nothing_wrong_with_a_healthy_cluster(calm: Cluster):
-    done = pollerctl(calm, "doctor")
+    done = ctl(calm, "doctor")
     assert done.returncode == 0, done.stdout + done.stderr

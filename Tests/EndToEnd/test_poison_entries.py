@@ -14,10 +14,10 @@ from contextlib import contextmanager
 import requests
 
 from harness.cluster import Cluster, Role
+from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.redis_server import free_port
 from harness.waiting import wait_until
-from test_command_line import run
 
 # The deaths counted before an entry is set aside. A new outbox entry ends one reader more before the count starts.
 DEATHS = 3

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 from test_tables import on_a_terminal
 
 

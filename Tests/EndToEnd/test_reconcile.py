@@ -1,24 +1,15 @@
 """Tests `pollerctl reconcile`, which compares the charges at Stripe with the recorded watches and events."""
 
-import json
-import os
-import subprocess
-
-from harness.cluster import Cluster, program
-from harness.sandbox import Sandbox
+from harness.cluster import Cluster
+from harness.commands import pollerctl, printed
 from harness.waiting import wait_until
 
 
 def reconcile(cluster: Cluster, *arguments: str) -> tuple[int, dict[str, dict]]:
     """Returns the exit status and the differences by source."""
-    done = subprocess.run(
-        [program("pollerctl"), "reconcile", "--grace", "0s", "--json", *arguments],
-        env={"POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
-             "STRIPE_API_KEY": Sandbox.KEY, "PATH": os.environ["PATH"]},
-        capture_output=True, text=True, timeout=60,
-    )
+    done = pollerctl(cluster, "reconcile", "--grace", "0s", "--json", *arguments, status=None)
     assert done.returncode in (0, 1), f"{done.returncode} {done.stdout} {done.stderr}"
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = printed(done)
     assert done.returncode == (1 if found else 0)
     return done.returncode, {one["source"]: one for one in found}
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import WEBHOOK_SECRET, Role, program
+from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.process import Process
 from harness.redis_server import RedisServer
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
-from test_command_line import run
 
 PASSWORD = "of-the-poller"
 

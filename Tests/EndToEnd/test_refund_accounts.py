@@ -10,6 +10,7 @@ from harness.accessibility import violations
 from harness.browser import Browser, chromium
 from harness.cluster import Cluster
 from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 IBAN = "PT50000201231234567890154"
@@ -23,12 +24,7 @@ def hinted():
     bind = f"127.0.0.1:{free_port()}"
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_API_BIND": bind, "POLLER_PUBLIC_URL": f"http://{bind}"}
     with Cluster(workers=1, env=env) as cluster:
-        port = free_port()
-        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
-        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
-        cluster.role("taker", "api", more).start().wait_ready()
-        yield cluster
+        yield with_webhooks(cluster)
 
 
 @pytest.fixture(scope="module")

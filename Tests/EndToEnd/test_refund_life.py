@@ -5,9 +5,9 @@ import re
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.commands import ctl
 from harness.shop import with_webhooks
 from harness.waiting import wait_until
-from test_money_shown import ctl
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
 from test_after_success import charged_source, payment_states, wait_payment
-from test_command_line import run
 
 
 def settles(cluster: Cluster, source: str) -> dict:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
-from test_command_line import run
 from test_configured import Bank
 from test_tls import authority, connect, signed, trusting
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Cluster, Role, program
+from harness.commands import run
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
-from test_command_line import run
 
 
 def log(role: Role) -> list[dict]:

@@ -1,9 +1,8 @@
 """Tests which payment events are published for saved cards that pay again, and for the shop's own charges."""
 
-import subprocess
-
 import pytest
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import pollerctl
 from harness.shop import Sale, check_words, with_webhooks
 from harness.waiting import wait_until
 
@@ -99,10 +98,7 @@ def test_an_open_watch_of_one_order_is_not_joined_for_another(shop):
     answer = shop.api.enqueue(sale.id, order="O-2")
     assert (answer.status_code, answer.json()["code"]) == (409, "order_mismatch"), answer.text
     assert "O-1" in answer.json()["detail"]
-    asked = subprocess.run(
-        [program("pollerctl"), "enqueue", sale.id, "--order", "O-2", "--url", shop.api.url],
-        capture_output=True, text=True, timeout=30,
-    )
+    asked = pollerctl(shop, "enqueue", sale.id, "--order", "O-2", status=None)
     assert asked.returncode != 0 and "O-1" in asked.stderr, asked
     assert shop.api.request("GET", "/v1/orders/O-2").status_code == 404
     assert shop.api.watch(sale.id)["order"] == "O-1"

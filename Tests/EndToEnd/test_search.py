@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from harness.cluster import Cluster, program
-from test_command_line import run
+from harness.commands import run
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 from test_charging import closed, payment_events, types
-from test_command_line import run
 from test_configured import check
 
 from harness.cluster import LEASE_S, Cluster
+from harness.commands import run
 from harness.faked_clock import FakedClock
 from harness.preloaded import IS_HERE
 from harness.waiting import wait_until

@@ -3,8 +3,8 @@
 import json
 
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 
 
 def pollerctl(cluster: Cluster, *arguments: str, status: int = 0):

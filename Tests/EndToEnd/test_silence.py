@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from harness.cluster import program
-from test_command_line import run
+from harness.commands import run
 
 ENQUEUED = {
     "created": 1, "restarted": 0, "joined": 0, "duplicates": 0,

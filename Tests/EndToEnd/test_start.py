@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 from harness.cluster import Cluster, Role, program
+from harness.commands import run
 from harness.process import Process
 from harness.waiting import wait_until
-from test_command_line import run
 
 BINDS = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
 

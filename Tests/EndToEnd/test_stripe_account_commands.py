@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from harness.cluster import program
-from harness.stripe_lab import DAY, RETURN_URL, SECRET_KEY, StripeLab
+from harness.stripe_lab import SECRET_KEY, StripeLab
 
 CLUSTER = "https://pay.example.com/v1/stripe/webhook"
 PINNED = "2026-10-28.endive"

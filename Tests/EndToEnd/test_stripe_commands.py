@@ -1,11 +1,11 @@
 """Tests `pollerctl source` and `pollerctl intent`: each step of Stripe's guides on the command line."""
 
 import json
-import os
 import subprocess
 
 import pytest
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl
 from harness.sandbox import Sandbox
 
 R = ("--return-url", "https://shop.example/r")
@@ -33,17 +33,7 @@ METHODS = {
 
 
 def ctl(cluster: Cluster, *arguments: str, status: int = 0, **env: str):
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
-    done = subprocess.run(
-        [program("pollerctl"), *arguments],
-        env=inherited | {
-            "POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
-            "STRIPE_API_KEY": Sandbox.KEY,
-        } | env,
-        capture_output=True, text=True, timeout=60,
-    )
-    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
-    return done
+    return pollerctl(cluster, *arguments, status=status, env=env)
 
 
 def read(cluster: Cluster, *arguments: str, status: int = 0) -> dict:
@@ -90,11 +80,7 @@ def test_three_d_secure_authenticates_a_card(calm: Cluster):
     ("bitcoin", (*A, *EUR, "--email", "jenny@example.com")),
 ])
 def test_methods_withdrawn_by_stripe_are_sent_and_the_refusal_is_shown(calm, method, options):
-    done = subprocess.run(
-        [program("pollerctl"), "source", "create", method, *options],
-        env={"STRIPE_API_KEY": Sandbox.KEY, "POLLER_STRIPE_API_BASE": calm.sandbox.url},
-        capture_output=True, text=True, timeout=60,
-    )
+    done = pollerctl(calm, "source", "create", method, *options, status=None)
     assert done.returncode in (0, 1) and (done.stdout or done.stderr)
 
 

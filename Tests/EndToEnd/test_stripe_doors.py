@@ -8,9 +8,9 @@ import time
 import pytest
 import requests
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.redis_server import free_port
 from harness.waiting import wait_until
-from test_command_line import run
 from test_stripe_hints import metric
 
 SECRET = "whsec_doors"

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 from harness.cluster import Cluster
-from harness.redis_server import free_port
+from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 # A patient watch is polled at once and then after half a minute. An earlier change is known from a hint.
@@ -22,13 +22,7 @@ def posted():
     """Starts a cluster without a sweep, whose second API receives the sandbox's webhooks."""
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_STRIPE_ENQUEUE_UNKNOWN": "true"}
     with Cluster(workers=1, listen=False, env=env) as cluster:
-        port = free_port()
-        cluster.hook = f"http://127.0.0.1:{port}/v1/stripe/webhook"
-        form = {"url": cluster.hook, "enabled_events[]": "*"}
-        cluster.secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": cluster.secret}
-        cluster.taker = cluster.role("taker", "api", more).start().wait_ready()
-        yield cluster
+        yield with_webhooks(cluster)
 
 
 def waiting(cluster: Cluster, count: int = 1) -> list[str]:

@@ -12,8 +12,8 @@ import termios
 import pytest
 
 from harness.cluster import Cluster, program
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 
 
 def on_a_terminal(cluster: Cluster, columns: int, *arguments: str, with_errors: bool = False) -> list[str]:

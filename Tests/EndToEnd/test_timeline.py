@@ -1,21 +1,13 @@
 """Tests the timeline of a payment: its entries, their order and authors, and the access to it."""
 
 import json
-import subprocess
 import uuid
 
 import requests
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster
+from harness.commands import ctl
 from harness.redis_server import free_port
 from harness.waiting import wait_until
-
-
-def ctl(cluster: Cluster, *arguments: str) -> str:
-    done = subprocess.run(
-        [program("pollerctl"), *arguments, "--url", cluster.api.url], capture_output=True, text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def timeline(cluster: Cluster, source: str) -> list[dict]:

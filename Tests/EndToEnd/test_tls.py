@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 
 
 def openssl(*arguments: object) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Cluster, program
+from harness.commands import pollerctl
 from harness.otlp_collector import OTLPCollector, caller
 from harness.redis_server import free_port
 from harness.waiting import wait_until
@@ -168,9 +169,7 @@ def test_an_unsampled_trace_is_propagated_and_not_recorded(chaos, collector: OTL
 def test_the_command_line_propagates_the_trace_of_its_caller(calm: Cluster):
     trace, _, header = caller()
     sources = [calm.sandbox.create_source() for _ in range(2)]
-    arguments = [program("pollerctl"), "enqueue", *sources, "--traceparent", header, "--notify", calm.webhook.url]
-    done = subprocess.run(arguments, env={"POLLER_URL": calm.api.url}, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0, done.stderr
+    pollerctl(calm, "enqueue", *sources, "--traceparent", header, "--notify", calm.webhook.url)
     for source in sources:
         assert {receipt.headers["traceparent"].split("-")[1] for receipt in receipts(calm, source, 1)} == {trace}
 

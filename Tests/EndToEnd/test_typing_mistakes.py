@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Cluster
-from test_command_line import NOWHERE, run
+from harness.commands import run
+from test_command_line import NOWHERE
 
 ROOT = Path(__file__).resolve().parents[2]
 

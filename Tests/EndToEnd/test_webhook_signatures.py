@@ -2,11 +2,11 @@
 
 import base64
 import json
-import os
 import subprocess
 from pathlib import Path
 
-from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.cluster import WEBHOOK_SECRET, Cluster
+from harness.commands import pollerctl
 from harness.http_server import HTTPServer, Request
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
@@ -21,10 +21,7 @@ def test_each_account_has_its_own_secret_for_inline_webhooks(chaos, tmp_path):
     assert cluster.api.get(path)["secret"] == WEBHOOK_SECRET
     theirs = cluster.api.get(f"{path}?account=acme")["secret"]
     assert theirs != WEBHOOK_SECRET
-    done = subprocess.run(
-        [program("pollerctl"), "endpoint", "secret", "--account", "acme"],
-        env=os.environ | {"POLLER_URL": cluster.api.url}, capture_output=True, text=True, timeout=30,
-    )
+    done = pollerctl(cluster, "endpoint", "secret", "--account", "acme")
     assert done.stdout == theirs + "\n"
     sink = WebhookSink(theirs)
     source = cluster.sandbox.create_source()
@@ -62,11 +59,7 @@ def test_webhooks_can_be_signed_with_a_private_key_of_the_endpoint(calm: Cluster
 
     server = Receiver()
     url = f"{server.url}/"
-    done = subprocess.run(
-        [program("pollerctl"), "endpoint", "add", url, "--signing", "ed25519", "--json"],
-        env=os.environ | {"POLLER_URL": calm.api.url}, capture_output=True, text=True, timeout=30,
-    )
-    assert done.returncode == 0, done.stderr
+    done = pollerctl(calm, "endpoint", "add", url, "--signing", "ed25519", "--json")
     made = json.loads(done.stdout)
     path = f"/v1/endpoints/{made['id']}"
     first = made["secrets"][0]["public_key"]

@@ -1,9 +1,9 @@
 """Tests the number of workers that a cluster reports it could use, with a real worker that has too few slots."""
 
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
-from test_command_line import run
 
 PLACES = 4
 WATCHES = 60

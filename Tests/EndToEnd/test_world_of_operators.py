@@ -9,8 +9,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import run
 from harness.waiting import wait_until
-from test_command_line import run
 from test_configured import Bank
 
 GREYLISTED = "550 You have been greylisted, try again in 5 minutes"

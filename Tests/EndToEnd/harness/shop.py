@@ -17,16 +17,16 @@ HOUR_S = 3600
 
 
 def with_webhooks(cluster: Cluster, through=None) -> Cluster:
-    """Adds an API process, `cluster.taker`, that receives the sandbox's webhooks.
+    """Adds an API process, `cluster.taker`, that receives the sandbox's webhooks at `cluster.hook`.
 
       through: creates a relay, `cluster.relay`, that gets the webhooks and forwards them.
     """
     bind = f"127.0.0.1:{free_port()}"
-    url = f"http://{bind}/v1/stripe/webhook"
-    cluster.relay = cluster._peer(through(url)) if through else None
-    form = {"url": cluster.relay.url if through else url, "enabled_events[]": "*"}
-    secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
-    more = {"POLLER_API_BIND": bind, "STRIPE_WEBHOOK_SECRET": secret}
+    cluster.hook = f"http://{bind}/v1/stripe/webhook"
+    cluster.relay = cluster._peer(through(cluster.hook)) if through else None
+    form = {"url": cluster.relay.url if through else cluster.hook, "enabled_events[]": "*"}
+    cluster.secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+    more = {"POLLER_API_BIND": bind, "STRIPE_WEBHOOK_SECRET": cluster.secret}
     cluster.taker = cluster.role("taker", "api", more).start().wait_ready()
     return cluster
 
