@@ -17,7 +17,7 @@ struct DeliveryMarksTests {
     }
 
     private func layout(_ client: RedisClient) async throws -> StoreLayout {
-        try await StoreLayout.loadOrCreate(on: client, namespace: "t", partitions: 2)
+        try await StoreLayout.created(on: client, partitions: 2)
     }
 
     @Test("marking fails when too few replicas have the mark")

@@ -62,11 +62,7 @@ struct DurableStoreTests {
         try await withPair { store, client, _ in
             let requests = RedisNamedRequests(
                 client: client,
-                layout: try await StoreLayout.loadOrCreate(
-                    on: client,
-                    namespace: "t",
-                    partitions: 8
-                ),
+                layout: try await StoreLayout.created(on: client, partitions: 8),
                 logger: Logger(label: "t")
             )
             func named(_ name: String, taken: Bool) -> NamedRequest {
@@ -91,11 +87,7 @@ struct DurableStoreTests {
         try await withPair { store, client, _ in
             _ = try await store.enqueue([try NewWatch(key: key)])
             _ = try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 8
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 8)
             #expect(layout.partitions == 4)
             await #expect(throws: StoreError.full) {
                 try await StoreLayout.loadOrCreate(on: client, namespace: "new", partitions: 4)
@@ -184,11 +176,7 @@ struct DurableStoreTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             try await client.waitUntilConnected(timeout: .seconds(10))
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let store = RedisWatchStore(
                 client: client,
                 layout: layout,

@@ -40,11 +40,7 @@ struct GrowthTests {
         var costs: [Int] = []
         for count in [500, 30_000] {
             try await withRedis { client in
-                let layout = try await StoreLayout.loadOrCreate(
-                    on: client,
-                    namespace: "t",
-                    partitions: 1
-                )
+                let layout = try await StoreLayout.created(on: client, partitions: 1)
                 let store = Self.store(client, layout)
                 try await enqueue(count, in: store)
                 // These are in the list of leases, and in no schedule.
@@ -80,11 +76,7 @@ struct GrowthTests {
     @Test("a lane that is missing from all lists is audited through its leases")
     func lost() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 1
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 1)
             let store = Self.store(client, layout)
             try await enqueue(2, in: store)
             _ = try await store.claim(ClaimRequest(partition: 0, limit: 1, lease: .seconds(60)))
@@ -108,11 +100,7 @@ struct GrowthTests {
         var costs: [Int] = []
         for count in [300, 20_000] {
             try await withRedis { client in
-                let layout = try await StoreLayout.loadOrCreate(
-                    on: client,
-                    namespace: "t",
-                    partitions: 1
-                )
+                let layout = try await StoreLayout.created(on: client, partitions: 1)
                 let store = Self.store(client, layout)
                 try await enqueue(5, in: store)
                 let names = RedisScript(

@@ -50,11 +50,7 @@ struct OpenWatchTests {
     func weight(_ master: String?) async throws {
         let most = master == nil ? 440 : 470
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 1
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 1)
             let store = RedisWatchStore(
                 client: client,
                 layout: layout,

@@ -28,11 +28,7 @@ struct RedisCustomersTests {
     @Test("a stream contains each event as recorded and drops the oldest beyond its limit")
     func stream() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let channel = RedisStreamChannel(client: client, layout: layout)
             let url = try NotifyURL("redis+stream:orders")
             for seq in 1...3 {
@@ -70,11 +66,7 @@ struct RedisCustomersTests {
     @Test("delivery to a key that is not a stream fails, and the reason suggests the cause")
     func wrongKind() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let channel = RedisStreamChannel(client: client, layout: layout)
             _ = try await client.send(RedisCommand("SET", ["t:stream:taken", "mine"]))
             let url = try NotifyURL("redis+stream:taken")
@@ -86,11 +78,7 @@ struct RedisCustomersTests {
     @Test("a recipient is suppressed for one account or for all until the suppression is lifted")
     func suppressions() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let list = RedisSuppressionList(client: client, layout: layout)
             let recipient = try MailAddress("Kunde@Example.org")
             let other = try AccountID("acct_1")
@@ -117,11 +105,7 @@ struct RedisCustomersTests {
     @Test("the list shows suppressed recipients page by page, newest first, until they are lifted")
     func suppressedRecipients() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let list = RedisSuppressionList(client: client, layout: layout)
             let start = Timestamp(ms: 1_795_165_200_000)
             for number in 0..<5 {
@@ -174,11 +158,7 @@ struct RedisCustomersTests {
     @Test("the first refusal of a mailbox is kept for 90 days unless it is cleared or lifted")
     func refusals() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let list = RedisSuppressionList(client: client, layout: layout)
             let recipient = try MailAddress("kunde@example.org")
             let entry = SuppressionEntry(recipient, of: .main)
@@ -210,11 +190,7 @@ struct RedisCustomersTests {
     @Test("the last unreadable amount of each upstream is kept for a day")
     func unreadAmounts() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let amounts = RedisUnreadAmounts(client: client, layout: layout)
             #expect(try await amounts.unreadAmounts().isEmpty)
             let start = Timestamp(ms: 1_795_165_200_000)
@@ -241,11 +217,7 @@ struct RedisCustomersTests {
     @Test("refusals of the mail relay are kept for a day, with the time of the last accepted mail")
     func relayTroubles() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let troubles = RedisRelayTroubles(client: client, layout: layout)
             #expect(try await troubles.relayTrouble() == nil)
             let start = Timestamp(ms: 1_795_165_200_000)

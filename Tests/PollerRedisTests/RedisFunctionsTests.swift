@@ -101,11 +101,7 @@ struct RedisFunctionsTests {
     @Test("only libraries of releases that no process runs are removed")
     func removed() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let functions = RedisFunctions(
                 client: client,
                 layout: layout,

@@ -201,6 +201,13 @@ final class RedisHarness: StoreHarness {
     }
 }
 
+extension StoreLayout {
+    /// Creates the layout of the namespace `t`.
+    static func created(on client: RedisClient, partitions: Int) async throws -> StoreLayout {
+        try await loadOrCreate(on: client, namespace: "t", partitions: partitions)
+    }
+}
+
 /// Runs `body` with a client of a fresh redis-server, which may have extra options.
 func withRedis(
     _ arguments: [String] = [],

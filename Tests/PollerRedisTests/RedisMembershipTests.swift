@@ -28,11 +28,7 @@ struct RedisMembershipTests {
     @Test("a stored heartbeat has eleven fields, and additional fields are ignored")
     func parts() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
             #expect(try await members.beat(worker, for: .seconds(6)) == [worker])
             let list = "\(layout.watchKeys.namespace)p{0}"
@@ -54,11 +50,7 @@ struct RedisMembershipTests {
     @Test("announcing a process lists it and reads no other processes")
     func announced() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
             try await members.announce(worker, for: .seconds(6))
             #expect(try await members.members() == [worker])

@@ -32,7 +32,7 @@ struct SealedStoreTests {
         init(_ client: RedisClient, _ keys: MasterKeys) async throws {
             self.client = client
             self.keys = keys
-            layout = try await StoreLayout.loadOrCreate(on: client, namespace: "t", partitions: 4)
+            layout = try await StoreLayout.created(on: client, partitions: 4)
             var logger = Logger(label: "sealed")
             logger.logLevel = .error
             let gate = SealingGate()

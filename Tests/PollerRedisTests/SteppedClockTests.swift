@@ -13,11 +13,7 @@ struct SteppedClockTests {
     @Test("a sweep with a lease or due time too far ahead is taken; others wait")
     func sweep() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let store = RedisSweepStore(client: client, layout: layout)
             let (anna, bert) = (
                 OwnerID(unchecked: "AAAAAAAAAAA"), OwnerID(unchecked: "BBBBBBBBBBB")
@@ -42,11 +38,7 @@ struct SteppedClockTests {
     @Test("a process with a heartbeat too far in the future is not listed")
     func member() async throws {
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 4
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
             let owner = OwnerID(unchecked: "AAAAAAAAAAA")
             let member = Member(

@@ -203,11 +203,7 @@ struct WordIndexTests {
     private static func bytes(search names: [String]) async throws -> Int {
         var bytes = 0
         try await withRedis { client in
-            let layout = try await StoreLayout.loadOrCreate(
-                on: client,
-                namespace: "t",
-                partitions: 1
-            )
+            let layout = try await StoreLayout.created(on: client, partitions: 1)
             let store = RedisWatchStore(
                 client: client,
                 layout: layout,

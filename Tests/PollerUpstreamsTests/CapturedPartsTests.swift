@@ -8,18 +8,6 @@ import Testing
 /// Tests charges of the current API, and of versions before 2025-03-31.basil.
 @Suite("Captures and refunds in Stripe's objects")
 struct CapturedPartsTests {
-    private func json(_ text: String) throws -> RawJSON {
-        try #require(RawJSON(text), "\(text)")
-    }
-
-    private func word(_ kind: SourceKind, _ text: String) throws -> String {
-        let payment = Payment(PaymentFacts(kind, object: try json(text)).following(nil))
-        let sums = "\(payment.amountReceived)/\(payment.amount.map { "\($0)" } ?? "?")"
-        let back = payment.amountReturned > 0 ? " -\(payment.amountReturned)" : ""
-        let reason = payment.reason.map { " \($0.rawValue)" } ?? ""
-        return "\(payment.state.rawValue)\(reason) \(sums)\(back)"
-    }
-
     /// A charge whose authorised amount is 1,000 and captured amount is 600.
     private func part(refunded: Int, _ members: String = "") -> String {
         #"{"id":"ch_1","status":"succeeded","amount":1000,"amount_captured":600,"captured":true,"#

@@ -8,18 +8,6 @@ import Testing
 
 @Suite("The payment in Stripe's objects")
 struct PaymentFactsTests {
-    private func json(_ text: String) throws -> RawJSON {
-        try #require(RawJSON(text), "\(text)")
-    }
-
-    private func word(_ kind: SourceKind, _ text: String) throws -> String {
-        let payment = Payment(PaymentFacts(kind, object: try json(text)).following(nil))
-        let sums = "\(payment.amountReceived)/\(payment.amount.map { "\($0)" } ?? "?")"
-        let back = payment.amountReturned > 0 ? " -\(payment.amountReturned)" : ""
-        let reason = payment.reason.map { " \($0.rawValue)" } ?? ""
-        return "\(payment.state.rawValue)\(reason) \(sums)\(back)"
-    }
-
     @Test("Stripe's example sources have their payment state, method and amount")
     func examples() throws {
         let expected = [
@@ -272,4 +260,18 @@ struct PaymentFactsTests {
         let charge = try #require(ChargeFacts(charge: object))
         #expect(charge.captureBefore == Timestamp(ms: 1_796_083_200_000))
     }
+}
+
+/// Parses JSON.
+func json(_ text: String) throws -> RawJSON {
+    try #require(RawJSON(text), "\(text)")
+}
+
+/// Returns the state, the reason and the sums of the payment that an object describes.
+func word(_ kind: SourceKind, _ text: String) throws -> String {
+    let payment = Payment(PaymentFacts(kind, object: try json(text)).following(nil))
+    let sums = "\(payment.amountReceived)/\(payment.amount.map { "\($0)" } ?? "?")"
+    let back = payment.amountReturned > 0 ? " -\(payment.amountReturned)" : ""
+    let reason = payment.reason.map { " \($0.rawValue)" } ?? ""
+    return "\(payment.state.rawValue)\(reason) \(sums)\(back)"
 }

@@ -7,8 +7,8 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     package typealias Item = Watch
     package typealias Change = WatchChange
 
-    let base: Base
-    let plan: FaultPlan
+    package let base: Base
+    package let plan: FaultPlan
 
     /// Wraps a store with a plan.
     package init(_ base: Base, plan: FaultPlan) {
@@ -201,7 +201,7 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
 }
 
 /// A lease queue that fails according to a plan and otherwise forwards to another queue.
-protocol FaultyLeaseQueue: LeaseQueue {
+package protocol FaultyLeaseQueue: LeaseQueue {
     associatedtype Base: LeaseQueue where Base.Item == Item, Base.Change == Change
 
     var base: Base { get }
@@ -260,8 +260,8 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
 
-    let base: Base
-    let plan: FaultPlan
+    package let base: Base
+    package let plan: FaultPlan
 
     /// Wraps a queue with a plan.
     package init(_ base: Base, plan: FaultPlan) {

@@ -1,6 +1,7 @@
 import JSONText
 package import Poller
 package import PollerIdentity
+package import PollerQueue
 
 /// Events as a worker records them.
 package enum Samples {
@@ -49,6 +50,22 @@ package enum Samples {
             object: RawJSON(unchecked: object),
             polledAt: start,
             lag: .milliseconds(3)
+        )
+    }
+}
+
+extension Outbox {
+    /// Reads the entries that a consumer would mark next.
+    package func unacknowledged(
+        _ partition: Int,
+        by consumer: OwnerID = OwnerID(unchecked: "AAAAAAAAAAA"),
+        idle: Duration = .seconds(5)
+    ) async throws(StoreError) -> [OutboxEntry] {
+        try await unacknowledged(
+            partition: partition,
+            consumer: consumer,
+            idle: idle,
+            limit: 1000
         )
     }
 }

@@ -75,7 +75,7 @@ struct BasePathTests {
             ] {
                 #expect(try await api.get(path, headers: key).status == status, "\(path)")
             }
-            let slash = try await fetch(api, "/poller")
+            let slash = try await api.fetch("/poller")
             #expect(slash.status == 307 && slash.headers.first(name: "Location") == "/poller/")
             for prefix in ["", "/poller"] {
                 try await visit(api, prefix, expecting: "/poller")
@@ -115,14 +115,14 @@ struct BasePathTests {
         _ headers: [String: String] = [:]
     ) async throws {
         let landing = "\(prefix)/r?source=src_1&client_secret=\(Self.secret)"
-        let answer = try await fetch(api, landing, headers)
+        let answer = try await api.fetch(landing, headers: headers)
         #expect(answer.status == 303)
         #expect(answer.headers.first(name: "Location") == "\(base)/r/src_1")
         let cookie = answer.headers.first(name: "Set-Cookie").map {
             String($0.prefix { $0 != ";" })
         }
         let proof = headers.merging(["Cookie": cookie ?? ""]) { $1 }
-        let page = try await fetch(api, "\(prefix)/r/src_1", proof)
+        let page = try await api.fetch("\(prefix)/r/src_1", headers: proof)
         #expect(page.status == 200)
         #expect(page.text.contains(#"data-page="\#(base)/r/src_1""#))
         #expect(page.text.contains(#"data-watch="\#(base)/r/src_1/state""#))
@@ -141,27 +141,6 @@ struct BasePathTests {
             )
             _ = try await api.store.enqueue([new])
             try await body(api)
-        }
-    }
-
-    /// Returns a response without following redirects.
-    private func fetch(
-        _ api: LiveAPI,
-        _ path: String,
-        _ headers: [String: String] = [:]
-    ) async throws -> Answer {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
-            var request = HTTPClientRequest(url: api.url + path)
-            for (name, value) in headers { request.headers.add(name: name, value: value) }
-            let response = try await http.execute(request, timeout: .seconds(20))
-            let bytes = try await response.body.collect(upTo: 1_048_576)
-            return Answer(
-                status: Int(response.status.code),
-                headers: response.headers,
-                text: String(buffer: bytes)
-            )
         }
     }
 }

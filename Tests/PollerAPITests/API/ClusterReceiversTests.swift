@@ -22,13 +22,7 @@ struct ClusterReceiversTests {
             deliveries = MemoryDeliveryQueue(time: time)
             endpoints = MemoryEndpointStore(time: time)
             detector = IncidentDetector(
-                ClusterStores(
-                    watches: store,
-                    deliveries: deliveries,
-                    lanes: store,
-                    members: store,
-                    laneLimit: { .unlimited }
-                ),
+                ClusterStores(store, deliveries),
                 endpoints: endpoints,
                 keys: ListedKeys(),
                 failingAfter: .seconds(300),

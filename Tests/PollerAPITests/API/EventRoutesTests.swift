@@ -90,12 +90,7 @@ struct EventRoutesTests {
             let cursor = try #require(first["next"])
             #expect(first.json["gap"] as? Bool == false)
             try await api.see("src_1", "chargeable")
-            let entries = try await api.store.unacknowledged(
-                partition: 0,
-                consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
-                idle: .zero,
-                limit: 10
-            )
+            let entries = try await api.store.unacknowledged(0, idle: .zero)
             try await api.store.acknowledge(partition: 0, entries.map(\.id))
             try await api.store.trim(partition: 0, retention: .seconds(-60))
             try await api.see("src_1", "consumed", final: true)
@@ -131,12 +126,7 @@ struct EventRoutesTests {
             try await api.enqueue("src_1")
             try await api.see("src_1", "pending")
             try await api.see("src_1", "chargeable")
-            let entries = try await api.store.unacknowledged(
-                partition: 0,
-                consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
-                idle: .zero,
-                limit: 10
-            )
+            let entries = try await api.store.unacknowledged(0, idle: .zero)
             let last = try #require(entries.last.flatMap { OutboxPosition($0.id) })
             let time = Timestamp(ms: Int64(last.ms))
             let found = types(try await api.get("/v1/events?from=\(time)"))

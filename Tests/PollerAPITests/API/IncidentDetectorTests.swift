@@ -125,13 +125,7 @@ struct IncidentDetectorTests {
         }
         let relay = MemoryRelayTroubles()
         let detector = IncidentDetector(
-            ClusterStores(
-                watches: store,
-                deliveries: deliveries,
-                lanes: store,
-                members: store,
-                laneLimit: { .unlimited }
-            ),
+            ClusterStores(store, deliveries),
             endpoints: endpoints,
             keys: ListedKeys(keys: keys),
             relay: relay,
@@ -235,13 +229,7 @@ struct IncidentDetectorTests {
             Commit(ref: lease.ref, verdict: .setAside, change: change)
         ])
         let seen = try await IncidentDetector(
-            ClusterStores(
-                watches: store,
-                deliveries: deliveries,
-                lanes: store,
-                members: store,
-                laneLimit: { .unlimited }
-            ),
+            ClusterStores(store, deliveries),
             endpoints: MemoryEndpointStore(time: time),
             keys: ListedKeys(),
             memoryUsed: { nil }
@@ -286,5 +274,18 @@ struct IncidentDetectorTests {
         #expect(troubles(refused(.clock, 9, ago: .seconds(90_000))).isEmpty, "long ago")
         let secret = IncidentDetector.observation(of: [refused(.secret, 3)], at: now)
         #expect(secret.action?.contains("accounts.shop.webhook_secrets") == true)
+    }
+}
+
+extension ClusterStores {
+    /// Creates the stores of a cluster in memory, with unlimited lanes.
+    init(_ store: MemoryStore, _ deliveries: MemoryDeliveryQueue) {
+        self.init(
+            watches: store,
+            deliveries: deliveries,
+            lanes: store,
+            members: store,
+            laneLimit: { .unlimited }
+        )
     }
 }

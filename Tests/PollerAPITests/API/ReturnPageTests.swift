@@ -33,30 +33,9 @@ struct ReturnPageTests {
         }
     }
 
-    /// Fetches a page without following redirects.
-    func fetch(
-        _ api: LiveAPI,
-        _ path: String,
-        headers: [String: String] = [:]
-    ) async throws -> Answer {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
-            var request = HTTPClientRequest(url: api.url + path)
-            for (name, value) in headers { request.headers.add(name: name, value: value) }
-            let response = try await http.execute(request, timeout: .seconds(20))
-            let bytes = try await response.body.collect(upTo: 1_048_576)
-            return Answer(
-                status: Int(response.status.code),
-                headers: response.headers,
-                text: String(buffer: bytes)
-            )
-        }
-    }
-
     /// Presents the secret and returns the cookie.
     func arrive(_ api: LiveAPI, _ source: String = "src_1") async throws -> String {
-        let answer = try await fetch(api, "/r/\(source)?client_secret=\(Self.secret)")
+        let answer = try await api.fetch("/r/\(source)?client_secret=\(Self.secret)")
         #expect(answer.status == 303)
         let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
         return String(cookie.prefix { $0 != ";" })
@@ -65,8 +44,7 @@ struct ReturnPageTests {
     @Test("the landing redirects to a URL without the secret, and sets a cookie")
     func landing() async throws {
         try await run { api in
-            let answer = try await fetch(
-                api,
+            let answer = try await api.fetch(
                 "/r?source=src_1&client_secret=\(Self.secret)&livemode=false"
                     + "&redirect_status=succeeded"
             )
@@ -88,16 +66,14 @@ struct ReturnPageTests {
     @Test("on a public host, the cookie has the `__Host-` prefix and `Secure`")
     func secureCookie() async throws {
         try await run { api in
-            let answer = try await fetch(
-                api,
+            let answer = try await api.fetch(
                 "/r/src_1?client_secret=\(Self.secret)",
                 headers: ["Host": "pay.example"]
             )
             let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
             #expect(cookie.hasPrefix("__Host-return-") && cookie.contains("; Secure"))
             let name = cookie.prefix { $0 != ";" }
-            let page = try await fetch(
-                api,
+            let page = try await api.fetch(
                 "/r/src_1",
                 headers: ["Host": "pay.example", "Cookie": "a=b; \(name)"]
             )
@@ -116,34 +92,33 @@ struct ReturnPageTests {
                 "/r/nonsense?client_secret=\(Self.secret)", "/r/ep_1",
                 "/r/src_1?n=-1&x=%3Cscript%3E",
             ] {
-                let page = try await fetch(api, path)
+                let page = try await api.fetch(path)
                 #expect(page.status == 404, "\(path)")
                 #expect(page.headers.first(name: "Set-Cookie") == nil)
                 pages.append(page.text)
             }
             #expect(Set(pages).count == 1)
-            #expect(try await fetch(api, "/r/src_2", headers: ["Cookie": cookie]).status == 404)
+            #expect(try await api.fetch("/r/src_2", headers: ["Cookie": cookie]).status == 404)
             let forged = cookie.dropLast(2) + "AA"
             #expect(
-                try await fetch(api, "/r/src_1", headers: ["Cookie": "\(forged)"]).status == 404
+                try await api.fetch("/r/src_1", headers: ["Cookie": "\(forged)"]).status == 404
             )
-            #expect(try await fetch(api, "/r/src_1/state").status == 404)
+            #expect(try await api.fetch("/r/src_1/state").status == 404)
         }
     }
 
     @Test("`redirect_status` is ignored, and the page shows the polled status")
     func truth() async throws {
         try await run { api in
-            let answer = try await fetch(
-                api,
+            let answer = try await api.fetch(
                 "/r/src_1?client_secret=\(Self.secret)&redirect_status=succeeded"
             )
             let cookie = try #require(answer.headers.first(name: "Set-Cookie")).prefix { $0 != ";" }
-            let page = try await fetch(api, "/r/src_1", headers: ["Cookie": "\(cookie)"]).text
+            let page = try await api.fetch("/r/src_1", headers: ["Cookie": "\(cookie)"]).text
             #expect(page.contains(#"data-state="confirming""#))
             #expect(!page.contains(Self.secret))
             try await api.see("src_1", "failed", final: true)
-            let failed = try await fetch(api, "/r/src_1", headers: ["Cookie": "\(cookie)"]).text
+            let failed = try await api.fetch("/r/src_1", headers: ["Cookie": "\(cookie)"]).text
             #expect(failed.contains(#"data-state="failed""#))
             #expect(!failed.contains("http-equiv"), "a final page is not loaded again")
         }
@@ -153,11 +128,11 @@ struct ReturnPageTests {
     func withoutScript() async throws {
         try await run { api in
             let cookie = try await arrive(api)
-            let first = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie]).text
+            let first = try await api.fetch("/r/src_1", headers: ["Cookie": cookie]).text
             #expect(first.contains(#"content="4;url=/r/src_1?n=1""#))
-            let later = try await fetch(api, "/r/src_1?n=3", headers: ["Cookie": cookie]).text
+            let later = try await api.fetch("/r/src_1?n=3", headers: ["Cookie": cookie]).text
             #expect(later.contains(#"data-state="waiting""#))
-            let last = try await fetch(api, "/r/src_1?n=150", headers: ["Cookie": cookie]).text
+            let last = try await api.fetch("/r/src_1?n=150", headers: ["Cookie": cookie]).text
             #expect(!last.contains("http-equiv"), "not for ever")
         }
     }
@@ -166,8 +141,7 @@ struct ReturnPageTests {
     func update() async throws {
         try await run { api in
             let cookie = try await arrive(api)
-            async let waited = fetch(
-                api,
+            async let waited = api.fetch(
                 "/r/src_1/state?after_seq=0&wait=20s",
                 headers: ["Cookie": cookie]
             )
@@ -176,8 +150,7 @@ struct ReturnPageTests {
             #expect(update.status == 200)
             #expect(update.text.contains(#""state":"authorised""#))
             #expect(update.text.contains(#""done":false"#) && update.text.contains(#""seq":1"#))
-            let none = try await fetch(
-                api,
+            let none = try await api.fetch(
                 "/r/src_1/state?after_seq=1",
                 headers: ["Cookie": cookie]
             )
@@ -188,7 +161,7 @@ struct ReturnPageTests {
     @Test("the policy allows only the page's own style and script, and the page loads nothing else")
     func policy() async throws {
         try await run { api in
-            let page = try await fetch(api, "/r/src_1")
+            let page = try await api.fetch("/r/src_1")
             let policy = try #require(page.headers.first(name: "Content-Security-Policy"))
             #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
             #expect(policy.contains("frame-ancestors 'none'"))
@@ -211,7 +184,7 @@ struct ReturnPageTests {
         try await run { api in
             let cookie = try await arrive(api)
             api.plan.setDown(true)
-            let page = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie])
+            let page = try await api.fetch("/r/src_1", headers: ["Cookie": cookie])
             #expect(page.status == 503)
             #expect(page.headers.first(name: "Retry-After") == "5")
             #expect(page.text.contains("http-equiv"))
@@ -230,7 +203,7 @@ struct ReturnPageTests {
         try await LiveAPI.run(branding: [acme: shop]) { api in
             api.plan.setDown(true)
             for path in ["/r/src_1?account=acme", "/r/src_1/continue?account=acme"] {
-                let page = try await fetch(api, path)
+                let page = try await api.fetch(path)
                 #expect(page.status == 503)
                 #expect(
                     page.text.contains("Acme Books") && page.text.contains("#0a6b3d"),
@@ -239,7 +212,7 @@ struct ReturnPageTests {
                 #expect(page.text.contains("https://acme.example/"))
                 #expect(page.text.contains(#"lang="de""#))
             }
-            let plain = try await fetch(api, "/r/src_1")
+            let plain = try await api.fetch("/r/src_1")
             #expect(plain.status == 503 && !plain.text.contains("Acme"))
         }
     }
@@ -253,7 +226,7 @@ struct ReturnPageTests {
             try await run("pi_1") { api in
                 let cookie = try await arrive(api, "pi_1")
                 try await api.see("pi_1", status, final: final)
-                let page = try await fetch(api, "/r/pi_1", headers: ["Cookie": cookie]).text
+                let page = try await api.fetch("/r/pi_1", headers: ["Cookie": cookie]).text
                 #expect(page.contains(#"data-state="\#(state)""#), "\(status)")
             }
         }
@@ -280,7 +253,7 @@ struct ReturnPageTests {
             try await run { api in
                 let cookie = try await arrive(api)
                 try await api.see("src_1", "consumed", final: true, method: method)
-                let page = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie]).text
+                let page = try await api.fetch("/r/src_1", headers: ["Cookie": cookie]).text
                 #expect(page.contains(#"data-state="\#(state)""#), "\(method)")
             }
         }

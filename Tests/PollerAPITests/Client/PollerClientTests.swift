@@ -135,12 +135,7 @@ struct PollerClientTests {
             }
             try await take()
             try await api.see("src_1", "chargeable")
-            let entries = try await api.store.unacknowledged(
-                partition: 0,
-                consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
-                idle: .zero,
-                limit: 10
-            )
+            let entries = try await api.store.unacknowledged(0, idle: .zero)
             try await api.store.acknowledge(partition: 0, entries.map(\.id))
             try await api.store.trim(partition: 0, retention: .seconds(-60))
             try await api.see("src_1", "consumed", final: true)

@@ -37,6 +37,23 @@ struct Loopback: HTTPServer {
 extension HTTPServer {
     var url: String { "http://127.0.0.1:\(port)" }
 
+    /// Fetches a page without following redirects.
+    func fetch(_ path: String, headers: [String: String] = [:]) async throws -> Answer {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
+            var request = HTTPClientRequest(url: url + path)
+            for (name, value) in headers { request.headers.add(name: name, value: value) }
+            let response = try await http.execute(request, timeout: .seconds(20))
+            let bytes = try await response.body.collect(upTo: 1_048_576)
+            return Answer(
+                status: Int(response.status.code),
+                headers: response.headers,
+                text: String(buffer: bytes)
+            )
+        }
+    }
+
     /// Sends one request.
     func request(
         _ method: HTTPMethod,

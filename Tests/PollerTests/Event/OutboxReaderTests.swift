@@ -118,10 +118,8 @@ struct OutboxReaderTests {
         var dead: [OutboxEntry] = []
         for partition in 0..<rig.store.partitions {
             dead += try await rig.store.unacknowledged(
-                partition: partition,
-                consumer: OwnerID(unchecked: "reader-dead"),
-                idle: .seconds(5),
-                limit: 100
+                partition,
+                by: OwnerID(unchecked: "reader-dead")
             )
         }
         #expect(dead.count == 8)
@@ -172,10 +170,8 @@ struct OutboxReaderTests {
         let slow = SlowMarks(base: deliveries) { _ throws(StoreError) in
             rig.clock.advance(by: .seconds(3))
             let entries = try await rig.store.unacknowledged(
-                partition: home,
-                consumer: OwnerID(unchecked: "reader-other"),
-                idle: .seconds(5),
-                limit: 100
+                home,
+                by: OwnerID(unchecked: "reader-other")
             )
             taken.withLock { $0.append(entries.count) }
             let undelivered = try await rig.store.stats().undelivered
@@ -223,10 +219,8 @@ struct OutboxReaderTests {
             // The reader stalls for so long that its batch looks abandoned.
             rig.clock.advance(by: .seconds(6))
             let taken = try await rig.store.unacknowledged(
-                partition: home,
-                consumer: OwnerID(unchecked: "reader-other"),
-                idle: .seconds(5),
-                limit: 1000
+                home,
+                by: OwnerID(unchecked: "reader-other")
             )
             #expect(taken.count == 128)
         }
@@ -274,14 +268,13 @@ protocol Runnable: Sendable {
 extension OutboxReader: Runnable {}
 
 /// A delivery queue that runs a closure before each mark.
-struct SlowMarks: DeliveryQueue {
+struct SlowMarks: DeliveryQueue, FaultyLeaseQueue {
     typealias Item = Delivery
     typealias Change = DeliveryChange
 
     let base: MemoryDeliveryQueue
+    let plan = FaultPlan()
     let before: @Sendable ([DeliveryMark]) async throws(StoreError) -> Void
-
-    var partitions: Int { base.partitions }
 
     func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
         try await before(deliveries)
@@ -290,35 +283,5 @@ struct SlowMarks: DeliveryQueue {
 
     func stats() async throws(StoreError) -> StoreStats { try await base.stats() }
 
-    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
-        try await base.claim(request)
-    }
-
-    func commit(
-        _ commits: [Commit<DeliveryChange>]
-    ) async throws(StoreError) -> [CommitResult] {
-        try await base.commit(commits)
-    }
-
-    func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
-        try await base.release(refs)
-    }
-
-    func recall(_ lost: LostClaims) async throws(StoreError) -> Int { try await base.recall(lost) }
-
     func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool { false }
-
-    func purge(
-        partition: Int,
-        retention: Duration,
-        refundableRetention: Duration
-    ) async throws(StoreError) -> Bool {
-        try await base.purge(
-            partition: partition,
-            retention: retention,
-            refundableRetention: refundableRetention
-        )
-    }
-
-    func wakes() -> AsyncStream<Int?> { base.wakes() }
 }

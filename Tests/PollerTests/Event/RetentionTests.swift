@@ -6,13 +6,20 @@ import Testing
 
 @Suite("Retention", .timeLimit(.minutes(5)))
 struct RetentionTests {
-    @Test("retention deletes old acknowledged entries, closed watches and resting deliveries")
-    func forgets() async throws {
-        let clock = ManualClock()
-        let store = MemoryStore(time: ClockTime(clock))
+    private let clock = ManualClock()
+    private let plan = FaultPlan()
+    private let store: MemoryStore
+    private let retention:
+        Retention<
+            FaultyStore<MemoryStore>, FaultyStore<MemoryStore>,
+            FaultyDeliveryQueue<MemoryDeliveryQueue>,
+            ManualClock
+        >
+
+    init() {
+        store = MemoryStore(time: ClockTime(clock))
         let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
-        let plan = FaultPlan()
-        let retention = Retention(
+        retention = Retention(
             outbox: FaultyStore(store, plan: plan),
             watches: FaultyStore(store, plan: plan),
             deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
@@ -20,16 +27,15 @@ struct RetentionTests {
             clock: clock,
             logger: Sample.quiet
         )
+    }
+
+    @Test("retention deletes old acknowledged entries, closed watches and resting deliveries")
+    func forgets() async throws {
         let keys = (0..<250).map { Sample.key("src_\($0)") }
         _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
         for key in keys.dropLast() { _ = try await store.cancel(key) }
         let home = store.partition(of: keys[0].lane)
-        let entries = try await store.unacknowledged(
-            partition: home,
-            consumer: Sample.owner,
-            idle: .seconds(5),
-            limit: 1000
-        )
+        let entries = try await store.unacknowledged(home)
         try await store.acknowledge(partition: home, entries.dropLast().map(\.id))
 
         plan.fail(.other, [.refused])
@@ -86,18 +92,6 @@ struct RetentionTests {
 
     @Test("an unavailable partition does not keep retention from the others")
     func goesOn() async throws {
-        let clock = ManualClock()
-        let store = MemoryStore(time: ClockTime(clock))
-        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
-        let plan = FaultPlan()
-        let retention = Retention(
-            outbox: FaultyStore(store, plan: plan),
-            watches: FaultyStore(store, plan: plan),
-            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
-            spans: RetentionSpans(outbox: .seconds(3600), closed: .seconds(7200)),
-            clock: clock,
-            logger: Sample.quiet
-        )
         let key = Sample.key()
         _ = try await store.enqueue([try NewWatch(key: key)])
         _ = try await store.cancel(key)

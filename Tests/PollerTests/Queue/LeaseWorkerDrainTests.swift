@@ -11,14 +11,25 @@ struct LeaseWorkerDrainTests {
     let rig = WorkerRig()
 
     /// A queue that calls a closure after each claim.
-    struct HookedQueue: WatchStoreForwarding {
+    struct HookedQueue: FaultyLeaseQueue {
+        typealias Item = Watch
+        typealias Change = WatchChange
+
         let base: MemoryStore
+        let plan = FaultPlan()
         let afterClaim: @Sendable () -> Void
 
         func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
             let claim = try await base.claim(request)
             afterClaim()
             return claim
+        }
+
+        func commit(
+            _ commits: [Commit<WatchChange>],
+            then request: ClaimRequest
+        ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
+            (try await commit(commits), try await claim(request))
         }
     }
 
@@ -123,37 +134,4 @@ struct LeaseWorkerDrainTests {
         #expect(try await rig.statuses(of: key) == [])
         #expect(rig.clock.now == .init(offset: .zero))
     }
-}
-
-/// A watch queue that forwards to a memory store by default.
-protocol WatchStoreForwarding: LeaseQueue where Item == Watch, Change == WatchChange {
-    var base: MemoryStore { get }
-}
-
-extension WatchStoreForwarding {
-    var partitions: Int { base.partitions }
-
-    func commit(_ commits: [Commit<WatchChange>]) async throws(StoreError) -> [CommitResult] {
-        try await base.commit(commits)
-    }
-
-    func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
-        try await base.release(refs)
-    }
-
-    func recall(_ lost: LostClaims) async throws(StoreError) -> Int { try await base.recall(lost) }
-
-    func purge(
-        partition: Int,
-        retention: Duration,
-        refundableRetention: Duration
-    ) async throws(StoreError) -> Bool {
-        try await base.purge(
-            partition: partition,
-            retention: retention,
-            refundableRetention: refundableRetention
-        )
-    }
-
-    func wakes() -> AsyncStream<Int?> { base.wakes() }
 }
