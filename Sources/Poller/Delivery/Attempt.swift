@@ -172,7 +172,7 @@ package struct AttemptRecord: Hashable, Sendable {
     /// the previous event.
     package static let countMax = 20
     /// The time that the log of a delivery is kept after its newest attempt.
-    package static let kept = Duration.seconds(30 * 86_400)
+    package static let kept = WatchNote.kept
 
     /// The start of the attempt, by the store's clock.
     package let at: Timestamp

@@ -1,13 +1,8 @@
-package import PollerIdentity
 package import PollerQueue
 
 /// The queue of deliveries: the same leases as for watches, with one lane per endpoint.
-package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == DeliveryChange {
-    /// Makes deliveries due now because their watch has a new event; idempotent.
-    ///
-    /// A mark that names an event needs a delivery that is not leased: `unavailable` until then.
-    func mark(_ deliveries: [DeliveryMark]) async throws(StoreError)
-
+package protocol DeliveryQueue: LeaseQueue, DeliveryMarker
+where Item == Delivery, Change == DeliveryChange {
     /// Marks all reachable deliveries.
     ///
     /// An unavailable part of the store delays only its own deliveries, and not every call waits for it.
@@ -56,41 +51,6 @@ package struct UnstoredMarks: Hashable, Sendable {
     package mutating func add(_ others: UnstoredMarks) {
         marks.formUnion(others.marks)
         failure = failure ?? others.failure
-    }
-}
-
-/// A mark: an endpoint has a pending event of a watch.
-package struct DeliveryMark: Hashable, Sendable {
-    package let endpoint: EndpointID
-    /// The inline `notify` URL; `nil` for a registered endpoint.
-    package let url: NotifyURL?
-    package let watch: WatchKey
-    /// An event that is sent even if the endpoint does not subscribe to it; `nil` for none.
-    package let forcedSeq: Int?
-    /// Whether it is served before events for many recipients and before retries.
-    package let isUrgent: Bool
-
-    /// Creates the mark of an inline URL, which is an endpoint under the watch's account.
-    package init(url: NotifyURL, watch: WatchKey) {
-        endpoint = EndpointID(account: watch.account, url: url.description)
-        self.url = url
-        self.watch = watch
-        forcedSeq = nil
-        isUrgent = true
-    }
-
-    /// Creates the mark of a registered endpoint.
-    package init(
-        endpoint: EndpointID,
-        watch: WatchKey,
-        forcedSeq: Int? = nil,
-        isUrgent: Bool = true
-    ) {
-        self.endpoint = endpoint
-        url = nil
-        self.watch = watch
-        self.forcedSeq = forcedSeq
-        self.isUrgent = isUrgent
     }
 }
 

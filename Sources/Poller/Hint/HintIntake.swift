@@ -12,7 +12,7 @@ package struct HintIntake: Sendable {
     /// The time for which (object, type) counts as the same change.
     ///
     /// It equals the eager span after a hint, in which another hint would have no effect.
-    static let changeSpan = PollDecider.eagerness
+    static let changeSpan = Watch.eagerness
 
     private let watches: any WatchStore
     private let marks: any SweepStore

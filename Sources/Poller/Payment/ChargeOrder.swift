@@ -223,3 +223,16 @@ package enum ChargeProgress: Hashable, Sendable {
 
 /// The ID of a charge at the upstream, `ch_…` or `py_…`.
 package typealias ChargeID = SourceID
+
+/// The right to charge an order, granted by ``OrderService/take(_:)``.
+package struct ChargeRight: Hashable, Sendable {
+    package let order: OrderID
+    /// The number of times that the right was granted to a source.
+    package let number: Int
+
+    /// Creates a right.
+    package init(order: OrderID, number: Int) {
+        self.order = order
+        self.number = number
+    }
+}

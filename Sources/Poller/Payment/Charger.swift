@@ -63,19 +63,6 @@ extension Charger {
     }
 }
 
-/// The right to charge an order, granted by ``OrderService/take(_:)``.
-package struct ChargeRight: Hashable, Sendable {
-    package let order: OrderID
-    /// The number of times that the right was granted to a source.
-    package let number: Int
-
-    /// Creates a right.
-    package init(order: OrderID, number: Int) {
-        self.order = order
-        self.number = number
-    }
-}
-
 /// The result of one attempt to charge a source.
 package enum ChargeResult: Hashable, Sendable {
     /// A charge exists, made now or by an earlier attempt.
@@ -95,26 +82,6 @@ package enum ChargeResult: Hashable, Sendable {
     case indeterminate(String)
     /// Not charged; the attempt is repeated later, after `retryAfter` at least.
     case postponed(String, retryAfter: Duration?)
-}
-
-/// A charge that was observed.
-package struct ObservedCharge: Hashable, Sendable {
-    /// The bank's answer.
-    package enum Status: String, Hashable, Sendable {
-        case pending, succeeded, failed
-    }
-
-    package let id: ChargeID
-    package let status: Status
-    /// The upstream's object, unchanged.
-    package let object: RawJSON?
-
-    /// Creates an observed charge.
-    package init(id: ChargeID, status: Status, object: RawJSON?) {
-        self.id = id
-        self.status = status
-        self.object = object
-    }
 }
 
 extension ChargeResult {

@@ -249,15 +249,6 @@ extension ChargeProgress {
     }
 }
 
-extension SourceStatus {
-    /// The customer has not acted yet, or the bank has not answered.
-    package static let pending = SourceStatus(unchecked: "pending")
-    /// The customer has authorised the source, which may be charged.
-    package static let chargeable = SourceStatus(unchecked: "chargeable")
-    /// The source was charged and does not change any more.
-    package static let consumed = SourceStatus(unchecked: "consumed")
-}
-
 extension WatchState {
     /// Counts an unanswered poll that is not a failure, because the stored charge may now be outdated.
     mutating func markOutdated() {

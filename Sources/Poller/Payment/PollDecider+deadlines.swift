@@ -70,30 +70,10 @@ extension PollContext {
     }
 }
 
-extension Watch {
-    /// Whether the watch is configured to act on a hold.
-    var awaitsActOnHold: Bool {
-        key.kind == .paymentIntent && acts.ofHold != nil && !isUnchangedSinceReopen
-    }
-}
-
 extension WatchState {
     /// Whether an observation has another status or detail than the last report.
     func differs(from seen: Observation) -> Bool {
         status != seen.status || detail != seen.detail
-    }
-}
-
-extension SourceStatus {
-    /// The intent's money is held until the shop captures it.
-    package static let requiresCapture = SourceStatus(unchecked: "requires_capture")
-
-    /// Whether an intent waits for its payer, or for the shop's page to send them.
-    var awaitsPayer: Bool {
-        [
-            "requires_payment_method", "requires_confirmation", "requires_action",
-            "requires_source", "requires_source_action",
-        ].contains(description)
     }
 }
 

@@ -144,33 +144,3 @@ extension Event {
         [PaymentState.paid, .partiallyPaid].contains { $0.eventType == type }
     }
 }
-
-extension Watch {
-    /// The payment from the stored facts, for events without an answer; `nil` if it was never read.
-    package var remembered: Payment? {
-        guard let payment else { return nil }
-        if let reported = payment.reported { return reported.payment(with: payment.money) }
-        // There was only room for the evidence of its money.
-        var facts = PaymentFacts(kind: key.kind)
-        facts.status = state.status
-        facts.recall(state.charge, payment)
-        return Payment(facts.following(payment.money))
-    }
-}
-
-extension PaymentFacts {
-    /// Adds the stored progress of the charge.
-    ///
-    /// The evidence of its money is stored separately, with refunds and disputes; a charge without evidence is a hold.
-    fileprivate mutating func recall(_ progress: ChargeProgress, _ memory: PaymentMemory?) {
-        switch progress {
-        case .none, .doubtful: break
-        case .failed:
-            isRefused = true
-            isRefusedBefore = true
-        case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
-        case .succeeded where memory?.money != nil: break
-        case .succeeded(let id): charge = ChargeFacts(id: id, status: .succeeded)
-        }
-    }
-}

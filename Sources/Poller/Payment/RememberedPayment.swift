@@ -135,3 +135,20 @@ package struct RememberedPayment: Hashable, Sendable {
         ("k", .bankReturned), ("o", .disputeLost), ("c", .detached),
     ]
 }
+
+extension PaymentFacts {
+    /// Adds the stored progress of the charge.
+    ///
+    /// The evidence of its money is stored separately, with refunds and disputes; a charge without evidence is a hold.
+    package mutating func recall(_ progress: ChargeProgress, _ memory: PaymentMemory?) {
+        switch progress {
+        case .none, .doubtful: break
+        case .failed:
+            isRefused = true
+            isRefusedBefore = true
+        case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
+        case .succeeded where memory?.money != nil: break
+        case .succeeded(let id): charge = ChargeFacts(id: id, status: .succeeded)
+        }
+    }
+}

@@ -13,17 +13,6 @@ package struct AnswerStreak: Hashable, Sendable {
         case malformed = "m"
         /// The upstream does not know the object (``PollResult/gone``).
         case absent = "g"
-
-        /// Returns the kind of an answer; `nil` for an answer that ends every streak.
-        init?(_ result: PollResult) {
-            switch result {
-            case .malformed: self = .malformed
-            case .gone: self = .absent
-            case .observed, .rateLimited, .objectLimited, .lockTimeout, .unavailable, .unauthorized,
-                .revoked, .unserved, .unaskable:
-                return nil
-            }
-        }
     }
 
     package let kind: Kind

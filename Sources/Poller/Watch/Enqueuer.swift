@@ -108,7 +108,7 @@ extension SourceKind {
 /// the two steps the caller gets no response and repeats the request.
 package struct Enqueuer: Sendable {
     private let watches: any WatchStore
-    private let deliveries: any DeliveryQueue
+    private let deliveries: any DeliveryMarker
     private let orders: OrderService?
 
     /// Creates an enqueuer that stores in `watches` and marks in `deliveries`.
@@ -116,7 +116,7 @@ package struct Enqueuer: Sendable {
     /// Without a book, an order becomes known with the first event of its payments.
     package init(
         watches: any WatchStore,
-        deliveries: any DeliveryQueue,
+        deliveries: any DeliveryMarker,
         orders: OrderService? = nil
     ) {
         self.watches = watches

@@ -158,3 +158,16 @@ struct PollOutlook: Hashable, Sendable {
         return max(.zero, wait)
     }
 }
+
+extension AnswerStreak.Kind {
+    /// Returns the kind of an answer; `nil` for an answer that ends every streak.
+    init?(_ result: PollResult) {
+        switch result {
+        case .malformed: self = .malformed
+        case .gone: self = .absent
+        case .observed, .rateLimited, .objectLimited, .lockTimeout, .unavailable, .unauthorized,
+            .revoked, .unserved, .unaskable:
+            return nil
+        }
+    }
+}

@@ -49,8 +49,6 @@ package import PollerQueue
 /// *Why a deadline has a grace*: if an upstream is down at the deadline, every payment that settled meanwhile would be
 /// reported as expired. The grace is a tenth of the timeout, ten minutes at most.
 package struct PollDecider: Sendable {
-    /// The span of eager polling after a hint: a customer has just returned.
-    static let eagerness = Duration.seconds(60)
     /// The ages of a hint at which an unchanged review polls again.
     static let reviewAges: [Duration] = [.seconds(2), .seconds(10)]
     /// The longest wait of an eager watch, and of a watch whose object was locked.

@@ -77,6 +77,9 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
 }
 
 extension Watch {
+    /// The span of eager polling after a hint: a customer has just returned.
+    package static let eagerness = Duration.seconds(60)
+
     /// The instant of the last poll.
     ///
     /// | waiting for | the end |
@@ -100,7 +103,7 @@ extension Watch {
             end = max(end, payment?.changesUntil ?? deadline)
         }
         guard isUnchangedSinceReopen, let hintedAt else { return end }
-        return max(end, hintedAt + PollDecider.eagerness)
+        return max(end, hintedAt + Self.eagerness)
     }
 
     /// Whether the watch continues after its own deadline, for as long as its object can be paid.
@@ -128,7 +131,7 @@ extension Watch {
     ///
     /// A hint from the far future is old: the store's clock was set back.
     package func isEager(at now: Timestamp) -> Bool {
-        let span = PollDecider.eagerness
+        let span = Self.eagerness
         return hintedAt.map { now < $0 + span && $0 < now + span } ?? false
     }
 }

@@ -21,7 +21,7 @@ package struct WatchNote: Hashable, Sendable {
     /// kB in Redis.
     package static let countMax = 50
     /// The time that the notes of a watch are kept after the newest, the same as for delivery attempts.
-    package static let kept = AttemptRecord.kept
+    package static let kept = Duration.seconds(30 * 86_400)
     /// The span in which an identical note is dropped, such as from a reloading page or a polling loop.
     package static let pause = Duration.seconds(60)
 

@@ -35,25 +35,6 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// The status as the last part of an event type: `awaiting_payment` for `Awaiting Payment`.
-    ///
-    /// Endpoints match types, and people write them in files and commands, so only `a–z 0–9 _ - .` are allowed. A
-    /// status without any of these becomes `other`. The event also contains the original status.
-    package var typeName: String {
-        let plain = caseless
-        if plain.utf8.allSatisfy(IdentifierSyntax.isAllowed) { return plain }
-        var name = ""
-        for scalar in SearchText.folded(plain).unicodeScalars {
-            if scalar.isASCII, IdentifierSyntax.isAllowed(UInt8(ascii: scalar)) {
-                name.unicodeScalars.append(scalar)
-            } else if !name.isEmpty, !name.hasSuffix("_") {
-                name.append("_")
-            }
-        }
-        while name.hasSuffix("_") { name.removeLast() }
-        return name.isEmpty ? "other" : name
-    }
-
     package static func == (one: SourceStatus, other: SourceStatus) -> Bool {
         one.description == other.description || one.caseless == other.caseless
     }
@@ -89,5 +70,24 @@ package enum StatusRank: Int, Hashable, Sendable, Comparable {
 
     package static func < (lhs: StatusRank, rhs: StatusRank) -> Bool {
         lhs.rawValue < rhs.rawValue
+    }
+}
+
+extension SourceStatus {
+    /// The customer has not acted yet, or the bank has not answered.
+    package static let pending = SourceStatus(unchecked: "pending")
+    /// The customer has authorised the source, which may be charged.
+    package static let chargeable = SourceStatus(unchecked: "chargeable")
+    /// The source was charged and does not change any more.
+    package static let consumed = SourceStatus(unchecked: "consumed")
+    /// The intent's money is held until the shop captures it.
+    package static let requiresCapture = SourceStatus(unchecked: "requires_capture")
+
+    /// Whether an intent waits for its payer, or for the shop's page to send them.
+    package var awaitsPayer: Bool {
+        [
+            "requires_payment_method", "requires_confirmation", "requires_action",
+            "requires_source", "requires_source_action",
+        ].contains(description)
     }
 }

@@ -1,0 +1,51 @@
+/// The retention times.
+package struct RetentionSpans: Hashable, Sendable {
+    /// The retention of outbox entries, for live clients that reconnect with an old cursor.
+    package let outbox: Duration
+    /// The retention of event bodies (``Event/withoutBody``) after their watch has closed, and of the attempts of
+    /// successful deliveries.
+    ///
+    /// It is long enough for late deliveries to be complete: longer than a delivery's longest schedule (91 h with its
+    /// jitter), and than the five days after which an unavailable endpoint is disabled.
+    package let bodies: Duration
+    /// The retention of closed watches with their log, and of resting deliveries with their cursor.
+    ///
+    /// It must be longer than a delivery's longest schedule (75 h).
+    package let closed: Duration
+    /// The longest retention of closed watches with refundable payments.
+    ///
+    /// They are kept without their log while the money may come back, counted from their last poll, so that a dispute
+    /// or a return is noticed. Zero: they are deleted like the others.
+    package let refundableRetention: Duration
+
+    /// The actual retention of bodies: readers of the outbox find them for as long as there is an entry.
+    package var bodiesAtLeast: Duration { max(bodies, outbox) }
+
+    /// The default, half a year, which covers nearly all returned payments.
+    package static let refundableRetentionStandard = Duration.seconds(180 * 86_400)
+
+    /// The default, a week.
+    package static let bodiesStandard = Duration.seconds(7 * 86_400)
+
+    /// The default: a day of outbox, a week of bodies and thirty days of history.
+    package static let standard = RetentionSpans(
+        outbox: .seconds(86_400),
+        closed: .seconds(2_592_000)
+    )
+
+    /// A limit above the longest schedule of a delivery with its jitter (91 h).
+    package static let deliveryMax = Duration.seconds(4 * 86_400)
+
+    /// Creates retention times.
+    package init(
+        outbox: Duration,
+        bodies: Duration = bodiesStandard,
+        closed: Duration,
+        refundableRetention: Duration = refundableRetentionStandard
+    ) {
+        self.outbox = outbox
+        self.bodies = bodies
+        self.closed = closed
+        self.refundableRetention = refundableRetention
+    }
+}
