@@ -108,14 +108,74 @@ let package = Package(
             dependencies: ["SafeNumbers", "PollerIdentity", logging, metrics, lifecycle],
             swiftSettings: specialised
         ),
-        // The product without I/O, one folder for each feature. Read this first.
+        // The product without I/O, in layers. Each target may use only the targets above it in this file.
+        // Services that every layer uses: access, the audit trail, quarantine, traces, activity.
+        .target(
+            name: "PollerOperations",
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerWire", "PollerIdentity", "PollerQueue",
+                logging, metrics, lifecycle, crypto,
+            ],
+            swiftSettings: settings
+        ),
+        // The values of a payment: state, method, facts, next step, charge.
+        .target(
+            name: "PollerPayments",
+            dependencies: ["SafeNumbers", "JSONText", "PollerWire", "PollerIdentity"],
+            swiftSettings: settings
+        ),
+        // Watches, events and orders as they are stored, the stores' protocols, and the search.
+        .target(
+            name: "PollerWatches",
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerWire", "PollerIdentity", "PollerQueue",
+                "PollerOperations", "PollerPayments", logging, crypto,
+            ],
+            swiftSettings: settings
+        ),
+        // The way of an event to its recipients: outbox, endpoints, deliveries, live feed. It does not know polling.
+        .target(
+            name: "PollerDeliveries",
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerWire", "PollerIdentity", "PollerQueue",
+                "PollerOperations", "PollerWatches", "StandardWebhooks",
+                logging, metrics, lifecycle, crypto,
+            ],
+            swiftSettings: settings
+        ),
+        // Polling: the upstream, the decision, and the actions on a payment. It does not know delivery. Read this first.
         .target(
             name: "Poller",
             dependencies: [
-                "SafeNumbers",
-                "JSONText", "PollerIdentity", "PollerQueue", "PollerWire", "StandardWebhooks",
-                logging, metrics,
-                lifecycle, crypto,
+                "SafeNumbers", "JSONText", "PollerIdentity", "PollerQueue", "PollerOperations",
+                "PollerPayments", "PollerWatches", logging, metrics,
+            ],
+            swiftSettings: settings
+        ),
+        // Hints that a watch has changed: webhooks of the upstream, the event sweep, and its share of the read budget.
+        .target(
+            name: "PollerHints",
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerIdentity", "PollerQueue", "PollerOperations",
+                "PollerPayments", "PollerWatches", "Poller", logging, metrics, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        // Incidents of the cluster.
+        .target(
+            name: "PollerIncidents",
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerWire", "PollerIdentity", "PollerQueue",
+                "PollerPayments", "PollerWatches", logging, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        // Forecasts of polls, reads and memory for a planned load.
+        .target(
+            name: "PollerPlanning",
+            dependencies: [
+                "SafeNumbers", "PollerIdentity", "PollerQueue", "PollerPayments", "PollerWatches",
+                "Poller", "PollerHints",
             ],
             swiftSettings: settings
         ),
@@ -138,7 +198,9 @@ let package = Package(
         .target(
             name: "PollerRedis",
             dependencies: [
-                "SafeNumbers", "CZlib", "JSONText", "Poller", "PollerQueue", "PollerIdentity",
+                "SafeNumbers", "CZlib", "JSONText", "PollerOperations", "PollerPayments",
+                "PollerWatches", "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents",
+                "PollerQueue", "PollerIdentity",
                 "RedisClient",
                 logging, nioCore,
             ],
@@ -169,7 +231,8 @@ let package = Package(
             name: "PollerNet",
             dependencies: [
                 "SafeNumbers",
-                "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", nioCore, nioPosix,
+                "PollerDeliveries", "PollerQueue", "PollerIdentity", "PollerHTTP", nioCore,
+                nioPosix,
                 nioHTTP1, nioSSL,
                 logging, metrics,
                 lifecycle,
@@ -181,7 +244,9 @@ let package = Package(
             name: "PollerUpstreams",
             dependencies: [
                 "SafeNumbers", "CZlib",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
+                "PollerHTTP", "PollerNet",
                 "PollerWire",
                 "StripeAPI", nioCore,
                 nioHTTP1, nioSSL, logging, metrics, lifecycle,
@@ -192,7 +257,10 @@ let package = Package(
         // The texts for payers in their languages, for pages and emails.
         .target(
             name: "PollerWords",
-            dependencies: ["SafeNumbers", "JSONText", "Poller", "PollerIdentity", "PollerWire"],
+            dependencies: [
+                "SafeNumbers", "JSONText", "PollerPayments", "PollerWatches", "PollerIdentity",
+                "PollerWire",
+            ],
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
@@ -202,7 +270,9 @@ let package = Package(
             name: "PollerDelivery",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerNet", "PollerWords",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerIncidents", "PollerQueue", "PollerIdentity",
+                "PollerNet", "PollerWords",
                 "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
@@ -214,7 +284,8 @@ let package = Package(
             name: "PollerGateway",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP", "PollerNet",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "PollerQueue", "PollerIdentity", "PollerHTTP", "PollerNet",
                 "PollerWire",
                 nioCore, nioPosix,
                 nioHTTP1, nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore,
@@ -227,7 +298,8 @@ let package = Package(
             name: "PollerTracing",
             dependencies: [
                 "SafeNumbers",
-                "Poller", "PollerIdentity", tracing, httpClient, nioCore, nioHTTP1, logging,
+                "PollerOperations", "PollerIdentity", tracing, httpClient, nioCore, nioHTTP1,
+                logging,
                 metrics, lifecycle,
                 deque,
             ],
@@ -238,7 +310,9 @@ let package = Package(
             name: "PollerAPI",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerQueue", "PollerIdentity", "PollerHTTP",
+                "JSONText", "PollerWire", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerQueue",
+                "PollerIdentity", "PollerHTTP",
                 "PollerNet",
                 "PollerWords",
                 "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore,
@@ -287,7 +361,9 @@ let package = Package(
             dependencies: [
                 "ProgramOutput",
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerRedis",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerPlanning",
+                "PollerQueue", "PollerIdentity", "PollerRedis",
                 "PollerUpstreams",
                 "PollerDelivery",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
@@ -302,7 +378,8 @@ let package = Package(
             name: "pollerd-bench",
             dependencies: [
                 "ProgramOutput",
-                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerQueue", "PollerIdentity",
+                "BenchPlan", "ChildPrograms", "JSONText", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerQueue", "PollerIdentity",
                 "PollerRedis",
                 "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
                 "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
@@ -378,7 +455,8 @@ let package = Package(
         .target(
             name: "PollerTesting",
             dependencies: [
-                "SafeNumbers", "JSONText", "Poller", "PollerQueue", "PollerIdentity", "RedisClient",
+                "SafeNumbers", "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerQueue", "PollerIdentity", "RedisClient",
             ],
             path: "Tests/Kit",
             swiftSettings: settings
@@ -392,7 +470,9 @@ let package = Package(
             name: "PollerTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerTesting",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerPlanning",
+                "PollerQueue", "PollerIdentity", "PollerTesting",
                 "PollerWire",
                 "StandardWebhooks", logging,
                 metrics, lifecycle, crypto,
@@ -408,7 +488,9 @@ let package = Package(
             name: "PollerRedisTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerRedis",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerQueue",
+                "PollerIdentity", "PollerRedis",
                 "PollerTesting",
                 "RedisClient", logging,
             ],
@@ -419,7 +501,9 @@ let package = Package(
             name: "PollerUpstreamsTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerNet", "PollerRedis",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
+                "PollerNet", "PollerRedis",
                 "PollerTesting",
                 "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
                 nioPosix, nioHTTP1, logging,
@@ -447,7 +531,7 @@ let package = Package(
         .testTarget(
             name: "PollerNetTests",
             dependencies: [
-                "Poller", "PollerIdentity", "PollerHTTP", "PollerNet", "PollerTesting", nioCore,
+                "PollerIdentity", "PollerHTTP", "PollerNet", "PollerTesting", nioCore,
                 nioEmbedded,
                 nioHTTP1,
                 logging,
@@ -457,7 +541,8 @@ let package = Package(
         .testTarget(
             name: "PollerWordsTests",
             dependencies: [
-                "SafeNumbers", "JSONText", "Poller", "PollerIdentity", "PollerTesting",
+                "SafeNumbers", "JSONText", "PollerPayments", "PollerWatches", "PollerIdentity",
+                "PollerTesting",
                 "PollerWire", "PollerWords",
             ],
             swiftSettings: settings
@@ -465,7 +550,8 @@ let package = Package(
         .testTarget(
             name: "PollerDeliveryTests",
             dependencies: [
-                "Poller", "PollerQueue", "PollerIdentity", "PollerDelivery", "PollerNet",
+                "PollerOperations", "PollerPayments", "PollerWatches", "PollerDeliveries",
+                "PollerIncidents", "PollerQueue", "PollerIdentity", "PollerDelivery", "PollerNet",
                 "PollerTesting",
                 "PollerWords", nioCore,
                 nioSSL,
@@ -475,7 +561,9 @@ let package = Package(
         .testTarget(
             name: "PollerGatewayTests",
             dependencies: [
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerGateway", "PollerNet",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "PollerIncidents", "PollerQueue", "PollerIdentity",
+                "PollerGateway", "PollerNet",
                 "PollerTesting", "PollerWire",
                 nioCore, nioEmbedded, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging,
                 lifecycle, crypto,
@@ -486,7 +574,9 @@ let package = Package(
             name: "HostileInputTests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "Poller", "PollerQueue", "PollerIdentity", "PollerAPI",
+                "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
+                "PollerAPI",
                 "PollerDelivery", "PollerNet",
                 "PollerTesting",
                 "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
@@ -497,14 +587,16 @@ let package = Package(
         .testTarget(
             name: "PollerTracingTests",
             dependencies: [
-                "Poller", "PollerIdentity", "PollerTesting", "PollerTracing", tracing, logging,
+                "PollerOperations", "PollerIdentity", "PollerTesting", "PollerTracing", tracing,
+                logging,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "pollerdTests",
             dependencies: [
-                "Poller", "PollerQueue", "PollerIdentity", "PollerTesting", "pollerd", arguments,
+                "PollerPayments", "PollerWatches", "PollerHints", "PollerQueue", "PollerIdentity",
+                "PollerTesting", "pollerd", arguments,
                 yams,
             ],
             swiftSettings: settings
@@ -518,7 +610,9 @@ let package = Package(
             name: "PollerAPITests",
             dependencies: [
                 "SafeNumbers",
-                "JSONText", "PollerWire", "Poller", "PollerQueue", "PollerIdentity", "PollerAPI",
+                "JSONText", "PollerWire", "PollerOperations", "PollerPayments", "PollerWatches",
+                "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerQueue",
+                "PollerIdentity", "PollerAPI",
                 "PollerGateway", "PollerClient",
                 "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
                 "StripeAPI", "pollerctl", arguments, httpClient, nioCore,

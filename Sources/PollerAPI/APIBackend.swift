@@ -1,7 +1,13 @@
 package import Poller
+package import PollerDeliveries
+package import PollerHints
 package import PollerIdentity
+package import PollerIncidents
 package import PollerNet
+package import PollerOperations
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 package import PollerWords
 
 /// The stores and services that the routes use.

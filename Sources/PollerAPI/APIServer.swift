@@ -2,8 +2,10 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
-package import Poller
+import PollerDeliveries
 package import PollerNet
+package import PollerOperations
+import PollerWatches
 import ServiceLifecycle
 
 /// The HTTP API: watches, events, lanes, quarantine, statistics, the doctor and the console.

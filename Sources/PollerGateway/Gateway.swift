@@ -2,9 +2,10 @@ import HummingbirdCore
 package import Logging
 package import NIOCore
 import NIOPosix
-package import Poller
+package import PollerDeliveries
 import PollerIdentity
 package import PollerNet
+package import PollerWatches
 import SafeNumbers
 import ServiceLifecycle
 

@@ -6,7 +6,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
-import Poller
 import PollerNet
 
 /// Accepts a connection as HTTP/1.1 and turns it into a WebSocket at `/v1/stream` or into an event stream.

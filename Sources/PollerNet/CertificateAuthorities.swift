@@ -1,6 +1,5 @@
 import Foundation
 package import NIOSSL
-import Poller
 package import PollerIdentity
 
 /// Certificate authorities that an operator trusts in addition to those of the machine:

@@ -1,7 +1,7 @@
 package import NIOCore
 package import NIOHTTP1
 package import NIOSSL
-package import Poller
+package import PollerDeliveries
 import PollerHTTP
 package import PollerIdentity
 import ServiceLifecycle

@@ -1,5 +1,4 @@
 package import NIOCore
-import Poller
 package import PollerIdentity
 import SafeNumbers
 

@@ -1,7 +1,6 @@
 package import Logging
 package import NIOCore
 import NIOSSL
-import Poller
 package import PollerIdentity
 import ServiceLifecycle
 import Synchronization

@@ -1,5 +1,3 @@
-import Poller
-
 /// The scheduling of name lookups and the cache of their answers: the decisions of a
 /// ``SystemResolver``, without its threads.
 ///

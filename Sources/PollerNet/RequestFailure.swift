@@ -1,4 +1,4 @@
-package import Poller
+package import PollerDeliveries
 import PollerHTTP
 import PollerIdentity
 

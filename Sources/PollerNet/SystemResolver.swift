@@ -1,6 +1,5 @@
 import Foundation
 package import NIOCore
-import Poller
 import PollerQueue
 import Synchronization
 

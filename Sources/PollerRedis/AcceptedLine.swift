@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 
 /// The accepted events of a delivery whose attempts were removed, with their times.

@@ -1,5 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import SafeNumbers
 
 /// A delivery in Redis.

@@ -1,6 +1,7 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import SafeNumbers
 

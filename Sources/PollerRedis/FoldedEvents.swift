@@ -1,6 +1,7 @@
 import CZlib
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerWatches
 
 /// The reduced events of a watch that ended long ago, as one entry of its log.
 ///

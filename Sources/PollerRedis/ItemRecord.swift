@@ -1,5 +1,6 @@
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import RedisClient
 
 /// The layout of one kind of item in the fields of a queue.

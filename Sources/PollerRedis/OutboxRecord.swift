@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import RedisClient
 
 /// An event identified by its position in the log of its item.

@@ -1,6 +1,6 @@
 import CZlib
-import Poller
 import PollerIdentity
+import PollerWatches
 
 /// A recorded event in the log of its watch, packed to an eighth of its size.
 ///

@@ -1,4 +1,4 @@
-import Poller
+import PollerIncidents
 import PollerQueue
 import RedisClient
 import Synchronization

@@ -1,6 +1,6 @@
-import Poller
 package import PollerIdentity
 package import PollerQueue
+import PollerWatches
 import RedisClient
 import SafeNumbers
 

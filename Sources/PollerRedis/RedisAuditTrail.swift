@@ -1,8 +1,8 @@
 import Foundation
 import JSONText
 package import Logging
-package import Poller
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

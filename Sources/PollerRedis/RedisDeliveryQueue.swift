@@ -1,7 +1,8 @@
 package import Logging
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 package import RedisClient
 
 /// The queue of deliveries in Redis.

@@ -1,6 +1,7 @@
 package import Logging
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

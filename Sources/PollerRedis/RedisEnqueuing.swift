@@ -1,6 +1,8 @@
-package import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 
 /// Enqueuing: one call of enqueue.lua for up to ``RedisPartitions/chunk`` watches of a partition.

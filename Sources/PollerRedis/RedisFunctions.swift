@@ -1,5 +1,4 @@
 package import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 package import RedisClient

@@ -1,6 +1,7 @@
-package import Poller
 import PollerIdentity
+package import PollerIncidents
 package import PollerQueue
+import PollerWatches
 import RedisClient
 import SafeNumbers
 

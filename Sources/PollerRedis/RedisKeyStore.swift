@@ -1,7 +1,7 @@
 import Foundation
 package import Logging
-package import Poller
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

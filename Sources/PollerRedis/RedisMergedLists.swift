@@ -1,4 +1,3 @@
-import Poller
 import PollerQueue
 import RedisClient
 

@@ -1,6 +1,6 @@
 package import Logging
-package import Poller
 import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 

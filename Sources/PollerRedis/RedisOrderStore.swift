@@ -1,6 +1,7 @@
-package import Poller
 package import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 import SafeNumbers
 

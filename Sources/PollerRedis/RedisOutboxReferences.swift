@@ -1,5 +1,6 @@
-package import Poller
+package import PollerDeliveries
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 
 /// The outbox as live readers read it: first the accounts of entries, then the events with subscribers.

@@ -1,5 +1,5 @@
-package import Poller
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 
 /// Reading the overdue watches of a lane.

@@ -1,7 +1,8 @@
 import Logging
 import NIOCore
-import Poller
+import PollerOperations
 import PollerQueue
+import PollerWatches
 package import RedisClient
 import SafeNumbers
 

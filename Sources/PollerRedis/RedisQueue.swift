@@ -1,7 +1,8 @@
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import RedisClient
 
 /// The lease mechanism over Redis, the same for watches and deliveries.

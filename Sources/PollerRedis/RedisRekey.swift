@@ -1,4 +1,4 @@
-package import Poller
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 

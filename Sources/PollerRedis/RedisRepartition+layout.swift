@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 package import PollerQueue
 package import RedisClient

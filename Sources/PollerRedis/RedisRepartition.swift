@@ -1,5 +1,4 @@
 package import Logging
-import Poller
 import PollerIdentity
 package import PollerQueue
 package import RedisClient

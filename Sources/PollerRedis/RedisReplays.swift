@@ -1,5 +1,5 @@
 import Foundation
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerQueue
 import RedisClient

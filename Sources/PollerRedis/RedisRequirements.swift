@@ -1,5 +1,4 @@
 import Foundation
-import Poller
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

@@ -1,6 +1,7 @@
-package import Poller
 import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 
 /// Restoring watches from an archive.

@@ -1,6 +1,6 @@
-package import Poller
 package import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 import RedisClient
 
 /// Lists of watches, and searches among them.

@@ -1,5 +1,6 @@
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

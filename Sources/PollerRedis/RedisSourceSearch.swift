@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import RedisClient
 
 /// Searches for watches by source alone.

@@ -1,6 +1,7 @@
-package import Poller
+package import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+package import PollerWatches
 package import RedisClient
 
 /// Delivers events to other services through their own stream in our Redis: `redis+stream:NAME`.

@@ -1,7 +1,9 @@
 package import Logging
-package import Poller
 package import PollerIdentity
+package import PollerOperations
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.

@@ -1,4 +1,4 @@
-package import Poller
+package import PollerHints
 package import PollerIdentity
 package import PollerQueue
 import RedisClient

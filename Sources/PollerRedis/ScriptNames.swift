@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// Replaces the names in scripts with the stored letters.
 enum ScriptNames {

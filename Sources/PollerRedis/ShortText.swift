@@ -1,4 +1,3 @@
-import Poller
 import RedisClient
 
 /// A text of a watch that is short enough for the watch's own record.

@@ -1,5 +1,3 @@
-import Poller
-
 /// The items of a partition that were copied before it stopped, and whether they have changed since.
 struct SplitCopies {
     /// An item in one of the new parts.

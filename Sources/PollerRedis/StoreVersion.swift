@@ -1,4 +1,3 @@
-import Poller
 package import PollerQueue
 package import RedisClient
 import SafeNumbers

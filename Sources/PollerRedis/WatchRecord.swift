@@ -1,6 +1,8 @@
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import RedisClient
 
 /// The fields of an item that hold the options of a watch.

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 package import Logging
 import NIOCore
-package import Poller
+package import PollerOperations
 package import ServiceLifecycle
 
 /// The parts that a process needs for tracing: the tracer and the exporter.

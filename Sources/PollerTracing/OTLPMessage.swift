@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerOperations
 import Tracing
 
 // The wire format of spans: `ExportTraceServiceRequest` of OTLP, in protobuf.

@@ -1,4 +1,4 @@
-import Poller
+import PollerOperations
 import Synchronization
 package import Tracing
 

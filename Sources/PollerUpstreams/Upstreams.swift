@@ -1,6 +1,8 @@
 package import JSONText
 package import Poller
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// All upstreams of a process; each watch is polled at the upstream of its kind.
 package struct Upstreams: Upstream {

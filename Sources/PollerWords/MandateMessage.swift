@@ -1,5 +1,5 @@
-package import Poller
 import PollerIdentity
+package import PollerPayments
 
 extension PayerMessage {
     /// Creates the message that announces a debit or confirms a mandate.

@@ -1,4 +1,4 @@
-package import Poller
+package import PollerPayments
 
 /// A language in which pages and emails address payers.
 ///

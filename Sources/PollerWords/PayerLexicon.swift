@@ -1,5 +1,4 @@
 import Foundation
-import Poller
 package import PollerIdentity
 
 /// The texts for payers in every language, with the operator's replacements.

@@ -1,5 +1,5 @@
-package import Poller
 import PollerIdentity
+package import PollerPayments
 
 /// The message about a payment that a page or an email shows to its payer.
 ///

@@ -1,4 +1,4 @@
-package import Poller
+package import PollerPayments
 
 extension PayerWords {
     /// Returns the name of a payment method: its brand, or a generic term in this language.

@@ -1,6 +1,6 @@
 import Foundation
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 import PollerWire
 
 /// Formats amounts and dates for payers.

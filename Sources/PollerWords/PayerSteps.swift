@@ -1,5 +1,5 @@
-package import Poller
 import PollerIdentity
+package import PollerPayments
 
 extension NextStep {
     /// The values that the payer copies: bank account details or voucher numbers.

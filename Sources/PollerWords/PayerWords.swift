@@ -1,4 +1,3 @@
-import Poller
 package import PollerIdentity
 
 /// The texts for payers in one language.

@@ -1,6 +1,7 @@
 package import JSONText
-package import Poller
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// The order behind a payment, from the shop's metadata and branding.
 package struct Purchase: Hashable, Sendable {

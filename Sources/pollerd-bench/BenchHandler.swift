@@ -3,7 +3,9 @@ import JSONText
 import NIOCore
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import Synchronization
 
 /// The handler of a measured worker.

@@ -1,10 +1,10 @@
 import Foundation
 import Histogram
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import RedisClient
 import Synchronization
 

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
 
 /// The upstream for measurements of real processes: nginx, or the stripe-sandbox if nginx is not installed.

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import Poller
 import PollerHTTP
 import PollerIdentity
 import PollerNet

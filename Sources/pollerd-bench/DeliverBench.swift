@@ -4,12 +4,13 @@ import Histogram
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Poller
+import PollerDeliveries
 import PollerDelivery
 import PollerIdentity
 import PollerNet
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import Synchronization
 
 /// Measures the latency and throughput of webhooks, and the effect of a recipient that never responds.

@@ -1,7 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerRedis
+import PollerWatches
 
 /// Measures the cost of marking events for very many endpoints, from the record to the acknowledged entry.
 ///

@@ -1,5 +1,4 @@
 import BenchPlan
-import Poller
 
 /// Measures the growth of a poll's cost with the rate, the accounts, the workers, and the waiting watches.
 ///

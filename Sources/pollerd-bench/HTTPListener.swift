@@ -2,7 +2,6 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Poller
 import PollerIdentity
 
 /// A subscriber to one source over plain HTTP: by an event stream of a gateway, or by long polls of the API.

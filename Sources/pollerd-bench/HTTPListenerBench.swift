@@ -2,7 +2,6 @@ import BenchPlan
 import ChildPrograms
 import Histogram
 import NIOCore
-import Poller
 import PollerIdentity
 import Synchronization
 

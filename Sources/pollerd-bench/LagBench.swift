@@ -1,7 +1,7 @@
 import BenchPlan
 import Histogram
 import NIOCore
-import Poller
+import PollerWatches
 import RedisClient
 import Synchronization
 

@@ -1,8 +1,8 @@
 import BenchPlan
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import Synchronization
 
 /// Measures the fairness between lanes, and a lane at its limit.

@@ -2,7 +2,6 @@ import BenchPlan
 import Foundation
 import Histogram
 import NIOCore
-import Poller
 import PollerIdentity
 import Synchronization
 

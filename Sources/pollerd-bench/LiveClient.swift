@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
-import Poller
 import PollerIdentity
 
 /// A client of the live gateway, with one subscription per source, that reports received messages.

@@ -1,7 +1,7 @@
 import BenchPlan
-import Poller
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import RedisClient
 import Synchronization
 

@@ -1,6 +1,6 @@
 import BenchPlan
-import Poller
 import PollerIdentity
+import PollerWatches
 
 /// Measures the cost of a poll for a real `pollerd worker` process with an independent upstream.
 ///

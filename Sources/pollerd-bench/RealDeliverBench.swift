@@ -1,7 +1,7 @@
 import BenchPlan
-import Poller
 import PollerIdentity
 import PollerRedis
+import PollerWatches
 import Synchronization
 
 /// Measures the cost of a webhook for a real `pollerd notifier` process with a backlog and an independent recipient.

@@ -2,8 +2,10 @@ import BenchPlan
 import JSONText
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerUpstreams
+import PollerWatches
 import Synchronization
 
 /// A load for real workers.

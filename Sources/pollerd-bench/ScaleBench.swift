@@ -1,5 +1,4 @@
 import BenchPlan
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis

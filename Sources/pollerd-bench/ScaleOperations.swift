@@ -1,7 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import RedisClient
 
 /// Every operation of the queue and the store, called on a store of a given size.

@@ -1,8 +1,9 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import RedisClient
 
 /// A store that is filled quickly to any size, by the production scripts, with functions that name its content.

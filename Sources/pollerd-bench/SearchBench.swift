@@ -1,8 +1,8 @@
 import BenchPlan
 import Histogram
-import Poller
 import PollerIdentity
 import PollerRedis
+import PollerWatches
 
 /// Measures searches for watches and the memory of index entries, in a large store.
 ///

@@ -1,9 +1,9 @@
 import BenchPlan
 import ChildPrograms
-import Poller
 import PollerIdentity
 import PollerNet
 import PollerRedis
+import PollerWatches
 import Synchronization
 
 /// Measures the cost of a hundred thousand subscribers for their gateways.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Poller
 import PollerIdentity
 
 /// `pollerd-bench subscribers`: a process of subscribers that executes commands from standard input.

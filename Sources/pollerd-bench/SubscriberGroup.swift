@@ -1,7 +1,6 @@
 import Histogram
 import NIOCore
 import NIOPosix
-import Poller
 import PollerIdentity
 import Synchronization
 

@@ -1,5 +1,4 @@
 import ChildPrograms
-import Poller
 import PollerIdentity
 import PollerNet
 

@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import BenchPlan
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerNet
 import PollerUpstreams

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Poller
 import PollerAPI
 import PollerIdentity
+import PollerOperations
 import PollerRedis
 import PollerWire
 import ProgramOutput
@@ -87,7 +87,7 @@ struct KeyCreate: AsyncParsableCommand {
             let store = RedisKeyStore(
                 client: client,
                 layout: cluster.layout,
-                countMax: 2 * Poller.AccessKey.countMax,
+                countMax: 2 * PollerOperations.AccessKey.countMax,
                 logger: logger
             )
             let creation = try await store.create(key, digest: text.digest)
@@ -110,7 +110,7 @@ struct KeyCreate: AsyncParsableCommand {
         }
         guard case .created(let made) = creation else {
             throw ConfigurationError(
-                "there are \(Poller.AccessKey.countMax) keys already, which is the limit: "
+                "there are \(PollerOperations.AccessKey.countMax) keys already, which is the limit: "
                     + "revoke some with pollerctl key"
             )
         }
@@ -120,7 +120,7 @@ struct KeyCreate: AsyncParsableCommand {
         StandardStreams.printLine(text.reveal)
     }
 
-    private func key(id: KeyID) throws -> Poller.AccessKey {
+    private func key(id: KeyID) throws -> PollerOperations.AccessKey {
         var wanted = NewAccessKey()
         wanted.role = Open(rawValue: role)
         wanted.name = name
@@ -134,7 +134,7 @@ struct KeyCreate: AsyncParsableCommand {
         }
         do {
             try AuditActor.checkName(name)
-            return try Poller.AccessKey(
+            return try PollerOperations.AccessKey(
                 wanted,
                 id: id,
                 standard: .all,

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Poller
 import PollerRedis
 import ProgramOutput
 

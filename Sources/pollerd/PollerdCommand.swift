@@ -1,9 +1,10 @@
 package import ArgumentParser
 import ChildPrograms
 import Foundation
-import Poller
 import PollerAPI
 import PollerNet
+import PollerOperations
+import PollerWatches
 import ProgramOutput
 
 /// `pollerd`: every role of the cluster in one program.

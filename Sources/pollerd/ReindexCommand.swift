@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Poller
 import PollerRedis
+import PollerWatches
 import ProgramOutput
 import RedisClient
 

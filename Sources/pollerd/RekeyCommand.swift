@@ -1,9 +1,11 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerRedis
+import PollerWatches
 import ProgramOutput
 import RedisClient
 

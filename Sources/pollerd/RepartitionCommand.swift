@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis

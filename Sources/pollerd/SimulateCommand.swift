@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
-import Poller
 import PollerIdentity
+import PollerPlanning
+import PollerWatches
 import ProgramOutput
 import SafeNumbers
 

@@ -1,6 +1,6 @@
 import Foundation
-import Poller
 import PollerIdentity
+import PollerPlanning
 import SafeNumbers
 
 /// The output of `pollerd simulate`.

@@ -1,8 +1,9 @@
 import ArgumentParser
 import Foundation
-import Poller
 import PollerIdentity
+import PollerPlanning
 import PollerRedis
+import PollerWatches
 
 /// The load of a plan apart from its payments: recipients, live connections, retention.
 struct SimulatedLoad: ParsableArguments {

@@ -8,10 +8,14 @@ import PollerWords
 import StripeAPI
 import Testing
 
-@testable import Poller
 @testable import PollerAPI
+@testable import PollerDeliveries
 @testable import PollerDelivery
+@testable import PollerHints
+@testable import PollerOperations
+@testable import PollerPayments
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// Tests each reader with randomly damaged documents: invalid input causes an error, never a crash.
 @Suite("Fuzz", .serialized)
@@ -149,7 +153,7 @@ struct FuzzTests {
             now: now.ms / 1000
         )
         _ = PaymentReason(code: text)
-        _ = Poller.NextStep.isSafe(text)
-        _ = try? Poller.RefundAccount(holder: text, identifier: .iban(text))
+        _ = PollerPayments.NextStep.isSafe(text)
+        _ = try? PollerPayments.RefundAccount(holder: text, identifier: .iban(text))
     }
 }

@@ -6,9 +6,11 @@ import PollerWords
 import StripeAPI
 import Testing
 
-@testable import Poller
 @testable import PollerDelivery
+@testable import PollerHints
+@testable import PollerPayments
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 @Suite("Extreme numbers in Stripe's objects")
 struct StripeNumbersTests {

@@ -5,6 +5,7 @@ import PollerWords
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerUpstreams
 
 @Suite("Extreme numbers in responses of an HTTP upstream")

@@ -1,11 +1,14 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerIncidents
+import PollerPayments
 import PollerQueue
 import PollerTesting
 import Testing
 
 @testable import PollerDelivery
+@testable import PollerWatches
 
 @Suite(
     "Emails, received by aiosmtpd",

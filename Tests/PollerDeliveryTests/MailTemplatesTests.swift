@@ -1,7 +1,9 @@
 import Foundation
-import Poller
 import PollerIdentity
+import PollerIncidents
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import PollerWords
 import Testing
 

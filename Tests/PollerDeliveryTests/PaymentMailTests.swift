@@ -1,7 +1,8 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import PollerWords
 import Testing
 

@@ -1,9 +1,10 @@
 import Logging
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerTesting
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerDelivery
 
 @Suite(

@@ -1,13 +1,15 @@
 import Foundation
 import NIOCore
 import NIOSSL
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerNet
 import PollerTesting
 import Testing
 
 @testable import PollerDelivery
+@testable import PollerOperations
+@testable import PollerWatches
 
 @Suite(
     "Webhooks, received by an independent library",

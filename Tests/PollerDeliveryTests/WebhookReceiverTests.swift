@@ -1,5 +1,5 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerNet
 import PollerTesting

@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerNet
+import PollerOperations
 import PollerTesting
 import Testing
 

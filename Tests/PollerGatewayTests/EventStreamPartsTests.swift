@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerGateway

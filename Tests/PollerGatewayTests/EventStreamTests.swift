@@ -1,6 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerGateway

@@ -1,5 +1,6 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
 import Testing

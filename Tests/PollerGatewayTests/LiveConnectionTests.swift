@@ -1,11 +1,13 @@
 import NIOCore
 import NIOPosix
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerTesting
 import Testing
 
 @testable import PollerGateway
+@testable import PollerWatches
 
 @Suite("A live connection without a socket", .timeLimit(.minutes(5)))
 struct LiveConnectionTests {

@@ -1,8 +1,10 @@
-import Poller
 import PollerIdentity
+import PollerIncidents
 import PollerTesting
+import PollerWatches
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerGateway
 
 /// Access to events of the cluster itself over WebSockets and event streams.

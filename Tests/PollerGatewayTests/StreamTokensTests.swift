@@ -1,7 +1,8 @@
 import Crypto
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import Synchronization
 import Testing
 

@@ -1,10 +1,11 @@
 import NIOCore
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
 import Testing
 
 @testable import PollerGateway
+@testable import PollerWatches
 
 @Suite("The position of a subscription")
 struct SubscriptionProgressTests {

@@ -1,10 +1,11 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
 import PollerWire
 import Testing
 
 @testable import PollerGateway
+@testable import PollerWatches
 
 @Suite("A live session without a socket")
 struct WebSocketSessionTests {

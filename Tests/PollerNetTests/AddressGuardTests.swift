@@ -1,5 +1,4 @@
 import NIOCore
-import Poller
 import PollerIdentity
 import Testing
 

@@ -1,9 +1,10 @@
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

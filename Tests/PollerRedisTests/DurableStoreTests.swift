@@ -1,8 +1,11 @@
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

@@ -1,11 +1,12 @@
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerRedis
 
 /// Operations in steps, regardless of a partition's size: the number of Redis calls, and their duration.

@@ -1,12 +1,17 @@
 import Foundation
 import JSONText
 import Poller
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerPayments
 @testable import PollerRedis
 
 @Suite("Hostile numbers in Redis", .serialized)

@@ -6,7 +6,10 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
+@testable import PollerIncidents
+@testable import PollerPayments
+@testable import PollerWatches
 
 /// Processes check the cluster in turns.
 ///

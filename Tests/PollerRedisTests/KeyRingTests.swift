@@ -1,7 +1,7 @@
 import Foundation
 import Logging
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
 import Synchronization

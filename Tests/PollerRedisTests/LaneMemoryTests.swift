@@ -1,8 +1,8 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

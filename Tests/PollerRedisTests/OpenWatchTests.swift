@@ -1,8 +1,10 @@
 import Logging
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

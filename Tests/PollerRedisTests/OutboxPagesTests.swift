@@ -1,9 +1,10 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerRedis
 @testable import PollerTesting
 

@@ -1,9 +1,10 @@
 import JSONText
-import Poller
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerRedis
 
 /// The stored form of events.

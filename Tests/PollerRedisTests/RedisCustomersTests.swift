@@ -1,9 +1,12 @@
 import JSONText
 import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

@@ -1,9 +1,11 @@
 import Foundation
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Synchronization
 import Testing

@@ -1,11 +1,12 @@
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerDeliveries
 @testable import PollerRedis
 
 /// Failures while a partition is split, and changes meanwhile.

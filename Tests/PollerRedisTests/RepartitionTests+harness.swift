@@ -1,9 +1,9 @@
 import Foundation
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

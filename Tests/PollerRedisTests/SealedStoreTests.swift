@@ -1,11 +1,14 @@
 import Foundation
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerPayments
 @testable import PollerRedis
 
 /// A store with planted secrets, read like a stolen copy.

@@ -1,8 +1,10 @@
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

@@ -1,9 +1,13 @@
 import Foundation
-import Poller
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import RedisClient
 
+@testable import PollerIncidents
 @testable import PollerRedis
 
 /// The operations that change records.

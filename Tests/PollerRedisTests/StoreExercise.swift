@@ -1,8 +1,10 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 
 @testable import PollerRedis

@@ -1,8 +1,8 @@
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting

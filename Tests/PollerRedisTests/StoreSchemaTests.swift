@@ -1,6 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 

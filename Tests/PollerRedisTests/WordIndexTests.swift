@@ -1,11 +1,12 @@
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
 
+@testable import PollerOperations
 @testable import PollerRedis
 
 /// The sorted index of words, which finds prefixes.

@@ -2,8 +2,10 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("Identifiers from outside")
 struct IdentifierTests {

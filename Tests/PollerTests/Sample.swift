@@ -1,8 +1,9 @@
 import Logging
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Synchronization
 
 /// Default values for tests.

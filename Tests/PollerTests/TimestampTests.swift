@@ -1,5 +1,4 @@
 import Foundation
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing

@@ -1,9 +1,9 @@
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing
 import Tracing
 
+@testable import PollerOperations
 @testable import PollerTracing
 
 /// The bytes sent to a collector, and the configuration of collectors.

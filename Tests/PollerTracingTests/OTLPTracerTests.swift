@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
 import Testing
 import Tracing

@@ -1,11 +1,11 @@
 import Foundation
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis
 import PollerTesting
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import StripeAPI
 import StripeSandbox

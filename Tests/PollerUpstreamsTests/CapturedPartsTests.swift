@@ -1,6 +1,6 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import Testing
 
 @testable import PollerUpstreams

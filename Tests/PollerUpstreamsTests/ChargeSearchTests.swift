@@ -3,7 +3,9 @@ import JSONText
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Synchronization
 import Testing

@@ -7,7 +7,9 @@ import StripeAPI
 import Synchronization
 import Testing
 
-@testable import Poller
+@testable import PollerHints
+@testable import PollerPayments
+@testable import PollerWatches
 
 /// Tests late events and skewed clocks.
 extension EventSweepTests {

@@ -5,7 +5,7 @@ import PollerUpstreams
 import StripeAPI
 import Testing
 
-@testable import Poller
+@testable import PollerHints
 
 /// Tests the interval of an account's sweeps.
 extension EventSweepTests {

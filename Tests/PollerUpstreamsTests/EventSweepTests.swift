@@ -1,3 +1,4 @@
+import Poller
 import PollerIdentity
 import PollerRedis
 import PollerTesting
@@ -6,8 +7,10 @@ import RedisClient
 import StripeAPI
 import Testing
 
-@testable import Poller
+@testable import PollerHints
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("The sweep of an account's events", .serialized)
 struct EventSweepTests {

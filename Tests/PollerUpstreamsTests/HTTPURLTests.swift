@@ -1,4 +1,3 @@
-import Poller
 import Testing
 
 @testable import PollerUpstreams

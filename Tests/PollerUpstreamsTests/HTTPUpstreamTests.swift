@@ -4,8 +4,10 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerPayments
 import PollerQueue
 import PollerUpstreams
+import PollerWatches
 import Testing
 
 @Suite("Any JSON over HTTP as upstream")

@@ -4,7 +4,9 @@ import StripeAPI
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// Tests the additional requests for facts that an intent or a charge does not contain.
 @Suite("Authorised money at Stripe")

@@ -2,9 +2,11 @@ import Poller
 import PollerIdentity
 import PollerNet
 import PollerQueue
+import PollerWatches
 import Synchronization
 import Testing
 
+@testable import PollerPayments
 @testable import PollerUpstreams
 
 @Suite("JSON responses with unusual headers or encodings")

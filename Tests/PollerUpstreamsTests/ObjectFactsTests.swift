@@ -1,4 +1,5 @@
 import JSONText
+import PollerPayments
 import PollerTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import PollerHints
 import PollerIdentity
 import PollerNet
 import PollerTesting
@@ -8,8 +9,10 @@ import StripeSandbox
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// Tests sources that the shop's own backend charges, compared with the charges in the sandbox.
 @Suite("Sources that the shop charges", .serialized)

@@ -1,8 +1,9 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import Testing
 
+@testable import Poller
 @testable import PollerUpstreams
 
 @Suite("The expiry of a source at Stripe")

@@ -2,7 +2,9 @@ import Foundation
 import JSONText
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Testing
 

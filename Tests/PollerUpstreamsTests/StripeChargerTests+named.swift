@@ -1,7 +1,9 @@
 import Foundation
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Poller
 import PollerIdentity
+import PollerPayments
 import StripeAPI
 import Testing
 

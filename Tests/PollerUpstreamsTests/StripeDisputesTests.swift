@@ -1,8 +1,9 @@
-import Poller
+import PollerHints
 import PollerIdentity
 import StripeAPI
 import Testing
 
+@testable import PollerPayments
 @testable import PollerUpstreams
 
 @Suite("Disputes of accounts, read from Stripe", .timeLimit(.minutes(5)))

@@ -2,6 +2,7 @@ import Foundation
 import Poller
 import PollerIdentity
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Testing
 

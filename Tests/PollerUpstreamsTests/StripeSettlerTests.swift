@@ -1,7 +1,8 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Testing
 

@@ -2,6 +2,8 @@ import JSONText
 import Poller
 import PollerIdentity
 import PollerNet
+import PollerPayments
+import PollerWatches
 import StripeAPI
 import Testing
 

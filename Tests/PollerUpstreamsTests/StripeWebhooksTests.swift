@@ -1,8 +1,9 @@
 import Foundation
-import Poller
+import PollerHints
 import PollerIdentity
 import PollerRedis
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import StripeAPI
 import Testing

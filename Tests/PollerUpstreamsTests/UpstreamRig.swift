@@ -2,6 +2,7 @@ import Poller
 import PollerIdentity
 import PollerNet
 import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import StripeSandbox
 
@@ -117,7 +118,7 @@ struct UpstreamRig: Sendable {
             deadline: start + .seconds(3600),
             run: 1,
             seq: 0,
-            clientSecret: clientSecret.map(Poller.ClientSecret.init(unchecked:))
+            clientSecret: clientSecret.map(PollerWatches.ClientSecret.init(unchecked:))
         )
     }
 

@@ -1,7 +1,8 @@
-import Poller
+import PollerHints
 import PollerIdentity
 import PollerRedis
 import PollerUpstreams
+import PollerWatches
 import Testing
 
 /// Tests the fields in which an event names its account.

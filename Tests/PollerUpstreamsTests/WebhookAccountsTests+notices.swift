@@ -1,12 +1,14 @@
 import Foundation
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import StripeAPI
 import Testing
 
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// Tests that the notice of a debit is read from Stripe before it is recorded.
 extension WebhookAccountsTests {

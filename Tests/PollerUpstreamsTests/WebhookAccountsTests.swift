@@ -1,8 +1,11 @@
 import Foundation
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import StripeAPI
 import Synchronization
 import Testing

@@ -1,9 +1,11 @@
 import Foundation
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import PollerRedis
 import PollerTesting
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import StripeAPI
 import Synchronization

@@ -1,5 +1,6 @@
-import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import Testing
 
 @testable import PollerWords

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 import Yams
 

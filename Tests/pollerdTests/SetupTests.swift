@@ -1,5 +1,5 @@
 import Foundation
-import Poller
+import PollerPayments
 import PollerQueue
 import Testing
 

@@ -1,7 +1,9 @@
 import JSONText
 import Metrics
 import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 /// Charges a source that a poll has just observed as chargeable, or searches for the charge that consumed it.
 ///

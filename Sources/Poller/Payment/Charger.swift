@@ -1,5 +1,7 @@
 package import JSONText
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// Charges a source that has become chargeable.
 package protocol Charger: Sendable {
@@ -8,7 +10,7 @@ package protocol Charger: Sendable {
 
     /// Charges a source, whose object was just read, exactly once per order.
     ///
-    /// Repeated calls are safe, because they use ``ChargeOrder/idempotencyKey(of:amount:currency:by:)``. `right` is the
+    /// Repeated calls are safe, because they use `ChargeOrder.idempotencyKey(of:amount:currency:by:)`. `right` is the
     /// watch's right to charge the order that it names; `nil` without an order. It never throws: every failure is a
     /// result.
     func charge(

@@ -1,9 +1,11 @@
 package import Logging
 import Metrics
 import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
-/// Captures or cancels a payment before its deadline, if the watch or its account requests it (``DeadlineActs``).
+/// Captures or cancels a payment before its deadline, if the watch or its account requests it (`DeadlineActs`).
 ///
 /// `PollContext.act(on:)` decides when.
 package struct DeadlineFollowUp: FollowUp {

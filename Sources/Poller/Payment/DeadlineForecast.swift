@@ -1,5 +1,7 @@
 import JSONText
 import PollerIdentity
+import PollerPayments
+package import PollerWatches
 
 /// Describes the actions before the deadlines of a watch, and their times, for operators.
 package struct DeadlineForecast: Sendable {

@@ -1,4 +1,6 @@
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// Submits a payer's input to the upstream, from the payment page or from a service that collected it.
 ///

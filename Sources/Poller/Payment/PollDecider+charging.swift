@@ -1,6 +1,8 @@
 import JSONText
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
 // Decisions on charging a source.
 //

@@ -1,7 +1,9 @@
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
-// The actions before a deadline, if configured (``DeadlineActs``).
+// The actions before a deadline, if configured (`DeadlineActs`).
 //
 // ```
 // requires_capture, a tenth of the hold is left ─▶ the warning is reported; poll again at once
@@ -18,12 +20,12 @@ import PollerQueue
 // deadline, not early.
 //
 // *Never on a guess*: no action is taken on a hold if neither the charge nor its method defines its end
-// (``PaymentLife/actsAt``). Nor is a payment cancelled while its payer can still pay with a voucher
-// (``PaymentLife/payableUntil``). The deadline of the watch does not change that.
+// (`PaymentLife.actsAt`). Nor is a payment cancelled while its payer can still pay with a voucher
+// (`PaymentLife.payableUntil`). The deadline of the watch does not change that.
 //
 // *Exactly once*: an action follows a poll that has just read the status as last reported. The action itself is not
 // reported. After a crash between action and commit the payment has another status, which the next poll reports. A
-// watch with a hold to act on does not end before the action, even after its deadline (``Watch/end``).
+// watch with a hold to act on does not end before the action, even after its deadline (`Watch.end`).
 
 extension PollContext {
     /// Returns the configured action for this observation, if it is due; `nil` for none.

@@ -1,5 +1,7 @@
 import JSONText
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 
 // The payment events of a poll, in addition to the status.
 //
@@ -12,7 +14,7 @@ import PollerIdentity
 // ```
 //
 // All events are recorded in one commit, in this order, so that no subscriber receives the status before the payment.
-// The stored facts of the payment (``PaymentMemory``) change in the same commit, so that a crash cannot separate them
+// The stored facts of the payment (`PaymentMemory`) change in the same commit, so that a crash cannot separate them
 // from the report.
 
 extension PollContext {
@@ -86,7 +88,7 @@ extension PollContext {
     /// Returns the payment's client secret, if the answer contains it and the watch has none.
     ///
     /// Stripe returns it to requests with a secret key. With it a customer can prove to be the payer, even if the shop
-    /// did not provide it (``Watch/clientSecret``).
+    /// did not provide it (`Watch.clientSecret`).
     func learned(from object: RawJSON?) -> ClientSecret? {
         guard watch.clientSecret == nil, watch.key.kind.isOfPayments,
             let text = object?.member("client_secret")?.string

@@ -1,8 +1,10 @@
 package import Logging
 import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
-/// Refunds a payment of an order that was already paid, if the account is configured to (``DuplicateRefunds``).
+/// Refunds a payment of an order that was already paid, if the account is configured to (`DuplicateRefunds`).
 ///
 /// Only reported money is refunded, because the order contains no other.
 package struct RefundFollowUp: FollowUp {

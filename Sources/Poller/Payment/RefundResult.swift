@@ -1,5 +1,7 @@
 package import PollerIdentity
+package import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// The result of requesting a refund.
 package enum RefundResult: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import JSONText
 import PollerIdentity
+package import PollerWatches
 
 /// Whether a consumed source has been paid, or its bank may still refuse.
 ///

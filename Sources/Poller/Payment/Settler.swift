@@ -1,11 +1,13 @@
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// Captures and cancels payments before their deadlines, if configured.
 package protocol Settler: Sendable {
     /// Returns the default actions for watches of this account.
     func defaults(for account: AccountID) -> DeadlineActs
 
-    /// Performs the action on an object that was just read, with ``DeadlineAct/idempotencyKey(of:)``.
+    /// Performs the action on an object that was just read, with `DeadlineAct.idempotencyKey(of:)`.
     ///
     /// It never throws: every failure is a result. The next poll reads the state of the payment.
     func settle(_ watch: Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult

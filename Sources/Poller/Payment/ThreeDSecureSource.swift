@@ -1,6 +1,8 @@
 import JSONText
 package import PollerIdentity
+import PollerPayments
 import PollerQueue
+package import PollerWatches
 
 // Cards whose bank requires authentication by the customer (3-D Secure).
 //

@@ -1,5 +1,7 @@
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// The upstream requests of one poll.
 ///

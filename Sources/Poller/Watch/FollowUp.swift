@@ -1,4 +1,5 @@
 package import PollerQueue
+package import PollerWatches
 
 /// An action that a poll takes after the upstream's answer, such as charging a source that became chargeable.
 ///

@@ -1,5 +1,7 @@
 import JSONText
 package import PollerIdentity
+import PollerPayments
+package import PollerWatches
 import SafeNumbers
 
 /// The watch of a poll and the times of the poll: every input of a decision except the ``PollOutcome``.

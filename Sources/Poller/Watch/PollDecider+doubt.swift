@@ -1,5 +1,6 @@
 package import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 
 // Decisions on answers that contain no payment status.
 //

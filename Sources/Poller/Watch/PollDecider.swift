@@ -1,6 +1,8 @@
 import JSONText
 import PollerIdentity
+import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 /// Decides on the next step of a watch after a poll, as a pure function.
 ///

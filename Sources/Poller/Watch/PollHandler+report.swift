@@ -1,6 +1,9 @@
 import Logging
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// The metrics and log messages of a poll.
 extension PollHandler {

@@ -1,6 +1,8 @@
 package import Logging
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
+package import PollerWatches
 
 /// Polls a watch: reads from the upstream, runs the follow-ups, and lets the ``PollDecider`` decide.
 ///

@@ -1,5 +1,7 @@
 import PollerIdentity
+package import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// The outcome of one poll, on which ``PollDecider`` decides: the upstream's answer, or the result of the
 /// ``FollowUp`` that acted on it.

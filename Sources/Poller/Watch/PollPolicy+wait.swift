@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerWatches
 import SafeNumbers
 
 extension PollPolicy {

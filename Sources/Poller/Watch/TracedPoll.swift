@@ -1,6 +1,8 @@
-import Logging
-package import PollerIdentity
+import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// The spans of one poll: the read from the upstream, and the change that it may find.
 ///
@@ -46,30 +48,5 @@ struct TracedPoll: Sendable {
         changeFacts.add("poller.payment", event.payment?.state.rawValue)
         changeFacts.add("poller.events", decision.change.events.count)
         change.end(changeFacts, at: context.now)
-    }
-}
-
-extension SpanFacts {
-    /// Adds the attributes that identify a watch.
-    package mutating func add(_ key: WatchKey) {
-        add("poller.account", key.account.description)
-        add("poller.source", key.source.description)
-        add("poller.kind", key.kind.rawValue)
-    }
-
-    /// Adds the attributes that identify an event.
-    mutating func add(_ event: Event) {
-        add("poller.event.id", event.id.description)
-        add("poller.event.type", event.type)
-        add("poller.seq", event.seq)
-    }
-}
-
-extension Logger.Metadata {
-    /// Adds the trace and span IDs under their OpenTelemetry names for logs.
-    mutating func add(_ trace: TraceContext?) {
-        guard let trace else { return }
-        self["trace_id"] = "\(trace.traceID)"
-        self["span_id"] = "\(trace.spanID)"
     }
 }

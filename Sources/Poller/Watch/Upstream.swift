@@ -1,5 +1,7 @@
 package import JSONText
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 
 /// The authority on sources: Stripe, or any system that answers a GET.
 package protocol Upstream: Sendable {
@@ -92,7 +94,7 @@ package struct Observation: Hashable, Sendable {
     package let detail: String
     /// A fingerprint of the whole object, of six characters; empty without an object.
     ///
-    /// If it equals the stored one (``PaymentMemory/object``), nothing has changed.
+    /// If it equals the stored one (`PaymentMemory.object`), nothing has changed.
     package let digest: String
     /// The lists of the object's charge that were read separately.
     package var lists = ChargeLists.unread

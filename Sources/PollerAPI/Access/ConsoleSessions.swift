@@ -1,8 +1,8 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
-package import Poller
 import PollerIdentity
+package import PollerOperations
 import SafeNumbers
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,5 @@
-package import Poller
 package import PollerIdentity
+package import PollerOperations
 import SecretFiles
 
 #if canImport(FoundationEssentials)

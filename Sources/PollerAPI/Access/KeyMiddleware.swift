@@ -1,9 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Poller
 import PollerIdentity
 import PollerNet
+import PollerOperations
 
 /// Checks that a request may use the matched route; see ``RouteAccess``.
 ///

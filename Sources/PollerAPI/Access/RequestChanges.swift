@@ -1,8 +1,8 @@
 import Foundation
 import Hummingbird
 import JSONText
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 import Synchronization
 

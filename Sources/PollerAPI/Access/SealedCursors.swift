@@ -1,6 +1,6 @@
 import Crypto
-package import Poller
 import PollerIdentity
+package import PollerOperations
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,5 +1,5 @@
 package import CoreMetrics
-import Poller
+import PollerOperations
 import SafeNumbers
 import Synchronization
 

@@ -1,7 +1,9 @@
 package import Logging
 import Metrics
-import Poller
+import PollerHints
 package import PollerIdentity
+import PollerIncidents
+import PollerOperations
 import PollerQueue
 import ServiceLifecycle
 

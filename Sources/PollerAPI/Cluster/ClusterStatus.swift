@@ -1,6 +1,7 @@
-package import Poller
+package import PollerDeliveries
 import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 
 /// A snapshot of the whole cluster.
 struct ClusterStatus: Sendable {

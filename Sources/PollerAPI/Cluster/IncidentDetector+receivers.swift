@@ -1,6 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerIncidents
 import PollerQueue
+import PollerWatches
 import SafeNumbers
 
 // Recipients that receive no events: those with dead letters, and those that accept nothing.

@@ -1,5 +1,8 @@
-package import Poller
+package import PollerDeliveries
+package import PollerHints
 package import PollerIdentity
+package import PollerIncidents
+package import PollerOperations
 package import PollerQueue
 import SafeNumbers
 
@@ -307,7 +310,7 @@ extension LaneReport {
     }
 }
 
-extension Poller.Endpoint {
+extension PollerDeliveries.Endpoint {
     /// The trouble of an endpoint that was disabled automatically; `nil` otherwise.
     fileprivate var automaticallyDisabled: IncidentObservation.Trouble? {
         guard case .disabled(let reason, _, .ourselves) = state else { return nil }

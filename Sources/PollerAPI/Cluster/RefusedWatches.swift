@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// Open watches whose last poll was rejected because of the credentials, by lane.
 ///

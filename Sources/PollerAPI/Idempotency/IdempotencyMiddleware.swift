@@ -2,8 +2,8 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import SafeNumbers
 

@@ -1,8 +1,8 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import SafeNumbers
 
 #if canImport(FoundationEssentials)

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import JSONText
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 
 /// `/openapi.json`: the OpenAPI 3.1 description of the routes.

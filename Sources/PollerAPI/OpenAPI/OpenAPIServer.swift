@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import JSONText
-import Poller
 import PollerIdentity
 import PollerNet
 import Synchronization

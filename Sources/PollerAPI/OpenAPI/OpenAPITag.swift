@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 
 /// The resource of an operation.

@@ -1,4 +1,3 @@
-import Poller
 import PollerWire
 
 /// The schemas that the description refers to by name.

@@ -1,4 +1,4 @@
-import Poller
+import PollerPayments
 
 extension NextStep {
     /// The content of a QR code for this step; `nil` if there is none.

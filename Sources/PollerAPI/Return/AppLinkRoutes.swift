@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Poller
+import PollerPayments
 
 /// The files by which phones learn that an app may open `/r` of this server.
 ///

@@ -1,7 +1,10 @@
 import JSONText
 import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWords
 import Synchronization
 

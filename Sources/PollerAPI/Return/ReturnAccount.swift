@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerWords
 
 // The refund account that a payer enters on the return page.

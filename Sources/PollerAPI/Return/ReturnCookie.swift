@@ -1,7 +1,7 @@
 import Crypto
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -4,7 +4,9 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWords
 
 /// The immediate result of a form on the return page.

@@ -3,7 +3,9 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWords
 
 /// The link that leads a customer back to the bank.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerWords
 
 /// The return page, built from the files in `ReturnPage`; one per shop, because its policy depends on the shop's colour

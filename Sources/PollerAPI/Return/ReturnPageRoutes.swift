@@ -2,9 +2,11 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWire
 import PollerWords
 import SafeNumbers

@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 
 /// The paths of a payment's page and its routes, for the browser of the current request (``BasePath``).

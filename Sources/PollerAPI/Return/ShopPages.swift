@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import Synchronization
 
 /// The pages of shops, each built on first use, and again after the shop's branding has changed.

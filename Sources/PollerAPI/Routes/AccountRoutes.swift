@@ -1,6 +1,8 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// The accounts with their usage and limits.

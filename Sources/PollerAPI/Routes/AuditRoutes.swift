@@ -1,6 +1,6 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 
 /// The audit trail.
@@ -87,7 +87,7 @@ extension RouteInput where Value == Timestamp? {
 
 extension PollerWire.AuditEntry {
     /// Creates the API representation of an entry.
-    init(_ entry: Poller.AuditEntry) {
+    init(_ entry: PollerOperations.AuditEntry) {
         self.init()
         let change = entry.change
         id = entry.id

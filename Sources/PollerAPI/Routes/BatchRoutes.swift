@@ -1,6 +1,8 @@
 import Hummingbird
 import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// Many watches in one request.

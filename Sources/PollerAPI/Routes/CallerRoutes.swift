@@ -1,6 +1,6 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 
 /// The caller's permissions, for programs that hide actions their key does not allow.

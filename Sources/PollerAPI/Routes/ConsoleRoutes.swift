@@ -2,7 +2,6 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Poller
 import PollerIdentity
 import PollerWire
 

@@ -1,7 +1,9 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 extension DeliveryRoutes {

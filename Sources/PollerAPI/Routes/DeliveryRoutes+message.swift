@@ -1,6 +1,8 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 import SafeNumbers
 
@@ -64,7 +66,7 @@ extension DeliveryRoutes {
     }
 
     /// Returns the target of a delivery, with the watch that an email needs; `nil` if its endpoint was removed.
-    private func target(of delivery: Poller.Delivery) async throws -> DeliveryTarget? {
+    private func target(of delivery: PollerDeliveries.Delivery) async throws -> DeliveryTarget? {
         var target = delivery.url.map { DeliveryTarget($0) }
         if target == nil {
             target = try await backend.endpoints.store.read(delivery.endpoint)

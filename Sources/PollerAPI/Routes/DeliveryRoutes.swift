@@ -1,6 +1,7 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerWire
 

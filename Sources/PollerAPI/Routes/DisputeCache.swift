@@ -1,4 +1,4 @@
-import Poller
+import PollerHints
 import PollerIdentity
 
 /// A cache of disputes that were read within the last minute.

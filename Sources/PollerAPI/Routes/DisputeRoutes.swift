@@ -1,6 +1,9 @@
 import Hummingbird
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerOperations
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// The disputes of the accounts with their deadlines, in their current state at the upstream.

@@ -1,7 +1,9 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 import StandardWebhooks
 
@@ -128,7 +130,7 @@ extension EndpointRoutes {
     /// Retries one pending delivery of an endpoint that had failed and responds again.
     ///
     /// The first accepted delivery ends the pause of all others.
-    private func retryWaiting(for endpoint: Poller.Endpoint) async throws {
+    private func retryWaiting(for endpoint: PollerDeliveries.Endpoint) async throws {
         let lane = try await deliveries.lane(LaneID(endpoint: endpoint.id))
         guard endpoint.isEnabled, lane?.failingSince != nil else { return }
         for state in [DeliverySnapshot.State.failing, .waiting] {

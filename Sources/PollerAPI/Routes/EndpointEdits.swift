@@ -1,5 +1,5 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerWire
 
@@ -27,10 +27,10 @@ extension EndpointRoutes {
         _ id: EndpointID,
         as condition: Precondition = .none,
         _ context: APIContext,
-        _ change: (inout Poller.Endpoint, Timestamp) throws(Problem) -> Void
+        _ change: (inout PollerDeliveries.Endpoint, Timestamp) throws(Problem) -> Void
     ) async throws -> Response {
         var problem: Problem?
-        var old: Poller.Endpoint?
+        var old: PollerDeliveries.Endpoint?
         var named: String?
         let holds = { (stored: StoredEndpoint) in condition.holds(for: stored.revision) }
         let edit = try await backend.store.edit(id, while: holds) { endpoint, now in
@@ -46,7 +46,7 @@ extension EndpointRoutes {
             }
         }
         if let problem { throw problem }
-        let endpoint: Poller.Endpoint
+        let endpoint: PollerDeliveries.Endpoint
         switch edit {
         case .edited(let edited): endpoint = edited
         case .missing: throw Problem.endpointNotFound(id)
@@ -59,7 +59,7 @@ extension EndpointRoutes {
 
     /// Checks that the fallback exists under the same account: a typing mistake would be noticed only when the fallback
     /// is needed.
-    func checkFallback(_ endpoint: Poller.Endpoint) async throws {
+    func checkFallback(_ endpoint: PollerDeliveries.Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
         guard try await backend.store.read(fallback, of: .some([endpoint.account])) != nil else {
             throw Problem(
@@ -70,7 +70,7 @@ extension EndpointRoutes {
         }
     }
 
-    static func checkNotOfFile(_ endpoint: Poller.Endpoint) throws(Problem) {
+    static func checkNotOfFile(_ endpoint: PollerDeliveries.Endpoint) throws(Problem) {
         guard endpoint.isOfFile, let name = endpoint.name else { return }
         throw Problem(
             .endpointOfFile,

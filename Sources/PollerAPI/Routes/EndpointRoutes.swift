@@ -1,8 +1,10 @@
 import Hummingbird
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.
@@ -143,7 +145,7 @@ struct EndpointRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyEndpoints,
-                "There are \(Poller.Endpoint.countMax) endpoints already; remove those "
+                "There are \(PollerDeliveries.Endpoint.countMax) endpoints already; remove those "
                     + "no longer needed."
             )
         case .tooManyOfAccount:
@@ -164,7 +166,7 @@ struct EndpointRoutes {
     ///
     /// If the store's result is unknown, the error says so.
     private func stored(
-        _ endpoint: Poller.Endpoint,
+        _ endpoint: PollerDeliveries.Endpoint,
         _ key: EndpointRequest?
     ) async throws -> EndpointCreation {
         do {
@@ -188,7 +190,7 @@ struct EndpointRoutes {
     private func endpoint(
         _ wanted: NewEndpoint,
         for caller: Caller
-    ) throws(Problem) -> Poller.Endpoint {
+    ) throws(Problem) -> PollerDeliveries.Endpoint {
         guard let url = try wanted.choices.checkedURL(for: backend) else {
             throw Problem(
                 .missingField,
@@ -204,7 +206,7 @@ struct EndpointRoutes {
             try caller.requireClusterAccess(in: "types")
         }
         let side = try Problem.checked { () throws(InvalidInput) in
-            try Poller.Endpoint.account(asking: types, named: named)
+            try PollerDeliveries.Endpoint.account(asking: types, named: named)
         }
         let account = side == .operators ? .operators : try caller.account(named: named)
         try Problem.checked { () throws(InvalidInput) in
@@ -212,7 +214,7 @@ struct EndpointRoutes {
         }
         let signing = try wanted.checkedSigning(of: url)
         var generator = SystemRandomNumberGenerator()
-        var endpoint = Poller.Endpoint(
+        var endpoint = PollerDeliveries.Endpoint(
             id: EndpointID(using: &generator),
             account: account,
             url: url,
@@ -225,7 +227,7 @@ struct EndpointRoutes {
 
     /// Returns the endpoint with its newest secret, which no other response contains.
     static func shown(
-        _ endpoint: Poller.Endpoint,
+        _ endpoint: PollerDeliveries.Endpoint,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         let secret = endpoint.secrets.first?.secret
@@ -255,7 +257,9 @@ struct EndpointRoutes {
     }
 
     /// Returns the health of the endpoints of a page, so that a failing one is visible in the list.
-    private func health(of endpoints: [Poller.Endpoint]) async throws -> [EndpointID: LaneReport] {
+    private func health(
+        of endpoints: [PollerDeliveries.Endpoint]
+    ) async throws -> [EndpointID: LaneReport] {
         try await withThrowingTaskGroup(of: (EndpointID, LaneReport?).self) { group in
             for endpoint in endpoints {
                 // At most one page, on one connection.

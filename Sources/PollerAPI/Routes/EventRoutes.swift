@@ -1,7 +1,9 @@
 import Hummingbird
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 import Synchronization
 
@@ -151,7 +153,7 @@ struct EventRoutes {
 
 extension Page<RawJSON> {
     /// Creates a page of one log after a `seq`, from a read of one event more than `limit`.
-    init(of events: [Poller.Event], limit: Int, after seq: Int) {
+    init(of events: [PollerWatches.Event], limit: Int, after seq: Int) {
         let page = events.prefix(limit)
         self.init(page.map { RawJSON(unchecked: $0.json) })
         hasMore = events.count > limit

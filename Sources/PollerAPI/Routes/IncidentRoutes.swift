@@ -1,5 +1,6 @@
 import Hummingbird
-import Poller
+import PollerIncidents
+import PollerOperations
 import PollerWire
 
 /// Incidents that are open or were recently resolved.

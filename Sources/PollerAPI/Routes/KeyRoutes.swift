@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-package import Poller
 package import PollerIdentity
+package import PollerOperations
 package import PollerWire
 
 /// The keys of the API: list, create, revoke.
@@ -120,7 +120,7 @@ struct KeyRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyKeys,
-                "There are \(Poller.AccessKey.countMax) keys already; revoke those no "
+                "There are \(PollerOperations.AccessKey.countMax) keys already; revoke those no "
                     + "longer needed."
             )
         case .tooManyOfAccounts(let count):
@@ -136,9 +136,9 @@ struct KeyRoutes {
         _ wanted: NewAccessKey,
         id: KeyID,
         for caller: Caller
-    ) throws(Problem) -> Poller.AccessKey {
+    ) throws(Problem) -> PollerOperations.AccessKey {
         let key = try Problem.checked { () throws(InvalidInput) in
-            try Poller.AccessKey(
+            try PollerOperations.AccessKey(
                 wanted,
                 id: id,
                 standard: caller.accounts,
@@ -203,8 +203,8 @@ struct KeyRoutes {
 
     /// Records a created or revoked key in the audit trail.
     private func recordChange(
-        from old: Poller.AccessKey?,
-        to new: Poller.AccessKey?,
+        from old: PollerOperations.AccessKey?,
+        to new: PollerOperations.AccessKey?,
         _ context: APIContext
     ) {
         guard let key = new ?? old else { return }
@@ -219,9 +219,9 @@ struct KeyRoutes {
 
     /// Returns a key for a caller, without the creator's name if the creator belongs to other accounts.
     private static func visibleKey(
-        _ key: Poller.AccessKey,
+        _ key: PollerOperations.AccessKey,
         to caller: Caller,
-        among own: [Poller.AccessKey]
+        among own: [PollerOperations.AccessKey]
     ) -> PollerWire.AccessKey {
         var visibleKey = PollerWire.AccessKey(key)
         let isOwn = key.createdBy == caller.name || own.contains { $0.caller.name == key.createdBy }
@@ -244,7 +244,7 @@ extension RouteInput where Value == KeyID {
 
 extension KeyID: CheckedText {}
 
-extension Poller.AccessKey {
+extension PollerOperations.AccessKey {
     /// Creates a key from a request.
     ///
     /// `standard` are the accounts of a request that names none.
@@ -293,7 +293,7 @@ extension PollerWire.AccessKey {
     /// Creates the API representation of a key.
     ///
     /// Only the creation response adds the key itself.
-    package init(_ key: Poller.AccessKey) {
+    package init(_ key: PollerOperations.AccessKey) {
         self.init()
         id = key.id.description
         name = key.name

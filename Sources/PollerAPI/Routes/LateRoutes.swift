@@ -1,7 +1,9 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// The watches that are polled late, each with the reasons.

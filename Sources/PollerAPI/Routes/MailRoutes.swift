@@ -1,7 +1,8 @@
 import Foundation
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerWire
 

@@ -1,6 +1,6 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerWire
 

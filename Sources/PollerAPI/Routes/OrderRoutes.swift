@@ -1,6 +1,8 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// Orders, which customers may try to pay in several ways.

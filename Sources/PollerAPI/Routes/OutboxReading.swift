@@ -1,7 +1,9 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// Reads pages of the outbox for one request.
@@ -94,7 +96,7 @@ struct OutboxReading: Sendable {
         } else if let horizon {
             found.removeAll { $0.position > horizon }
         }
-        var events: [Poller.Event] = []
+        var events: [PollerWatches.Event] = []
         var isCut = false
         for (position, entry) in found {
             if filter.matches(entry.event) {
@@ -120,7 +122,7 @@ struct OutboxReading: Sendable {
 /// Events of one source are in the order of `seq`. Across sources the order is approximately that of time: partitions
 /// are separate streams, so an event may be recorded in one while another is read.
 struct OutboxPage: Sendable {
-    var events: [Poller.Event] = []
+    var events: [PollerWatches.Event] = []
     /// The start of the next page, always present for events recorded later.
     let next: OutboxCursor
     var hasMore = false

@@ -2,6 +2,9 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// Submissions of a service for a payer, whom it has asked on its own page.
@@ -106,7 +109,7 @@ struct PayerRoutes {
     ) async throws -> Response {
         let input = try await reader.object(PollerWire.RefundAccount.self, of: request)
         let account = try Problem.checked { () throws(InvalidInput) in
-            try Poller.RefundAccount(input)
+            try PollerPayments.RefundAccount(input)
         }
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -135,7 +138,7 @@ struct PayerRoutes {
     }
 }
 
-extension Poller.RefundAccount {
+extension PollerPayments.RefundAccount {
     /// Reads the account of a request.
     fileprivate init(_ wire: PollerWire.RefundAccount) throws(InvalidInput) {
         if let iban = wire.iban {

@@ -1,6 +1,7 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// Watches in quarantine, which need an operator.

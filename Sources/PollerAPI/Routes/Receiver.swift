@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// A possible recipient of a source's events.
 struct Receiver: Sendable {

@@ -1,6 +1,7 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerWire
 import ServiceLifecycle
 import Synchronization
@@ -138,7 +139,7 @@ struct ReplayRoutes {
     private func registered(
         _ id: EndpointID,
         for caller: Caller
-    ) async throws -> Poller.Endpoint? {
+    ) async throws -> PollerDeliveries.Endpoint? {
         try await backend.endpoints.store.read(id, of: caller.accounts)?.endpoint
     }
 
@@ -147,7 +148,7 @@ struct ReplayRoutes {
     /// An endpoint that is not registered is an inline URL, known only from its deliveries.
     private func check(
         _ id: EndpointID,
-        _ registered: Poller.Endpoint?,
+        _ registered: PollerDeliveries.Endpoint?,
         for caller: Caller
     ) async throws -> AccountID {
         if let registered {
@@ -208,8 +209,8 @@ final class ReplayRunner: Sendable {
     static let runningMax = 4
 
     private let replayer: Replayer
-    private let jobs: AsyncStream<(ReplayJob, Poller.Endpoint?)>
-    private let incoming: AsyncStream<(ReplayJob, Poller.Endpoint?)>.Continuation
+    private let jobs: AsyncStream<(ReplayJob, PollerDeliveries.Endpoint?)>
+    private let incoming: AsyncStream<(ReplayJob, PollerDeliveries.Endpoint?)>.Continuation
     private let running = Mutex<Set<String>>([])
 
     init(replayer: Replayer) {
@@ -220,7 +221,7 @@ final class ReplayRunner: Sendable {
     }
 
     /// Accepts a job; `false` if too many are running.
-    func start(_ job: ReplayJob, endpoint: Poller.Endpoint?) -> Bool {
+    func start(_ job: ReplayJob, endpoint: PollerDeliveries.Endpoint?) -> Bool {
         let isTaken = running.withLock { running in
             running.count < Self.runningMax && running.insert(job.endpoint).inserted
         }

@@ -1,8 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import JSONText
-package import Poller
 import PollerIdentity
+package import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// Archives: exports a payment as a signed line, and restores lines of closed payments.

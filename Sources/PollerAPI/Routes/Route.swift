@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Poller
+import PollerOperations
 
 /// A route as a value: its public description, and how its handler gets its input.
 ///

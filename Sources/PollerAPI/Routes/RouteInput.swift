@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Poller
+import PollerOperations
 
 /// The input of a route: the parameter descriptions, and how their text becomes the handler's value.
 ///

@@ -1,7 +1,9 @@
 import Foundation
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import SafeNumbers
 
 // The parameters that several routes share, each with its check and description.

@@ -1,6 +1,7 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// Actions on all watches that a search finds: poll, cancel, redrive, dismiss.

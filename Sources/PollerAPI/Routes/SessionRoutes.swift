@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 
 /// Signs a browser in to the console, and out (``ConsoleSessions``).

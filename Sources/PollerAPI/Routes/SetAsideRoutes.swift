@@ -1,7 +1,9 @@
 import Foundation
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// Stored entries that have ended several processes and are no longer processed (``PoisonGuard``).
@@ -96,7 +98,7 @@ struct SetAsideRoutes {
         _ id: String,
         isRedriven: Bool,
         _ context: APIContext
-    ) async throws -> Poller.SetAsideEntry {
+    ) async throws -> PollerOperations.SetAsideEntry {
         let store = try suspectStore()
         guard context.caller.accounts.isAll,
             let entry = try await store.endSetAside(id, isRedriven: isRedriven)

@@ -1,6 +1,7 @@
 import Hummingbird
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerWire
 
 /// Short-lived tokens for the live gateway.

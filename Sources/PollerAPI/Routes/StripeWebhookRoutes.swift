@@ -1,6 +1,6 @@
 import Hummingbird
 import NIOCore
-import Poller
+import PollerHints
 import PollerIdentity
 import PollerWire
 

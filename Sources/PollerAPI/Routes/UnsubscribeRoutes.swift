@@ -1,8 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import Logging
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerWords
 

@@ -1,8 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// A list of watches as a CSV file, read page by page while it is sent.

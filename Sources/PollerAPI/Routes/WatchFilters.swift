@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerWatches
 
 /// The range of creation times, as entered.
 struct CreatedRange: Hashable {

@@ -1,7 +1,10 @@
 import Hummingbird
 import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// Routes of a single watch: create or join, list, read, wait, explain, poll now, cancel.

@@ -1,5 +1,6 @@
-import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 
 /// A query for watches, before the searchable metadata names are known.
 struct WatchSearch {

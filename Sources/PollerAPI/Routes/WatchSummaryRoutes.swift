@@ -1,6 +1,8 @@
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// The number of watches that match a filter, and the sums of their payments.

@@ -3,7 +3,6 @@ import Hummingbird
 import Logging
 import Metrics
 import NIOHTTP1
-import Poller
 import PollerIdentity
 
 /// Turns errors into problems, and adds a request ID to each response, which it counts and logs without secrets.

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import Poller
 package import PollerIdentity
 package import PollerNet
 

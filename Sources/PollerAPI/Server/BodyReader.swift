@@ -2,7 +2,6 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import NIOCore
-import Poller
 import PollerIdentity
 import PollerWire
 import SafeNumbers

@@ -2,7 +2,6 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Poller
 import PollerIdentity
 
 // Entity tags: cached versions of responses, and conditional changes.

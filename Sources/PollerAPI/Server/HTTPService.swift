@@ -2,10 +2,11 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
-import Poller
 import PollerHTTP
 import PollerIdentity
 import PollerNet
+import PollerOperations
+import PollerWatches
 
 /// Runs a router on an HTTP/1.1 server with limits.
 ///

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOPosix
-import Poller
 package import PollerIdentity
 import SafeNumbers
 

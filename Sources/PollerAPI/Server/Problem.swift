@@ -2,7 +2,6 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerWire

@@ -1,5 +1,6 @@
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import Synchronization
 
 /// Limits concurrent searches through many records.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 
 /// The span of an enqueue request, until its response.
 struct EnqueueTracing: Sendable {

@@ -1,6 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// The deliveries of a payment's events.

@@ -1,5 +1,6 @@
-import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// The changes of the payment itself.
@@ -9,8 +10,8 @@ extension Timeline {
     /// Technical events of one poll are details of its payment event. Only the last event says that polling has stopped.
     var eventEntries: [TimelineEntry] {
         var entries: [TimelineEntry] = []
-        var charge = Poller.ChargeProgress.none
-        var before: Poller.Event?
+        var charge = PollerPayments.ChargeProgress.none
+        var before: PollerWatches.Event?
         for event in events {
             if let before, event.isTechnical, event.polledAt == before.polledAt, event.seq > 1 {
                 entries[entries.endIndex - 1].add(event)
@@ -32,7 +33,7 @@ extension Timeline {
     }
 
     /// Returns a sentence about the closed watch; `nil` when the event says it, or the money is gone.
-    private func ending(_ event: Poller.Event) -> String? {
+    private func ending(_ event: PollerWatches.Event) -> String? {
         guard let closed = event.closed, closed == watch.closed, !event.type.hasPrefix("watch.")
         else { return nil }
         switch event.payment?.state {
@@ -48,16 +49,16 @@ extension Timeline {
     }
 
     /// Returns the error of the poll that produced an event; `nil` when a later poll replaced it.
-    private func error(at event: Poller.Event) -> String? {
+    private func error(at event: PollerWatches.Event) -> String? {
         event.seq == events.last?.seq && event.closed == watch.closed ? watch.lastError : nil
     }
 
     /// Returns whether an event closed the watch while the payment state was unknown.
-    private func isBlind(_ event: Poller.Event) -> Bool {
+    private func isBlind(_ event: PollerWatches.Event) -> Bool {
         event.closed.map { TimelineText.isBlind($0, event.status, error(at: event)) } ?? false
     }
 
-    private func entry(of event: Poller.Event) -> TimelineEntry {
+    private func entry(of event: PollerWatches.Event) -> TimelineEntry {
         let end = event.type.hasPrefix("watch.") ? event.closed : nil
         let isObserved = !event.type.hasPrefix("watch.") && !event.type.hasPrefix("order.")
         return TimelineEntry(
@@ -73,8 +74,8 @@ extension Timeline {
 
     /// Returns the change of the charge with an event; `nil` when it did not change.
     private static func entry(
-        of event: Poller.Event,
-        after before: Poller.ChargeProgress
+        of event: PollerWatches.Event,
+        after before: PollerPayments.ChargeProgress
     ) -> TimelineEntry? {
         guard event.progress != before else { return nil }
         let tone: Tone
@@ -104,7 +105,7 @@ extension Timeline {
     }
 }
 
-extension Poller.Event {
+extension PollerWatches.Event {
     /// Whether the event reports an upstream status rather than a payment state.
     fileprivate var isTechnical: Bool {
         !["payment.", "refund.", "order.", "next_step.", "watch.", "mandate."].contains {
@@ -178,7 +179,7 @@ extension PaymentState {
 
 extension TimelineEntry {
     /// Adds another event of the same poll.
-    fileprivate mutating func add(_ event: Poller.Event) {
+    fileprivate mutating func add(_ event: PollerWatches.Event) {
         detail = [detail, "\(event.type), event \(event.seq)"].compactMap(\.self)
             .joined(separator: " · ")
     }

@@ -1,6 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 /// The history of a payment in chronological order, in English sentences.
@@ -43,7 +45,7 @@ struct Timeline {
     }
 
     let watch: WatchSnapshot
-    let events: [Poller.Event]
+    let events: [PollerWatches.Event]
     let notes: [StoredNote]
     /// The recipients of the watch; empty when the caller may not read deliveries.
     let recipients: [Recipient]

@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerWords
 
 /// The English sentences of a payment's timeline, for support agents and operators.

@@ -1,6 +1,8 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// A line of an archive, checked for the caller of a restore.
@@ -65,10 +67,10 @@ struct RestoredLine {
         guard key.kind.isOfWatches else {
             throw Problem(.invalidValue, "kind is not the kind of a watch.", field: "kind")
         }
-        var events: [Poller.Event] = []
+        var events: [PollerWatches.Event] = []
         for (index, text) in eventTexts.enumerated() {
             // White space is not significant, and a stored event must be a single line.
-            guard let event = Poller.Event(json: text.compacted.description) else {
+            guard let event = PollerWatches.Event(json: text.compacted.description) else {
                 throw Problem(
                     .invalidValue,
                     "events[\(index)] is not an event.",
@@ -95,7 +97,7 @@ struct RestoredLine {
         )
         watch = try Problem.checked { () throws(InvalidInput) in
             try ArchivedWatch(
-                Poller.Watch(wire, key),
+                PollerWatches.Watch(wire, key),
                 closed: closed,
                 lastError: wire.lastError,
                 notify: try wire.notify.map { text throws(InvalidInput) in
@@ -213,7 +215,7 @@ extension PollerWire.Watch {
     /// Returns the bytes that the digest of a line covers.
     ///
     /// They are the watch as JSON, then each event as recorded, separated by line feeds. No part contains a line feed.
-    fileprivate func archivedBytes(with events: [Poller.Event]) -> [UInt8] {
+    fileprivate func archivedBytes(with events: [PollerWatches.Event]) -> [UInt8] {
         var json = JSONWriter(capacity: 1024)
         json.object { json in
             for member in ArchivedMember.all { member.write(self, &json) }
@@ -229,7 +231,7 @@ extension ArchiveLine {
     /// Creates a line for an archive, signed if it can be restored.
     ///
     /// `events`: the log, oldest first. Events recorded after the snapshot are left out.
-    init(_ snapshot: WatchSnapshot, events: [Poller.Event], by archives: ArchiveKeys) {
+    init(_ snapshot: WatchSnapshot, events: [PollerWatches.Event], by archives: ArchiveKeys) {
         let events = events.filter { $0.seq <= snapshot.watch.seq }
         self.init()
         watch = PollerWire.Watch(snapshot)
@@ -242,7 +244,7 @@ extension ArchiveLine {
     }
 }
 
-extension Poller.Watch {
+extension PollerWatches.Watch {
     /// Creates a watch from its API representation and the data that only archives contain.
     fileprivate init(_ wire: PollerWire.Watch, _ key: WatchKey) throws(InvalidInput) {
         let charge = ChargeProgress(

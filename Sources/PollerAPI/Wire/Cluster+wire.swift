@@ -1,6 +1,7 @@
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 extension Lane {

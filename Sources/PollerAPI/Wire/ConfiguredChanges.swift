@@ -1,5 +1,6 @@
 package import JSONText
-package import Poller
+package import PollerDeliveries
+package import PollerOperations
 package import PollerQueue
 import PollerWire
 
@@ -9,8 +10,8 @@ package enum ConfiguredChanges {
     ///
     /// Secrets and header values are shown only as changed.
     package static func endpoint(
-        from old: Poller.Endpoint?,
-        to new: Poller.Endpoint?
+        from old: PollerDeliveries.Endpoint?,
+        to new: PollerDeliveries.Endpoint?
     ) -> (before: RawJSON?, after: RawJSON?) {
         RequestChanges.difference(
             from: old.map { PollerWire.Endpoint($0) },
@@ -44,7 +45,10 @@ package enum ConfiguredChanges {
     }
 
     /// Returns the changed fields of an endpoint whose values are not shown.
-    static func hidden(_ old: Poller.Endpoint?, _ new: Poller.Endpoint?) -> [String] {
+    static func hidden(
+        _ old: PollerDeliveries.Endpoint?,
+        _ new: PollerDeliveries.Endpoint?
+    ) -> [String] {
         var names = old?.headers != new?.headers ? ["headers"] : []
         // A new endpoint always gets a secret, so it is not a change.
         if let old, let new, old.secrets.map(\.secret) != new.secrets.map(\.secret) {

@@ -1,5 +1,6 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerWire
 import StandardWebhooks
 
@@ -9,7 +10,7 @@ extension PollerWire.Endpoint {
     /// `secret` is the newest one, given only in the responses to creation and rotation. `health` is given only if
     /// there is something to report. Header values are never returned: they are secrets of the recipient, too.
     init(
-        _ endpoint: Poller.Endpoint,
+        _ endpoint: PollerDeliveries.Endpoint,
         secret: WebhookSecret? = nil,
         health: PollerWire.EndpointHealth? = nil
     ) {
@@ -64,7 +65,7 @@ extension PollerWire.Endpoint {
 
 extension RequestChanges {
     /// Records the change of an endpoint, with header values shown only as changed.
-    func recordChange(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
+    func recordChange(from old: PollerDeliveries.Endpoint?, to new: PollerDeliveries.Endpoint?) {
         guard let target = new ?? old else { return }
         recordChange(
             AuditTarget(target),
@@ -76,7 +77,7 @@ extension RequestChanges {
     }
 }
 
-extension Poller.Endpoint {
+extension PollerDeliveries.Endpoint {
     /// Applies a change and validates the endpoint as a whole.
     ///
     /// Absent values stay unchanged, and null restores the default.
@@ -87,7 +88,7 @@ extension Poller.Endpoint {
         let changed = try Problem.checked { [self] () throws(InvalidInput) in
             var endpoint = self
             if change.name.isGiven {
-                endpoint.name = try change.name.value.map(Poller.Endpoint.checkedName)
+                endpoint.name = try change.name.value.map(PollerDeliveries.Endpoint.checkedName)
             }
             endpoint.scope = try EndpointScope(
                 types: change.types.or(scope.types, []),

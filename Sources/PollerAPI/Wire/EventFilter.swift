@@ -1,5 +1,6 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerWatches
 
 /// The filter of a reader of all events.
 struct EventFilter: Sendable {

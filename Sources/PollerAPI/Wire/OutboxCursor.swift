@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 
 /// A position in the whole outbox: one in each partition.

@@ -1,5 +1,4 @@
 import JSONText
-import Poller
 import PollerIdentity
 import PollerWire
 

@@ -1,7 +1,10 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import PollerWire
 
 extension NewWatch {
@@ -223,7 +226,7 @@ extension PollerWire.Watch {
         payment = snapshot.payment?.wire
         let step = snapshot.lastEvent?.nextStep ?? .none
         nextStep = step == .none ? nil : step.wire
-        mandate = Poller.Mandate(snapshot).map { known in
+        mandate = PollerWatches.Mandate(snapshot).map { known in
             var wire = PollerWire.Mandate()
             wire.reference = known.reference
             wire.url = known.url

@@ -1,6 +1,8 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerOperations
+import PollerWatches
 import PollerWire
 
 /// The checked items of a batch, or a problem that lists their errors.

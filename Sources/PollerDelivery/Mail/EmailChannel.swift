@@ -1,8 +1,11 @@
 import NIOCore
 import NIOPosix
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+import PollerIncidents
+package import PollerPayments
 import PollerQueue
+package import PollerWatches
 import PollerWords
 import ServiceLifecycle
 

@@ -1,6 +1,6 @@
 import Mustache
-import Poller
 import PollerIdentity
+import PollerIncidents
 
 /// The mail to an operator about an incident: the problem, the action and where to read more, in English.
 ///

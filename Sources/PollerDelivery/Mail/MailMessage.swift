@@ -1,6 +1,6 @@
 import Foundation
-import Poller
 import PollerIdentity
+import PollerWatches
 import SafeNumbers
 
 /// A mail about one event to one address, with the same bytes in every attempt.

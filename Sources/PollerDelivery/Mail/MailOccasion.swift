@@ -1,5 +1,7 @@
 import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import PollerWords
 
 /// The message to a customer for an event without a payment, derived from its status.

@@ -1,5 +1,5 @@
-import Poller
 package import PollerIdentity
+import PollerPayments
 
 /// The sender of mails: `POLLER_MAIL_FROM`, an address or `Name <address>`.
 package struct MailSender: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Mustache
-import Poller
 package import PollerIdentity
+import PollerPayments
 package import PollerWords
 
 /// Renders mails: the texts of ``PayerMessage`` in one template for text and one for HTML.

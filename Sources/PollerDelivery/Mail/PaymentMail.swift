@@ -1,6 +1,8 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import PollerWords
 
 /// The contents of a payment mail for an event: a payment and a next step, which ``PayerMessage`` puts into words.

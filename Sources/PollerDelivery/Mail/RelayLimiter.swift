@@ -1,6 +1,5 @@
 import NIOCore
 import NIOPosix
-import Poller
 import PollerIdentity
 import Synchronization
 

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
-import Poller
+import PollerDeliveries
 package import PollerIdentity
 import PollerNet
 import SafeNumbers

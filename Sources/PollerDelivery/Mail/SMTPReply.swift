@@ -1,5 +1,5 @@
 import CCurl
-import Poller
+import PollerDeliveries
 import PollerIdentity
 
 /// The result of a mail transaction.

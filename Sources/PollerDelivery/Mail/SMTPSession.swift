@@ -1,5 +1,4 @@
 import CCurl
-import Poller
 import PollerIdentity
 import Synchronization
 

@@ -1,7 +1,8 @@
 package import Logging
 import NIOPosix
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerPayments
 import ServiceLifecycle
 
 /// Checks with the relay that it accepts each sender, when a notifier starts and when a file names another.

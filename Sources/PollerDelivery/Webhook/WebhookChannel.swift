@@ -1,8 +1,10 @@
 import NIOHTTP1
 package import NIOSSL
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerNet
+import PollerOperations
+package import PollerWatches
 import ServiceLifecycle
 import StandardWebhooks
 import Synchronization

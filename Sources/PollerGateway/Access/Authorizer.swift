@@ -1,10 +1,11 @@
 import Crypto
 import Logging
 import NIOHTTP1
-package import Poller
+import PollerDeliveries
 package import PollerIdentity
 import PollerNet
 package import PollerQueue
+package import PollerWatches
 
 /// Authorizes live connections by API key, stream token, or client secret of a source.
 struct Authorizer: Sendable {

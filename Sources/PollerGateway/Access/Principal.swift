@@ -1,7 +1,9 @@
 import Foundation
 import JSONText
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 /// An authenticated client and the events it may read.
@@ -103,7 +105,7 @@ enum PublicView {
     ]
 
     /// Returns the restricted event.
-    static func json(of event: Poller.Event) -> String {
+    static func json(of event: PollerWatches.Event) -> String {
         PublicEvent {
             $0.id = event.id.description
             $0.type = event.type
@@ -145,7 +147,7 @@ enum PublicView {
     }
 }
 
-extension Poller.Event {
+extension PollerWatches.Event {
     /// The event's top-level member `object`, as JSON, or `null`.
     ///
     /// A name in the metadata cannot replace it.

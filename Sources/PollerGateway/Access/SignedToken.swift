@@ -1,5 +1,4 @@
 import Crypto
-import Poller
 import PollerIdentity
 
 /// The compact form of a signed token: `HEADER.PAYLOAD.SIGNATURE` with HMAC-SHA256, as in JWTs with `HS256`.

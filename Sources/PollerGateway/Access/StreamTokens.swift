@@ -1,7 +1,8 @@
 import Crypto
 import JSONText
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerOperations
 import SafeNumbers
 
 /// Short-lived JWTs with HS256, signed and verified with the cluster's root secret.

@@ -1,5 +1,5 @@
 import NIOCore
-import Poller
+import PollerDeliveries
 import PollerIdentity
 
 /// The live connections of one event loop, their subscriptions, and their deadlines.

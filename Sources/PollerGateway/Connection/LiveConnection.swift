@@ -1,5 +1,4 @@
 import NIOCore
-import Poller
 import PollerIdentity
 
 /// One live connection in its event loop, for any transport: its send queue, subscriptions and deadlines.

@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 import Synchronization
 
 /// The events that are posted to one event loop and not yet processed, and the feed's position.

@@ -2,7 +2,6 @@ import Logging
 import Metrics
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerNet
 import PollerQueue

@@ -1,11 +1,12 @@
 import Logging
 import NIOCore
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerHTTP
 import PollerIdentity
 import PollerNet
 import PollerQueue
+import PollerWatches
 
 /// Decides the response to a request for an event stream.
 ///

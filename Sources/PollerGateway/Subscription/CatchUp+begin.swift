@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The beginning of a subscription.
 ///

@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// Reads the events that a subscription has missed, from the client's position to the end of the outbox.
 ///

@@ -1,6 +1,7 @@
 import Crypto
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerOperations
 import PollerQueue
 import SafeNumbers
 

@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The store that catch-ups read: the outbox, the watches, and the ends of the outbox.
 ///

@@ -1,5 +1,6 @@
 import NIOCore
-import Poller
+import PollerDeliveries
+import PollerWatches
 import Synchronization
 
 /// One recorded event on its way to all its subscribers in this process.
@@ -30,7 +31,7 @@ final class LiveEvent: Sendable {
         let isMarked: Bool
     }
 
-    let event: Poller.Event
+    let event: PollerWatches.Event
     let partition: Int
     /// The position in its partition.
     let position: OutboxPosition

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import Poller
+import PollerDeliveries
 import Synchronization
 
 /// Distributes events to the event loops with subscribers, once per loop and batch.

@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 import Synchronization
 
 /// The subscriptions of all event loops, indexed by interest.

@@ -1,7 +1,7 @@
 import Logging
 import NIOCore
-import Poller
 import PollerIdentity
+import PollerWatches
 
 /// One subscription of a live connection, in its event loop.
 ///

@@ -1,5 +1,4 @@
 import DequeModule
-import Poller
 import PollerQueue
 import Synchronization
 

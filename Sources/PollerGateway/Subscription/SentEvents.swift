@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The events that a subscription has sent, as far as they matter for later ones.
 ///
@@ -39,7 +39,7 @@ struct SentEvents: Sendable {
     }
 
     /// Returns whether an event was sent.
-    func sendState(of event: Poller.Event) -> SendState {
+    func sendState(of event: PollerWatches.Event) -> SendState {
         guard let prefix = prefixes[event.key.id], event.seq <= prefix.seq else { return .unsent }
         guard let digest = prefix.digest(of: event.seq) else { return .unclear }
         return digest == event.id.digest ? .sent : .unsent
@@ -49,7 +49,7 @@ struct SentEvents: Sendable {
     ///
     /// Both are `false` if it was sent before.
     mutating func take(
-        _ event: Poller.Event,
+        _ event: PollerWatches.Event,
         _ subscription: Subscription
     ) -> (shouldSend: Bool, isSettled: Bool) {
         guard sendState(of: event) == .unsent else { return (false, false) }
@@ -77,7 +77,7 @@ struct SentEvents: Sendable {
         }
     }
 
-    private mutating func note(_ event: Poller.Event, isKept: Bool) {
+    private mutating func note(_ event: PollerWatches.Event, isKept: Bool) {
         let watch = event.key.id
         if isKept {
             prefixes[watch, default: SentPrefix(seq: 0, digest: nil)].append(event)
@@ -114,7 +114,7 @@ struct SentPrefix: Hashable, Sendable {
     }
 
     /// Records the next event, or the first one of another sequence.
-    mutating func append(_ event: Poller.Event) {
+    mutating func append(_ event: PollerWatches.Event) {
         let isNext = event.seq == seq + 1
         digests = (isNext ? Array(digests.suffix(Self.digestsMax - 1)) : []) + [event.id.digest]
         seq = event.seq

@@ -1,5 +1,6 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerWatches
 import PollerWire
 
 /// A validated subscription of a client.
@@ -64,7 +65,7 @@ struct Subscription: Hashable, Sendable {
     }
 
     /// Whether an event has a requested type that the credentials may read.
-    func includes(_ event: Poller.Event) -> Bool {
+    func includes(_ event: PollerWatches.Event) -> Bool {
         EventSubject.matches(event.type, types)
             && EventSubject.matches(event.type, principal.types)
     }

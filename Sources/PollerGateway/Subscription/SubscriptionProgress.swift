@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 
 /// The progress of one subscription, and the effect of an event on it, without sockets, tasks or a clock.
 ///

@@ -2,7 +2,6 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
-import Poller
 import PollerIdentity
 import PollerNet
 import PollerQueue

@@ -1,6 +1,8 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import PollerWire
 
 extension ClientMessage {
@@ -168,7 +170,7 @@ enum ServerMessage {
     }
 }
 
-extension Poller.Event {
+extension PollerWatches.Event {
     /// Returns the event for a client with this view.
     func json(for view: EventView) -> String {
         view == .full ? json : PublicView.json(of: self)

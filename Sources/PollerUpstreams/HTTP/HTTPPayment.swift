@@ -1,6 +1,6 @@
 package import JSONText
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 import PollerWire
 
 /// Locates the payment in an upstream's response: the state, its meaning, and the amount.

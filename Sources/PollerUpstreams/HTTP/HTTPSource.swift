@@ -1,7 +1,9 @@
 import Foundation
 import Poller
+import PollerDeliveries
 package import PollerIdentity
 import PollerNet
+import PollerPayments
 package import PollerQueue
 
 /// An upstream that returns JSON, described only by configuration.

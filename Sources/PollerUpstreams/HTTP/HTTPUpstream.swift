@@ -2,8 +2,11 @@ import JSONText
 import NIOHTTP1
 package import NIOSSL
 package import Poller
+import PollerDeliveries
 package import PollerIdentity
 package import PollerNet
+import PollerPayments
+package import PollerWatches
 import ServiceLifecycle
 
 /// Any configured system that responds to a GET with JSON: one GET per poll, without retries of its own.

@@ -1,5 +1,4 @@
 import JSONText
-import Poller
 package import PollerIdentity
 import SafeNumbers
 

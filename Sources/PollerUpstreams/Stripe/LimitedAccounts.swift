@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import Synchronization
 

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerHTTP
 import PollerIdentity
 import PollerNet

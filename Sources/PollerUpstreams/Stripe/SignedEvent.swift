@@ -1,4 +1,4 @@
-import Poller
+import PollerHints
 import PollerIdentity
 import StripeAPI
 

@@ -1,5 +1,5 @@
-import Poller
 package import PollerIdentity
+import PollerPayments
 
 /// The time after which Stripe expires a source that keeps its status, by payment method.
 ///
@@ -46,7 +46,7 @@ package struct SourceExpiry: Hashable, Sendable {
             let created = Timestamp(unixSeconds: seconds)
         else { return nil }
         return (changed(method) ?? method.traits.sourceLife).end(
-            of: Poller.SourceStatus(unchecked: status),
+            of: PollerPayments.SourceStatus(unchecked: status),
             created: created,
             now: now
         )

@@ -1,5 +1,7 @@
 import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import StripeAPI
 
 // Creates a 3D Secure source for a card whose bank requires authentication.
@@ -62,7 +64,7 @@ extension StripeCharger {
                         kind: .source
                     ),
                     clientSecret: made.clientSecret.map { secret in
-                        Poller.ClientSecret(unchecked: secret.rawValue)
+                        PollerWatches.ClientSecret(unchecked: secret.rawValue)
                     },
                     needsRedirect: made.status == .pending,
                     publicURL: publicURL

@@ -1,6 +1,8 @@
 package import JSONText
 package import Poller
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 import StripeAPI
 
 // Refunds the duplicate payment of an order.

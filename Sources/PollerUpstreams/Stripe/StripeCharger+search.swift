@@ -1,5 +1,7 @@
 import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import StripeAPI
 
 /// Searches for the charges of an order.

@@ -2,6 +2,8 @@ import Foundation
 package import JSONText
 package import Poller
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 import StripeAPI
 
 /// Charges Stripe sources exactly once per order.

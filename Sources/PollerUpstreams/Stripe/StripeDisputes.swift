@@ -1,5 +1,6 @@
-package import Poller
+package import PollerHints
 package import PollerIdentity
+import PollerPayments
 import SafeNumbers
 import StripeAPI
 

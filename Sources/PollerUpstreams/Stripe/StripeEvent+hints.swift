@@ -1,5 +1,7 @@
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import StripeAPI
 
 // Converts Stripe events to hints: the IDs to poll, without the other contents.

@@ -1,5 +1,6 @@
-package import Poller
+package import PollerHints
 package import PollerIdentity
+package import PollerPayments
 import StripeAPI
 
 /// Stripe's list of an account's events, for the sweep.

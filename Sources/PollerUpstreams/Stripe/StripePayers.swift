@@ -1,6 +1,8 @@
 package import Poller
 import PollerIdentity
+package import PollerPayments
 import PollerQueue
+package import PollerWatches
 import StripeAPI
 
 /// Sends Stripe the payer's input: a verification code, or the account for a refund.

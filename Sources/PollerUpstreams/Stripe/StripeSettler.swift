@@ -1,5 +1,7 @@
-package import Poller
+import Poller
 package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
 import StripeAPI
 
 /// Captures and cancels Stripe intents.

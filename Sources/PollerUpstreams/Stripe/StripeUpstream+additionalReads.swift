@@ -3,6 +3,8 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 import StripeAPI
 
 // Facts that an object does not contain, read in the same poll.

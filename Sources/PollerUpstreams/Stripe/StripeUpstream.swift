@@ -2,8 +2,11 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 package import Poller
+import PollerDeliveries
 package import PollerIdentity
 package import PollerNet
+import PollerPayments
+package import PollerWatches
 import StripeAPI
 
 /// Polls Stripe sources, intents and charges, without retries of its own.
@@ -156,7 +159,7 @@ package struct StripeUpstream: Upstream {
         }
         let bytes = Array(reply.body.readableBytesView)
         let facts: ObjectFacts
-        let status: Poller.SourceStatus
+        let status: PollerPayments.SourceStatus
         do throws(JSONError) {
             facts = try ObjectFacts(scanning: bytes)
         } catch {
@@ -170,7 +173,7 @@ package struct StripeUpstream: Upstream {
         }
         do throws(InvalidInput) {
             // Stripe's SDKs compare statuses without case. Ours are in lower case.
-            status = try Poller.SourceStatus((facts.status ?? "").lowercased())
+            status = try PollerPayments.SourceStatus((facts.status ?? "").lowercased())
         } catch {
             return .malformed("\(error)")
         }
@@ -221,7 +224,7 @@ extension StripeClient {
 enum StripeStatuses {
     /// Returns the rank of a status; `usage` is the usage of a source.
     static func rank(
-        _ status: Poller.SourceStatus,
+        _ status: PollerPayments.SourceStatus,
         of kind: SourceKind,
         usage: String?
     ) -> StatusRank {

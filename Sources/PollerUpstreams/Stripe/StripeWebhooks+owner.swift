@@ -1,5 +1,6 @@
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import StripeAPI
 
 // A signature proves that the signer sent an event. It proves nothing about the account or object that the event

@@ -1,9 +1,11 @@
 import Foundation
 package import Logging
 import Metrics
-package import Poller
+package import PollerHints
 package import PollerIdentity
+package import PollerOperations
 package import PollerQueue
+package import PollerWatches
 import SafeNumbers
 import StripeAPI
 

@@ -1,8 +1,9 @@
 import Foundation
-import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerIdentity
 import PollerNet
+import PollerPayments
 import PollerUpstreams
 
 /// The text that `check-config` prints about a configuration.

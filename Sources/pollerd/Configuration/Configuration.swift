@@ -1,5 +1,4 @@
 import Foundation
-import Poller
 import PollerAPI
 import PollerIdentity
 import PollerUpstreams

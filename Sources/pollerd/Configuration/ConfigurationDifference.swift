@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 
 /// The value at one path of a configuration.

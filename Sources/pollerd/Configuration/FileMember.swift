@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerWatches
 
 /// A setting that only the configuration file can hold: a member of one of its sections.
 ///

@@ -1,8 +1,11 @@
-import Poller
+import PollerDeliveries
 import PollerDelivery
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerUpstreams
+import PollerWatches
 
 /// The sections of the configuration file: further Stripe accounts, HTTP upstreams, and endpoints.
 ///

@@ -1,4 +1,4 @@
-import Poller
+import PollerWatches
 
 /// The descriptions of options for people.
 extension Option {

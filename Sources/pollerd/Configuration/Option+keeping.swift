@@ -1,4 +1,4 @@
-import Poller
+import PollerWatches
 
 extension Option {
     /// Options for retention, search, logs and traces.

@@ -1,5 +1,3 @@
-import Poller
-
 extension Option {
     /// Options for the store, the listeners, access, and limits per client.
     static let ofListening: [Option] = [

@@ -1,5 +1,3 @@
-import Poller
-
 /// A setting that an operator can set as a flag, an environment variable or a YAML key, in that order of precedence.
 ///
 /// ``all`` is the single table of options. `--help`, `check-config`, files and errors are made from it. A new option

@@ -1,6 +1,6 @@
-import Poller
 import PollerAPI
 import PollerIdentity
+import PollerWatches
 import SafeNumbers
 import SecretFiles
 

@@ -1,13 +1,16 @@
 import Foundation
 import Logging
-import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerDelivery
 import PollerIdentity
 import PollerNet
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTracing
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import StripeAPI
 

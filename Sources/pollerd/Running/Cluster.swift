@@ -1,7 +1,8 @@
 import Logging
-import Poller
+import PollerOperations
 import PollerQueue
 import PollerRedis
+import PollerWatches
 import RedisClient
 
 /// A process's view of the cluster's store: connected, checked, with an agreed layout.

@@ -1,4 +1,3 @@
-import Poller
 import PollerAPI
 import PollerIdentity
 import PollerQueue

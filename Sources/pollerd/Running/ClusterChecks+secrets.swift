@@ -1,5 +1,5 @@
-import Poller
 import PollerAPI
+import PollerOperations
 import PollerQueue
 import PollerRedis
 

@@ -1,5 +1,6 @@
-import Poller
 import PollerAPI
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
 import PollerQueue
 import PollerUpstreams

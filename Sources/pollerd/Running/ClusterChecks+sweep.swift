@@ -1,5 +1,5 @@
-import Poller
 import PollerAPI
+import PollerHints
 import PollerIdentity
 import PollerQueue
 import SafeNumbers

@@ -1,8 +1,11 @@
 import Foundation
 import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerDelivery
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerRedis
 import PollerUpstreams

@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import Metrics
-import Poller
 import PollerIdentity
 import PollerQueue
 import ServiceLifecycle

@@ -1,4 +1,4 @@
-import Poller
+import PollerHints
 import ServiceLifecycle
 
 /// Sweeps the events of the configured accounts, and follows changes of the configuration.

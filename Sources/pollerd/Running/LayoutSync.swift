@@ -1,5 +1,4 @@
 import Logging
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerRedis

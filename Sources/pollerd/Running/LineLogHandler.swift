@@ -1,7 +1,6 @@
 import Foundation
 import JSONText
 import Logging
-import Poller
 import PollerIdentity
 import ProgramOutput
 import SafeNumbers

@@ -1,8 +1,12 @@
 import JSONText
 import Poller
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerUpstreams
+import PollerWatches
 import Synchronization
 
 /// The parts of a node that depend on its configuration, built from it as a whole.

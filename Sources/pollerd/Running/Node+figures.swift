@@ -1,7 +1,8 @@
-import Poller
 import PollerAPI
 import PollerIdentity
+import PollerIncidents
 import PollerNet
+import PollerOperations
 import PollerRedis
 import RedisClient
 import ServiceLifecycle

@@ -1,7 +1,7 @@
 import Logging
-import Poller
 import PollerAPI
 import PollerIdentity
+import PollerOperations
 
 /// Access to the API and gateway.
 extension Node {

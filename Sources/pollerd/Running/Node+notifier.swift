@@ -1,13 +1,15 @@
 import Logging
-import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerDelivery
 import PollerGateway
 import PollerIdentity
 import PollerNet
+import PollerOperations
 import PollerQueue
 import PollerRedis
 import PollerTracing
+import PollerWatches
 import ServiceLifecycle
 
 /// Delivery to customers.

@@ -1,12 +1,15 @@
 import Logging
 import Poller
 import PollerAPI
+import PollerHints
 import PollerIdentity
 import PollerNet
+import PollerOperations
 import PollerQueue
 import PollerRedis
 import PollerTracing
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import ServiceLifecycle
 import StripeAPI

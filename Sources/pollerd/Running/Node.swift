@@ -4,13 +4,17 @@ import Metrics
 import NIOCore
 import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerDelivery
 import PollerGateway
+import PollerHints
 import PollerNet
+import PollerOperations
 import PollerQueue
 import PollerRedis
 import PollerTracing
 import PollerUpstreams
+import PollerWatches
 import RedisClient
 import ServiceLifecycle
 

@@ -1,9 +1,11 @@
-import Poller
 import PollerAPI
+import PollerDeliveries
 import PollerIdentity
 import PollerNet
+import PollerOperations
 import PollerQueue
 import PollerRedis
+import PollerWatches
 
 /// The parts of a node's roles that stay when its configuration changes.
 struct PersistentParts: Sendable {

@@ -2,9 +2,9 @@ import ChildPrograms
 import Foundation
 import Logging
 import Metrics
-import Poller
 import PollerAPI
 import PollerNet
+import PollerOperations
 import PollerRedis
 import ProgramOutput
 import RedisClient

@@ -1,5 +1,4 @@
 import NIOCore
-import Poller
 import PollerQueue
 import RedisClient
 

@@ -1,5 +1,5 @@
 import Logging
-import Poller
+import PollerOperations
 import PollerRedis
 import ServiceLifecycle
 

@@ -11,9 +11,12 @@ import Testing
 
 @testable import Poller
 @testable import PollerAPI
+@testable import PollerDeliveries
 @testable import PollerDelivery
+@testable import PollerPayments
 @testable import PollerQueue
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// All processing of an upstream's response: facts, decision, events, search, order, mail, return page and timeline.
 ///
@@ -46,7 +49,7 @@ struct PaymentRun {
         private let keys = Mutex<Set<[String]>>([])
 
         /// Adds an event and returns whether it is new.
-        func insert(_ event: Poller.Event, _ languages: [PayerLanguage]) -> Bool {
+        func insert(_ event: PollerWatches.Event, _ languages: [PayerLanguage]) -> Bool {
             let key = [
                 event.type, event.payment?.wire.json ?? "", event.nextStep.wire.json,
                 event.mandate?.wire.json ?? "", "\(event.seq) \(event.run)",
@@ -61,7 +64,7 @@ struct PaymentRun {
     static func answer(_ kind: SourceKind, _ bytes: [UInt8]) -> Answer? {
         guard let facts = try? ObjectFacts(scanning: bytes),
             let text = String(validating: bytes, as: UTF8.self),
-            let status = try? Poller.SourceStatus(facts.status ?? "")
+            let status = try? PollerPayments.SourceStatus(facts.status ?? "")
         else { return nil }
         let observation = Observation(
             status: status,
@@ -106,7 +109,7 @@ struct PaymentRun {
         if decodes { decode(observation, of: answer.kind) }
     }
 
-    private func watch(_ key: WatchKey) -> Poller.Watch {
+    private func watch(_ key: WatchKey) -> PollerWatches.Watch {
         let acts =
             key.kind.isIntent
             ? DeadlineActs(
@@ -114,26 +117,28 @@ struct PaymentRun {
                 abandoned: .cancel
             )
             : .unset
-        return Poller.Watch(
+        return PollerWatches.Watch(
             key: key,
             policy: .auto,
             createdAt: Self.now,
             deadline: Self.now + .seconds(3600),
             run: 1,
             seq: 0,
-            clientSecret: Poller.ClientSecret(unchecked: "src_client_secret_1"),
+            clientSecret: PollerWatches.ClientSecret(unchecked: "src_client_secret_1"),
             charge: key.kind == .source ? .whole : nil,
             acts: acts,
             order: OrderID(unchecked: "A77")
         )
     }
 
-    private func context(_ watch: Poller.Watch) -> PollContext {
+    private func context(_ watch: PollerWatches.Watch) -> PollContext {
         PollContext(watch, at: Self.now, payments: payments)
     }
 
-    private func decide(_ watch: Poller.Watch, _ observation: Observation) -> Decision<WatchChange>
-    {
+    private func decide(
+        _ watch: PollerWatches.Watch,
+        _ observation: Observation
+    ) -> Decision<WatchChange> {
         var generator = SeededGenerator(seed: 1)
         return PollDecider().decide(
             context(watch),
@@ -142,7 +147,7 @@ struct PaymentRun {
         )
     }
 
-    private func follow(_ change: WatchChange, of watch: Poller.Watch) throws {
+    private func follow(_ change: WatchChange, of watch: PollerWatches.Watch) throws {
         if let memory = change.payment {
             #expect(PaymentMemory(packed: memory.packed).packed == memory.packed)
         }
@@ -153,12 +158,15 @@ struct PaymentRun {
     }
 
     /// Runs everything that reads an event of a watch.
-    func follow(_ event: Poller.Event, of watch: Poller.Watch) throws {
-        let copy = Poller.Event(json: event.json)
+    func follow(_ event: PollerWatches.Event, of watch: PollerWatches.Watch) throws {
+        let copy = PollerWatches.Event(json: event.json)
         let read = try #require(copy)
         #expect(read.payment == event.payment && read.nextStep == event.nextStep)
         #expect(read.seq == event.seq && read.mandate == event.mandate)
-        #expect(Poller.Event(summary: event.shortSummary, of: event.key)?.payment == event.payment)
+        #expect(
+            PollerWatches.Event(summary: event.shortSummary, of: event.key)?.payment
+                == event.payment
+        )
         _ = (event.thinJSON, event.withoutBody, Settlement(of: event))
         guard followed.insert(event, languages) else { return }
         for (place, language) in languages.enumerated() {
@@ -181,7 +189,7 @@ struct PaymentRun {
 
     private func follow(
         _ snapshot: WatchSnapshot,
-        _ event: Poller.Event,
+        _ event: PollerWatches.Event,
         in language: PayerLanguage
     ) throws {
         if let rendered = PaymentMail(event, of: snapshot, publicURL: "https://pay.example") {
@@ -219,16 +227,16 @@ struct PaymentRun {
         )
         #expect(!timeline.entries.isEmpty)
         _ = DeadlineForecast(settler: NoSettler(), payments: payments).sentences(of: snapshot)
-        _ = (PollerWire.Watch(snapshot).json, Poller.Mandate(snapshot))
+        _ = (PollerWire.Watch(snapshot).json, PollerWatches.Mandate(snapshot))
         let memory = WatchMemory(of: snapshot.watch)
         #expect(WatchMemory(packed: memory.packed).packed == memory.packed)
     }
 
     /// Processes an order with two watches that have the payment of the event.
-    private func order(_ event: Poller.Event) throws {
+    private func order(_ event: PollerWatches.Event) throws {
         guard let payment = event.payment else { return }
         let key = OrderKey(account: Self.account, order: OrderID(unchecked: "A77"))
-        var order = Poller.Order(key: key)
+        var order = PollerWatches.Order(key: key)
         for name in ["src_1", "src_2"] {
             let member = WatchKey(
                 account: Self.account,
@@ -239,7 +247,7 @@ struct PaymentRun {
         }
         let summary = order.summary.payment
         #expect(summary.amountReceived <= .max && summary.amountReturned <= .max)
-        let kept = Poller.Order(stored: order.stored, key: key, createdAt: Self.now, seq: 2)
+        let kept = PollerWatches.Order(stored: order.stored, key: key, createdAt: Self.now, seq: 2)
         #expect(kept?.summary == order.summary)
     }
 
@@ -267,16 +275,19 @@ struct PaymentRun {
 private struct NoSettler: Settler {
     func defaults(for account: AccountID) -> DeadlineActs { .unset }
 
-    func settle(_ watch: Poller.Watch, by act: DeadlineAct, timeout: Duration) async -> SettleResult
-    {
+    func settle(
+        _ watch: PollerWatches.Watch,
+        by act: DeadlineAct,
+        timeout: Duration
+    ) async -> SettleResult {
         .superseded("")
     }
 }
 
-extension Poller.Watch {
+extension PollerWatches.Watch {
     /// Returns the watch as a store keeps it after a change.
-    fileprivate func after(_ change: WatchChange) -> Poller.Watch {
-        Poller.Watch(
+    fileprivate func after(_ change: WatchChange) -> PollerWatches.Watch {
+        PollerWatches.Watch(
             key: key,
             policy: policy,
             createdAt: createdAt,

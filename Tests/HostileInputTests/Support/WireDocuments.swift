@@ -7,8 +7,12 @@ import Testing
 
 @testable import Poller
 @testable import PollerAPI
+@testable import PollerDeliveries
+@testable import PollerOperations
+@testable import PollerPayments
 @testable import PollerQueue
 @testable import PollerUpstreams
+@testable import PollerWatches
 
 /// API documents, generated from the schemas of the API description, and everything that reads them.
 struct WireDocuments {
@@ -90,14 +94,14 @@ struct WireDocuments {
         let text = String(decoding: bytes, as: UTF8.self)
         switch reader {
         case .event:
-            guard let event = Poller.Event(json: text) else { return }
+            guard let event = PollerWatches.Event(json: text) else { return }
             try follow(event, languages)
         case .order:
             let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
             for version in ["1", "9223372036854775807"] {
                 let stored = "\(version) \(text)"
                 guard
-                    var order = Poller.Order(
+                    var order = PollerWatches.Order(
                         stored: stored,
                         key: key,
                         createdAt: Self.now,
@@ -109,7 +113,11 @@ struct WireDocuments {
                     source: SourceID(unchecked: "src_9"),
                     kind: .source
                 )
-                _ = order.note(member, seq: 1, Poller.Payment(state: .paid, amountReceived: .max))
+                _ = order.note(
+                    member,
+                    seq: 1,
+                    PollerPayments.Payment(state: .paid, amountReceived: .max)
+                )
                 _ = order.take(member, seq: 1)
                 #expect(order.summary.payment.amountReceived <= .max)
                 _ = order.stored
@@ -147,8 +155,8 @@ struct WireDocuments {
         ).watch
     }
 
-    private func follow(_ event: Poller.Event, _ languages: [PayerLanguage]) throws {
-        let watch = Poller.Watch(
+    private func follow(_ event: PollerWatches.Event, _ languages: [PayerLanguage]) throws {
+        let watch = PollerWatches.Watch(
             key: event.key,
             policy: .auto,
             createdAt: Self.now,
@@ -162,7 +170,7 @@ struct WireDocuments {
     /// Processes a hint that reopens the watch, and the poll that follows.
     private func followHint(_ archived: ArchivedWatch) throws {
         let watch = archived.watch
-        let opened = Poller.Watch(
+        let opened = PollerWatches.Watch(
             key: watch.key,
             policy: watch.policy,
             createdAt: watch.createdAt,
@@ -221,9 +229,10 @@ extension WireDocuments {
         let text = document(reader).json
         let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
         switch reader {
-        case .event: return Poller.Event(json: text) != nil
+        case .event: return PollerWatches.Event(json: text) != nil
         case .order:
-            return Poller.Order(stored: "1 \(text)", key: key, createdAt: Self.now, seq: 1) != nil
+            return PollerWatches.Order(stored: "1 \(text)", key: key, createdAt: Self.now, seq: 1)
+                != nil
         case .request:
             let json = try Problem.checkedJSON(Array(text.utf8))
             _ = try NewWatch(

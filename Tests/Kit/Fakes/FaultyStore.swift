@@ -1,6 +1,8 @@
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 /// A store of watches and outbox whose operations fail according to a plan.
 package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {

@@ -1,5 +1,6 @@
 package import Poller
 package import PollerIdentity
+package import PollerWatches
 
 extension PollContext {
     /// Creates a poll that was due, started and answered at the same time.

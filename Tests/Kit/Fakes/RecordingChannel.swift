@@ -1,5 +1,6 @@
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
+package import PollerWatches
 import Synchronization
 
 /// A channel that returns the results scripted by a test, and records its attempts.

@@ -1,5 +1,5 @@
-package import Poller
 package import PollerIdentity
+package import PollerOperations
 import Synchronization
 
 /// A tracer that records its spans and numbers them in the order in which they begin.

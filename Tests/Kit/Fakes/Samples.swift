@@ -1,7 +1,8 @@
 import JSONText
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 /// Events as a worker records them.
 package enum Samples {

@@ -1,6 +1,8 @@
 import JSONText
 package import Poller
 package import PollerIdentity
+import PollerPayments
+package import PollerWatches
 import Synchronization
 
 /// An upstream that returns the results scripted by a test, and records its polls.

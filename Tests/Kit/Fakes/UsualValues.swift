@@ -1,7 +1,8 @@
 package import JSONText
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 // Initialisers with default values for tests.
 

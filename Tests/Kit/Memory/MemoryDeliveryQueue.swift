@@ -1,6 +1,7 @@
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 import Synchronization
 
 /// The queue of deliveries in memory.

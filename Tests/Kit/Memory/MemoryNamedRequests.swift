@@ -1,5 +1,5 @@
-package import Poller
 import PollerIdentity
+package import PollerOperations
 package import PollerQueue
 import Synchronization
 

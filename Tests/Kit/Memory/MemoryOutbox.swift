@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import Synchronization
 
 /// One partition of an in-memory outbox: a stream with one consumer group.

@@ -1,4 +1,4 @@
-package import Poller
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerQueue
 import Synchronization

@@ -1,4 +1,4 @@
-import Poller
+import PollerDeliveries
 package import PollerQueue
 import Synchronization
 

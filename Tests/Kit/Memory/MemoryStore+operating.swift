@@ -1,6 +1,6 @@
-package import Poller
 package import PollerIdentity
 package import PollerQueue
+package import PollerWatches
 
 extension MemoryStore: MemoryLanes {
     func onQueue<Result: Sendable>(

@@ -1,5 +1,6 @@
-package import Poller
+package import PollerDeliveries
 package import PollerQueue
+package import PollerWatches
 import Synchronization
 
 /// The outbox as live readers read it.

@@ -1,5 +1,5 @@
-package import Poller
 package import PollerQueue
+package import PollerWatches
 
 /// Watches of an archive, in memory.
 extension MemoryStore {

@@ -1,6 +1,8 @@
-package import Poller
+import PollerDeliveries
 import PollerIdentity
+package import PollerOperations
 package import PollerQueue
+import PollerWatches
 
 /// Deaths per entry and entries that are set aside, in memory.
 extension MemoryStore: SuspectStore {

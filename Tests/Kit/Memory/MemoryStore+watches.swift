@@ -1,6 +1,7 @@
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 package import PollerQueue
+package import PollerWatches
 
 extension MemoryStore {
     package var searchKeys: SearchKeys { .standard }

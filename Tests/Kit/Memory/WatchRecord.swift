@@ -1,5 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
+import PollerWatches
 
 /// The record of one watch in an in-memory store.
 struct WatchRecord: Sendable, HasWatchOptions {

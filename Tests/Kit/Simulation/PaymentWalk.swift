@@ -1,7 +1,9 @@
 import JSONText
-package import Poller
+import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
+package import PollerWatches
 
 /// A payment with random valid responses of an upstream and a bank, decided by the real ``PollDecider``.
 ///

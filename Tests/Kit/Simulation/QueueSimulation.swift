@@ -1,5 +1,6 @@
-import Poller
+import PollerPayments
 import PollerQueue
+import PollerWatches
 
 /// A seeded run of virtual workers on a real store, checked against a model.
 ///

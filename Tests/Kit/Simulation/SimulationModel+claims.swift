@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The items that a claim may take and those that it must not leave.
 extension SimulationModel {

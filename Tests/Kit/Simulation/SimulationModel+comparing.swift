@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// Comparison of the store's own data with the model.
 extension SimulationModel {

@@ -1,5 +1,6 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerWatches
 
 /// The outbox, its only consumer, and the entries that trimming must keep.
 extension SimulationModel {

@@ -1,6 +1,6 @@
-import Poller
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The required state of a store of watches after a known history of operations.
 ///

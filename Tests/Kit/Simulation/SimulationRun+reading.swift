@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// The consumer of the outbox, the processes' announcements, and the comparison after a step.
 extension SimulationRun {

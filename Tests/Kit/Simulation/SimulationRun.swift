@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 
 /// One list of steps, played on one store against one model.
 struct SimulationRun {

@@ -1,5 +1,7 @@
-package import Poller
+package import PollerDeliveries
+package import PollerOperations
 package import PollerQueue
+package import PollerWatches
 
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {

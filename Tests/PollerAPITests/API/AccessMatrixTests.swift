@@ -1,11 +1,13 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI
+@testable import PollerDeliveries
 
 /// Every operation with every role, on own and foreign objects.
 ///

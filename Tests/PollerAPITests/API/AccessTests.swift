@@ -1,7 +1,7 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
 import Testing
 

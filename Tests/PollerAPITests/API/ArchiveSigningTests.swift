@@ -1,9 +1,10 @@
 import Foundation
 import JSONText
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

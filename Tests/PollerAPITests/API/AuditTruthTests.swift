@@ -2,10 +2,12 @@ import Foundation
 import JSONText
 import NIOCore
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

@@ -2,10 +2,10 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerNet
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

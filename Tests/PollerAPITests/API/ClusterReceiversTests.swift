@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerIncidents
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI
@@ -65,7 +67,7 @@ struct ClusterReceiversTests {
 
         func seen(
             _ kind: IncidentKind,
-            open: [Poller.Incident] = []
+            open: [PollerIncidents.Incident] = []
         ) async throws -> IncidentObservation {
             try #require(try await detector.check(at: time.now, open: open)[kind])
         }

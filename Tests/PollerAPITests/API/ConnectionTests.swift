@@ -1,5 +1,5 @@
 import NIOCore
-import Poller
+import PollerDeliveries
 import PollerNet
 import PollerTesting
 import ServiceLifecycle

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerWire
 import Testing
 

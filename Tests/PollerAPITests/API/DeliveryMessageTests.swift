@@ -1,8 +1,9 @@
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

@@ -1,10 +1,11 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerClient
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import PollerWire
 import Testing
 

@@ -1,11 +1,12 @@
 import NIOHTTP1
-import Poller
+import PollerHints
 import PollerIdentity
 import PollerTesting
 import Synchronization
 import Testing
 
 @testable import PollerAPI
+@testable import PollerPayments
 
 @Suite("Disputes over HTTP", .timeLimit(.minutes(5)))
 struct DisputeRoutesTests {

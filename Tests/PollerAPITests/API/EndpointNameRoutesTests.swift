@@ -1,11 +1,12 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI
+@testable import PollerDeliveries
 
 /// Names of endpoints over HTTP: set, changed, unique, and shown with every ID.
 @Suite("Names of endpoints over HTTP")

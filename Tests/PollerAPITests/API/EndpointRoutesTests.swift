@@ -1,12 +1,13 @@
 import Foundation
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
 import Testing
 
 @testable import PollerAPI
+@testable import PollerWatches
 
 @Suite("Endpoints over HTTP")
 struct EndpointRoutesTests {
@@ -260,7 +261,7 @@ struct EndpointRoutesTests {
                 account: .main,
                 name: "orders",
                 url: try NotifyURL("https://shop.example/"),
-                secrets: [Poller.EndpointSecret(WebhookSecret(using: &generator))]
+                secrets: [PollerDeliveries.EndpointSecret(WebhookSecret(using: &generator))]
             )
             _ = try await api.backend.endpoints.store.create(endpoint, request: nil)
             let path = "/v1/endpoints/\(id)"

@@ -1,11 +1,12 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
 import Testing
 
 @testable import PollerAPI
+@testable import PollerWatches
 
 @Suite("Recorded events")
 struct EventRoutesTests {

@@ -1,6 +1,5 @@
 import HTTPTypes
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing

@@ -1,7 +1,11 @@
-import Poller
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
+import PollerIncidents
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

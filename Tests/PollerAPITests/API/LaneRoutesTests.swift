@@ -1,6 +1,5 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting

@@ -1,5 +1,4 @@
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing

@@ -1,6 +1,7 @@
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
 import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
 import PollerWire

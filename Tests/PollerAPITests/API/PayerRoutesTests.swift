@@ -4,8 +4,10 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Synchronization
 import Testing
 

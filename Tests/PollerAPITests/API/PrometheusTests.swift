@@ -1,6 +1,5 @@
 import CoreMetrics
 import Foundation
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
@@ -8,6 +7,7 @@ import ServiceLifecycle
 import Testing
 
 @testable import PollerAPI
+@testable import PollerIncidents
 
 @Suite("Metrics for Prometheus")
 struct PrometheusRegistryTests {

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
-import Poller
 import PollerIdentity
+import PollerPayments
 import Testing
 
 @testable import PollerAPI

@@ -3,7 +3,9 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import Synchronization
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing

@@ -1,5 +1,5 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import Testing
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Poller
 import PollerIdentity
+import PollerOperations
 import Testing
 
 @testable import PollerAPI

@@ -3,9 +3,10 @@ import Crypto
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import PollerWords
 import Testing
 

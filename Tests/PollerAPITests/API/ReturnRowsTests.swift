@@ -1,6 +1,6 @@
 import Foundation
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerWords
 import Testing
 

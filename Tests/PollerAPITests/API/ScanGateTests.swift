@@ -1,10 +1,12 @@
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
+import PollerWatches
 import Synchronization
 import Testing
 
 @testable import PollerAPI
+@testable import PollerPayments
 
 @Suite("Limits of searches", .timeLimit(.minutes(5)))
 struct ScanGateTests {

@@ -1,11 +1,12 @@
 import Foundation
 import NIOHTTP1
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerTesting
 import Testing
 
 @testable import PollerAPI
+@testable import PollerWatches
 
 @Suite("Set-aside entries")
 struct SetAsideRoutesTests {

@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import Testing
 
 @testable import PollerAPI
@@ -56,7 +57,9 @@ struct SplitOutboxTests {
             limit: Int
         ) async throws(StoreError) -> [[OutboxReference]] { cursors.map { _ in [] } }
 
-        func events(of references: [OutboxReference]) async throws(StoreError) -> [Poller.Event?] {
+        func events(
+            of references: [OutboxReference]
+        ) async throws(StoreError) -> [PollerWatches.Event?] {
             references.map { _ in nil }
         }
 

@@ -1,6 +1,6 @@
 import NIOHTTP1
-import Poller
 import PollerClient
+import PollerDeliveries
 import PollerIdentity
 import PollerWire
 import Synchronization
@@ -14,12 +14,18 @@ struct StreamTokenRoutesTests {
     private final class Recorder: StreamTokenIssuer {
         let requests = Mutex<[(grant: StreamGrant, ttl: Duration)]>([])
 
-        func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> Poller.StreamToken {
+        func issue(
+            _ grant: StreamGrant,
+            lifetime: Duration
+        ) async throws -> PollerDeliveries.StreamToken {
             requests.withLock { $0.append((grant, lifetime)) }
             if grant.sources?.contains(SourceID(unchecked: "src_bad")) == true {
                 throw InvalidInput(field: "sources", message: "must be good")
             }
-            return Poller.StreamToken(reveal: "a.b.c", expiresAt: Timestamp(ms: 1_795_165_200_000))
+            return PollerDeliveries.StreamToken(
+                reveal: "a.b.c",
+                expiresAt: Timestamp(ms: 1_795_165_200_000)
+            )
         }
     }
 

@@ -1,7 +1,8 @@
 import NIOHTTP1
-import Poller
+import PollerHints
 import PollerIdentity
 import PollerQueue
+import PollerWatches
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import NIOHTTP1
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
 import Testing

@@ -1,6 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import PollerWire
 import Testing
 
@@ -51,7 +54,8 @@ struct TimelineTests {
     private func at(_ seconds: Int64) -> Timestamp { Timestamp(ms: seconds * 1000) }
 
     /// Returns an event with this payment state of a closed watch.
-    private func event(_ seq: Int, at seconds: Int64, _ state: PaymentState) -> Poller.Event {
+    private func event(_ seq: Int, at seconds: Int64, _ state: PaymentState) -> PollerWatches.Event
+    {
         let watch = Watch(
             key: key,
             policy: .interactive,
@@ -60,7 +64,7 @@ struct TimelineTests {
             run: 1,
             seq: seq - 1
         )
-        return Poller.Event(
+        return PollerWatches.Event(
             watch,
             of: .payment(state),
             status: SourceStatus(unchecked: "consumed"),
@@ -71,7 +75,7 @@ struct TimelineTests {
     }
 
     /// Returns the sentences of a watch that was reopened after a minute.
-    private func timeline(_ events: [Poller.Event], notes: [StoredNote] = []) -> [String] {
+    private func timeline(_ events: [PollerWatches.Event], notes: [StoredNote] = []) -> [String] {
         let watch = Watch(
             key: key,
             policy: .interactive,
@@ -135,7 +139,7 @@ struct TimelineTests {
             run: 1,
             seq: 0
         )
-        let event = Poller.Event(
+        let event = PollerWatches.Event(
             watch,
             status: status,
             final: true,

@@ -2,11 +2,14 @@ import Foundation
 import NIOHTTP1
 import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @testable import PollerAPI
+@testable import PollerOperations
 
 @Suite("Watches over HTTP")
 struct WatchRoutesTests {

@@ -1,13 +1,15 @@
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Poller
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import PollerWire
 import Testing
 
 @testable import PollerAPI
+@testable import PollerOperations
+@testable import PollerPayments
 
 @Suite("Counts and sums of a filter, and its CSV file")
 struct WatchSummaryTests {

@@ -1,4 +1,3 @@
-import Poller
 import PollerClient
 import PollerTesting
 import PollerWire

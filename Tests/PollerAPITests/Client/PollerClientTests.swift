@@ -1,6 +1,6 @@
 import Foundation
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerQueue
 import PollerTesting
 import PollerWire

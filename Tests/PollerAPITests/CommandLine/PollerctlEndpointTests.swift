@@ -1,9 +1,9 @@
 import Foundation
-import Poller
 import PollerTesting
 import Testing
 
 @testable import PollerAPI
+@testable import PollerDeliveries
 
 @Suite("pollerctl endpoint")
 struct PollerctlEndpointTests {

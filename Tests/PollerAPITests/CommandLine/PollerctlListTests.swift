@@ -1,8 +1,8 @@
 import Foundation
-import Poller
 import Testing
 
 @testable import PollerAPI
+@testable import PollerPayments
 
 @Suite("pollerctl list counts and exports")
 struct PollerctlListTests {

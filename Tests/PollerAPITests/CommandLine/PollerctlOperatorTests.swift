@@ -1,5 +1,5 @@
 import Foundation
-import Poller
+import PollerIncidents
 import PollerQueue
 import PollerTesting
 import Testing

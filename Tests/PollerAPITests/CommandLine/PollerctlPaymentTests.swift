@@ -1,5 +1,6 @@
-import Poller
+import PollerPayments
 import PollerQueue
+import PollerWatches
 import Testing
 
 @testable import PollerAPI

@@ -1,11 +1,11 @@
 import Foundation
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
 import Testing
 
 @testable import PollerAPI
+@testable import PollerWatches
 
 @Suite("pollerctl as a process")
 struct PollerctlTests {

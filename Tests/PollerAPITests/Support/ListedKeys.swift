@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 
 /// Fixed keys that can be read and never change.

@@ -1,7 +1,8 @@
 import Logging
 import NIOCore
-import Poller
+import PollerDeliveries
 import PollerGateway
+import PollerOperations
 import PollerQueue
 import PollerTesting
 import ServiceLifecycle

@@ -2,11 +2,17 @@ import JSONText
 import Logging
 import Poller
 import PollerClient
+import PollerDeliveries
+import PollerHints
 import PollerIdentity
+import PollerIncidents
 import PollerNet
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 import ServiceLifecycle
 import Synchronization
 import Testing
@@ -215,7 +221,7 @@ struct LiveAPI: HTTPServer {
     /// Lets a worker poll a due source once.
     func work(
         on source: String,
-        _ poll: (Lease<Poller.Watch>, Timestamp) -> Commit<WatchChange>
+        _ poll: (Lease<PollerWatches.Watch>, Timestamp) -> Commit<WatchChange>
     ) async throws {
         var found = false
         try await claimAll { lease, now in
@@ -240,7 +246,7 @@ struct LiveAPI: HTTPServer {
     }
 
     private func claimAll(
-        _ body: (Lease<Poller.Watch>, Timestamp) async throws -> Void
+        _ body: (Lease<PollerWatches.Watch>, Timestamp) async throws -> Void
     ) async throws {
         for partition in 0..<store.partitions {
             let claim = try await store.claim(ClaimRequest(partition: partition, limit: 1024))
@@ -263,7 +269,7 @@ struct LiveAPI: HTTPServer {
     }
 
     private static func commit(
-        _ lease: Lease<Poller.Watch>,
+        _ lease: Lease<PollerWatches.Watch>,
         _ update: PollUpdate,
         at now: Timestamp
     ) -> Commit<WatchChange> {

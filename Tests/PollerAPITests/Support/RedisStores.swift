@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Poller
 import PollerIdentity
 import PollerRedis
 import PollerTesting

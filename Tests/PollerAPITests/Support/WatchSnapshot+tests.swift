@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerWatches
 
 extension WatchSnapshot {
     /// Creates a snapshot without recipients and metadata.

@@ -1,10 +1,13 @@
 import JSONText
 import Logging
 import NIOCore
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import ServiceLifecycle
 import Synchronization
 import Testing

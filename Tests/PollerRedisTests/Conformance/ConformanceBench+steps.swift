@@ -1,7 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension ConformanceBench {
     /// Creates an endpoint with its own secret, at a host of this name.

@@ -1,8 +1,11 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// A store under test with shorthands for the steps of nearly every case.
 struct ConformanceBench: Sendable {

@@ -1,8 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// The counts of accounts.

@@ -1,7 +1,9 @@
-import Poller
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// The actions of a watch before its deadlines.

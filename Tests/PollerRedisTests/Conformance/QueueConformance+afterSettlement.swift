@@ -1,8 +1,10 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 
 private let hour = Duration.seconds(3600)
 private let day = hour * 24

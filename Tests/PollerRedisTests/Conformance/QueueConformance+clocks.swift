@@ -1,7 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// The server's clock is set back or forward, by hand or by a failover to another machine.
 extension QueueConformance {

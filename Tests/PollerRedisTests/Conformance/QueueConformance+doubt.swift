@@ -1,7 +1,8 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// Responses that do not give the payment state.

@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Explanations of when and why a watch is polled.
 extension QueueConformance {

@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     static let hinting: [ConformanceCase] = [

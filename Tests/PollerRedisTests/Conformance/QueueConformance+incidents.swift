@@ -1,8 +1,11 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerIncidents
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// The incidents, and the claim to check for them.

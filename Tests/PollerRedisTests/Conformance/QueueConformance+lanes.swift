@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     static let lanes: [ConformanceCase] = [

@@ -1,8 +1,10 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// The order that a watch pays.

@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// The payment that a poll reports and stores, in addition to the status.

@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Items that kill their workers are found, isolated, and reported to an operator.
 extension QueueConformance {

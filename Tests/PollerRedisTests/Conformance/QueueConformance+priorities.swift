@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Two priorities: urgent before normal items, four to one.
 extension QueueConformance {

@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     static let references: [ConformanceCase] = [

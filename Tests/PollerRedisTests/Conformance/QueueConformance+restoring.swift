@@ -1,8 +1,10 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// Watches restored from an archive.

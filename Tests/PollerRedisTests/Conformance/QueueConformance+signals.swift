@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Signals of attempts for their lane: too many requests, no response, access denied.
 extension QueueConformance {

@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Stored entries that kill the processes that read them: deaths are counted, and the entries are set aside.
 extension QueueConformance {

@@ -1,7 +1,8 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     static let tenantIsolation: [ConformanceCase] = [

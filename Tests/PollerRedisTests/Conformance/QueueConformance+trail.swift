@@ -1,6 +1,7 @@
 import JSONText
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
 

@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// Lanes take turns, and a claim is shared among them.
 extension QueueConformance {

@@ -1,7 +1,8 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 extension QueueConformance {
     /// Hints to an open watch: the poll that closes it may have missed the change.

@@ -4,8 +4,8 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("Account limits")
 struct AccountLimitsTests {

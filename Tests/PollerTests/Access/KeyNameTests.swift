@@ -1,7 +1,7 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
+@testable import PollerOperations
 
 @Suite("Key names in the audit trail")
 struct KeyNameTests {

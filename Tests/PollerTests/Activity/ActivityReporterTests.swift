@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-@testable import Poller
+@testable import PollerOperations
 @testable import PollerQueue
 
 /// Each activity is stored once, even if the store fails at first.

@@ -1,4 +1,4 @@
-import Poller
+import PollerOperations
 import Testing
 
 /// Percentiles from buckets, which can be added across processes.

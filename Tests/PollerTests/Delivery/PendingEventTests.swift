@@ -2,7 +2,9 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("PendingEvent")
 struct PendingEventTests {

@@ -1,7 +1,7 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
 
 @Suite("Redaction of credentials")
 struct RedactionTests {

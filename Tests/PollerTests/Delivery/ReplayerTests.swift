@@ -1,7 +1,10 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("Replayer", .timeLimit(.minutes(5)))

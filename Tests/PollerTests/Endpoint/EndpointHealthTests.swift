@@ -3,7 +3,8 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
+@testable import PollerOperations
 @testable import PollerQueue
 
 @Suite("EndpointHealth")

@@ -2,8 +2,9 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("EndpointIndex")
 struct EndpointIndexTests {

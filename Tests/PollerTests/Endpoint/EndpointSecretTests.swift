@@ -1,8 +1,9 @@
 import Crypto
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import StandardWebhooks
 import Testing
 

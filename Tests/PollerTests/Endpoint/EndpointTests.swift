@@ -1,7 +1,9 @@
 import Foundation
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("Endpoint")

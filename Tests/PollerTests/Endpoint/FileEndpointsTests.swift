@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
 @testable import PollerQueue
 
 @Suite("FileEndpoints", .timeLimit(.minutes(5)))

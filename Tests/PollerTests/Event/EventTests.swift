@@ -1,9 +1,10 @@
 import Foundation
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("Event")

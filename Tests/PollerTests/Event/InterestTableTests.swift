@@ -1,6 +1,7 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("Interest table")

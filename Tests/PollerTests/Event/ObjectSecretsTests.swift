@@ -1,8 +1,7 @@
 import JSONText
 import PollerTesting
+import PollerWatches
 import Testing
-
-@testable import Poller
 
 /// Compares the redaction of recorded objects with the algorithm that it replaced, which compared characters and copied
 /// byte by byte.

@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("OrderUpdater", .timeLimit(.minutes(5)))

@@ -1,7 +1,9 @@
-import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerHints
 
 @Suite("Sweep delay")
 struct SweepDelayTests {

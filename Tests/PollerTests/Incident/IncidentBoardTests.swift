@@ -3,7 +3,9 @@ import PollerIdentity
 import PollerWire
 import Testing
 
-@testable import Poller
+@testable import PollerIncidents
+@testable import PollerPayments
+@testable import PollerWatches
 
 /// Incidents are reported once when they begin and once when they end, even if they flap.
 @Suite("IncidentBoard")
@@ -15,7 +17,7 @@ struct IncidentBoardTests {
     private struct BoardHistory {
         var board = IncidentBoard()
         var published: [String] = []
-        var changed: [Poller.Incident] = []
+        var changed: [PollerIncidents.Incident] = []
 
         /// Records the observations at a second after the start.
         mutating func see(
@@ -277,14 +279,14 @@ struct IncidentBoardTests {
         #expect((first.closed, second.closed) == (nil, .settled) && second.final)
         #expect(first.id != second.id)
         #expect(first.key.account == .operators && first.key.kind == .incident)
-        #expect(Poller.Event(json: first.json) == first)
+        #expect(PollerWatches.Event(json: first.json) == first)
         let object = try #require(RawJSON(second.json)?.member("object"))
         let wire = try PollerWire.Incident(reading: object)
         #expect(wire.status.known == .resolved && wire.subject == "ep_1")
         #expect(wire.message == "ep_1 is not well" && wire.action == "mend it")
         #expect(wire.since.ms == Self.start.ms && wire.resolvedAt?.ms == Self.start.ms + 10_000)
-        #expect(Poller.Incident(second) == over)
-        #expect(Poller.Incident(stored: over.stored) == over)
+        #expect(PollerIncidents.Incident(second) == over)
+        #expect(PollerIncidents.Incident(stored: over.stored) == over)
         // Another process that observes the same creates the same event.
         var again = BoardHistory()
         again.see(0, [.endpointDisabled: observation("ep_1")])

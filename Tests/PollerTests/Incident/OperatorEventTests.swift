@@ -3,7 +3,9 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerDeliveries
+@testable import PollerIncidents
+@testable import PollerWatches
 
 /// The recipients of events of the cluster.
 @Suite("Operators' events")

@@ -4,6 +4,8 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("Refunds of duplicate payments")
 struct DuplicateRefundsTests {

@@ -3,7 +3,7 @@ import PollerQueue
 import PollerTesting
 import Synchronization
 
-@testable import Poller
+@testable import PollerWatches
 
 /// An in-memory order store that records events.
 ///

@@ -1,7 +1,7 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
+@testable import PollerWatches
 
 @Suite("Order ID")
 struct OrderIDTests {

@@ -2,7 +2,8 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("Order")
 struct OrderTests {

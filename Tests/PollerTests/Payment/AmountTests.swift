@@ -1,4 +1,4 @@
-import Poller
+import PollerPayments
 import SafeNumbers
 import Testing
 

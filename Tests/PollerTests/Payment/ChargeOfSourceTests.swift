@@ -4,6 +4,8 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("A source reports the state of its charge")
 struct ChargeOfSourceTests: PaymentFixtures {

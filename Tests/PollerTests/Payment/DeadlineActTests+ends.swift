@@ -4,6 +4,8 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 /// No deadline action is based on a guess of a hold's length or of the payer's time to pay.
 extension DeadlineActTests {

@@ -4,7 +4,9 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 /// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
 @Suite("Order of charge, refund and deadline actions")

@@ -1,6 +1,7 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("Order payment")

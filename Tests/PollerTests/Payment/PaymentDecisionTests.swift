@@ -5,6 +5,8 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("PollDecider, payments")
 struct PaymentDecisionTests: PaymentFixtures {

@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 import Testing
 
 @Suite("Life of a payment")

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
 
 @Suite("Payment memory")
 struct PaymentMemoryTests {

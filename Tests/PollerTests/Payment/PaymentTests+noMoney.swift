@@ -1,7 +1,7 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
 
 extension PaymentTests {
     /// Facts without money or with a part of it, and the resulting payment state.

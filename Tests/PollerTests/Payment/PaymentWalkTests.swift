@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
 
 /// Payments with random observations in any order.
 ///

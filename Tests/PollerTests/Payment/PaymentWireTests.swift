@@ -1,6 +1,6 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import PollerWire
 import Testing
 
@@ -8,9 +8,9 @@ import Testing
 struct PaymentWireTests {
     private static let at = Timestamp(ms: 1_796_083_200_125)
 
-    private static let steps: [Poller.NextStep] = {
-        var transfer = Poller.NextStep.Transfer()
-        var account = Poller.NextStep.BankAccount(scheme: "zengin")
+    private static let steps: [PollerPayments.NextStep] = {
+        var transfer = PollerPayments.NextStep.Transfer()
+        var account = PollerPayments.NextStep.BankAccount(scheme: "zengin")
         account.holder = "Shop"
         account.bank = "Bank"
         account.iban = "DE1"
@@ -18,12 +18,12 @@ struct PaymentWireTests {
         account.number = "9"
         account.bankCode = "1"
         account.branchCode = "2"
-        transfer.accounts = [account, Poller.NextStep.BankAccount(scheme: "iban")]
+        transfer.accounts = [account, PollerPayments.NextStep.BankAccount(scheme: "iban")]
         transfer.reference = "R1"
         transfer.amountMissing = 400
         transfer.currency = "eur"
         transfer.url = "https://a"
-        var voucher = Poller.NextStep.Voucher()
+        var voucher = PollerPayments.NextStep.Voucher()
         voucher.entity = "12345"
         voucher.reference = "999"
         voucher.number = "7"
@@ -31,13 +31,13 @@ struct PaymentWireTests {
         voucher.url = "https://a"
         voucher.pdf = "https://b"
         voucher.until = at
-        var code = Poller.NextStep.Code()
+        var code = PollerPayments.NextStep.Code()
         code.data = "weixin://x"
         code.imageURL = "https://a"
         code.url = "https://b"
         code.appURL = "app://c"
         code.until = at
-        var deposits = Poller.NextStep.Microdeposits()
+        var deposits = PollerPayments.NextStep.Microdeposits()
         deposits.sort = "amounts"
         deposits.arrivesAt = at
         deposits.url = "https://a"
@@ -57,7 +57,7 @@ struct PaymentWireTests {
     func steps() throws {
         for step in Self.steps {
             let text = try #require(RawJSON(step.wire.json))
-            let read = Poller.NextStep(try PollerWire.NextStep(reading: text))
+            let read = PollerPayments.NextStep(try PollerWire.NextStep(reading: text))
             #expect(read == step && read.fingerprint == step.fingerprint, "\(step.wire.json)")
         }
         #expect(
@@ -65,12 +65,12 @@ struct PaymentWireTests {
         )
         // A step that another release added is left to the shop's own page.
         let other = try #require(RawJSON(#"{"type":"sing_a_song","verse":2}"#))
-        #expect(Poller.NextStep(try PollerWire.NextStep(reading: other)) == .returnToShop)
+        #expect(PollerPayments.NextStep(try PollerWire.NextStep(reading: other)) == .returnToShop)
     }
 
     @Test("a payment is encoded with its non-empty members, in order")
     func payments() throws {
-        let paid = Poller.Payment(
+        let paid = PollerPayments.Payment(
             state: .paid,
             amount: 1099,
             amountReceived: 1099,
@@ -83,12 +83,21 @@ struct PaymentWireTests {
                 == #"{"state":"paid","amount":1099,"amount_received":1099,"currency":"eur","#
                 + #""method":"ideal","paid_at":"2026-12-01T00:00:00.125Z"}"#
         )
-        let states = PaymentState.allCases.map { Poller.Payment(state: $0) }
-        let reasons = PaymentReason.allCases.map { Poller.Payment(state: .failed, reason: $0) }
-        let reversed = Poller.Payment(state: .reversed, amountReceived: 5, amountReturned: 4)
+        let states = PaymentState.allCases.map { PollerPayments.Payment(state: $0) }
+        let reasons = PaymentReason.allCases.map {
+            PollerPayments.Payment(state: .failed, reason: $0)
+        }
+        let reversed = PollerPayments.Payment(
+            state: .reversed,
+            amountReceived: 5,
+            amountReturned: 4
+        )
         for payment in states + reasons + [paid, reversed] {
             let text = try #require(RawJSON(payment.wire.json))
-            #expect(Poller.Payment(try PollerWire.Payment(reading: text)) == payment, "\(payment)")
+            #expect(
+                PollerPayments.Payment(try PollerWire.Payment(reading: text)) == payment,
+                "\(payment)"
+            )
         }
         #expect(
             PaymentState.allCases.map(\.rawValue)
@@ -112,16 +121,16 @@ struct PaymentWireTests {
         let json = try #require(RawJSON(#"{"state":"paid",\#(sums)}"#))
         let wire = try PollerWire.Payment(reading: json)
         #expect(wire.sumBeyondLimits == "amount")
-        let payment = Poller.Payment(wire)
+        let payment = PollerPayments.Payment(wire)
         #expect(payment.amount == nil)
         #expect(payment.amountReceived == 0 && payment.amountReturned == 0)
         var notice = PollerWire.MandateNotice()
         notice.amount = wire.amount
-        #expect(Poller.MandateNotice(notice).amount == nil)
+        #expect(PollerPayments.MandateNotice(notice).amount == nil)
         var step = PollerWire.NextStep()
         step.type = Open(.transfer)
         step.amountMissing = wire.amount
-        guard case .transfer(let transfer) = Poller.NextStep(step) else {
+        guard case .transfer(let transfer) = PollerPayments.NextStep(step) else {
             Issue.record("the step is not a transfer")
             return
         }

@@ -3,6 +3,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 
 /// Every value of Stripe's enumerations is handled, so this test notices a new one first.
 @Suite("Payments with all of Stripe's values")

@@ -3,7 +3,8 @@ import PollerTesting
 import PollerWire
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 @Suite("Refund events")
 struct RefundEventTests {
@@ -74,18 +75,18 @@ struct RefundEventTests {
     @Test("a refund survives encoding, and a status of another release is ignored")
     func wire() {
         for status in RefundProgress.Status.allCases {
-            let payment = Poller.Payment(
+            let payment = PollerPayments.Payment(
                 state: .paid,
                 amount: 1099,
                 currency: "usd",
                 refund: RefundProgress(status, 500),
                 presentment: Presentment(amount: 1634, currency: "jpy", returned: 5)
             )
-            #expect(Poller.Payment(payment.wire) == payment)
+            #expect(PollerPayments.Payment(payment.wire) == payment)
         }
-        var wire = Poller.Payment(state: .paid, refund: RefundProgress(.failed, 1)).wire
+        var wire = PollerPayments.Payment(state: .paid, refund: RefundProgress(.failed, 1)).wire
         wire.refund?.status = "unheard_of"
-        #expect(Poller.Payment(wire).refund == nil)
+        #expect(PollerPayments.Payment(wire).refund == nil)
         wire.refund?.amount = -1
         #expect(wire.sumBeyondLimits == "refund.amount")
     }

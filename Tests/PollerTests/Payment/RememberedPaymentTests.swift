@@ -4,7 +4,9 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 /// A watch that closes without a new answer reports the last known payment.
 @Suite("Closing without an answer")

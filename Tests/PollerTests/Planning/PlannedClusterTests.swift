@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerPlanning
 @testable import PollerQueue
 
 @Suite("Planned clusters")

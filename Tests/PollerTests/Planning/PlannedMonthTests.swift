@@ -1,7 +1,7 @@
 import PollerTesting
 import Testing
 
-@testable import Poller
+@testable import PollerPlanning
 @testable import PollerQueue
 
 @Suite("Planned months")

@@ -1,5 +1,6 @@
-import Poller
+import PollerHints
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerTesting
 import Synchronization

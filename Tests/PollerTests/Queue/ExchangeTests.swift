@@ -3,7 +3,6 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 @Suite("store exchanges")

@@ -4,7 +4,6 @@ import PollerTesting
 import Synchronization
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 /// The membership requests of a heartbeat.

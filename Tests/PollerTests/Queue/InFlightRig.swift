@@ -2,7 +2,6 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 /// Drives an ``InFlight`` with the events between a worker and its store.

@@ -2,8 +2,8 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
+@testable import PollerWatches
 
 /// Simulates a worker's decisions with a store and polls, in virtual time and with a seeded random generator.
 @Suite("InFlight simulation")

@@ -3,6 +3,7 @@ import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import ServiceLifecycle
 import Testing
 

@@ -2,7 +2,6 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 @Suite("workers ranked low for a partition")

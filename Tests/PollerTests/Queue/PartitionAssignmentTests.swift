@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 @Suite("PartitionAssignment")

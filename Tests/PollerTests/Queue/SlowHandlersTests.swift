@@ -1,7 +1,6 @@
 import PollerTesting
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
 
 @Suite("slow handlers")

@@ -1,7 +1,7 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 @Suite("suspects in a worker", .timeLimit(.minutes(5)))

@@ -1,7 +1,11 @@
 import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 
 /// A worker with an in-memory store that uses the worker's manual clock.
 struct WorkerRig: Sendable {

@@ -1,8 +1,8 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
 @testable import PollerQueue
+@testable import PollerWatches
 
 /// Search queries as typed by users.
 @Suite struct SearchQueryTests {

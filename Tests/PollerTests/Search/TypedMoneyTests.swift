@@ -1,7 +1,8 @@
 import PollerIdentity
 import Testing
 
-@testable import Poller
+@testable import PollerPayments
+@testable import PollerWatches
 
 /// Amounts as typed into a search.
 @Suite struct TypedMoneyTests {

@@ -1,7 +1,11 @@
 import Poller
+import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerPayments
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import Testing
 
 /// The spans of handlers, and the trace context that they propagate.

@@ -4,7 +4,9 @@ import Synchronization
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("PollHandler and its follow-ups")
 struct FollowUpTests {

@@ -3,7 +3,9 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("PollDecider, reopening and long watches")
 struct PollDeciderReopeningTests {

@@ -4,7 +4,9 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerPayments
 @testable import PollerQueue
+@testable import PollerWatches
 
 @Suite("PollDecider")
 struct PollDeciderTests {

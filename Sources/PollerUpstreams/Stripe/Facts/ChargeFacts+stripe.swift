@@ -1,6 +1,6 @@
 package import JSONText
-package import Poller
 import PollerIdentity
+package import PollerPayments
 
 extension ChargeFacts {
     /// Reads a Stripe charge, or returns `nil` if the object is not a charge.

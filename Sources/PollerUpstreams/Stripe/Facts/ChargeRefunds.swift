@@ -1,4 +1,4 @@
-import Poller
+import PollerPayments
 
 /// The refunds of a charge, as objects.
 ///

@@ -1,5 +1,5 @@
-import Poller
 import PollerIdentity
+import PollerPayments
 
 // The next step of a customer, as Stripe's objects describe it. A source shows it by its flow, or by its type if the
 // flow is misleading. WeChat's flow is `none`, and Multibanco's is `receiver` although the customer pays with two

@@ -1,6 +1,6 @@
 package import JSONText
-package import Poller
 package import PollerIdentity
+package import PollerPayments
 
 // The facts about a payment, as Stripe's objects show them.
 //
@@ -34,7 +34,7 @@ extension PaymentFacts {
         self.init(kind: kind)
         let fields = StripeFields(object)
         // A status that cannot be recorded counts as missing.
-        status = fields.text("status").flatMap { try? Poller.SourceStatus($0.lowercased()) }
+        status = fields.text("status").flatMap { try? PollerPayments.SourceStatus($0.lowercased()) }
         amount = fields.sum("amount")
         currency = fields.word("currency")
         isLive = fields.flag("livemode")

@@ -1,4 +1,4 @@
-import Poller
+import PollerPayments
 import PollerWire
 
 /// The amount of a captured charge that was refunded, for every API version.

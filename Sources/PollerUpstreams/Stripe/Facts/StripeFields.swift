@@ -1,6 +1,6 @@
 import JSONText
-import Poller
 import PollerIdentity
+import PollerPayments
 import SafeNumbers
 
 /// The members of a Stripe object, read leniently by name.

@@ -1,0 +1,344 @@
+package import Logging
+import PollerIdentity
+package import PollerOperations
+package import PollerQueue
+package import PollerWatches
+
+/// Delivers the next pending event of one source to one endpoint.
+///
+/// It handles one event per lease, so that each success is recorded before the next attempt. A crash repeats at most
+/// the one attempt whose result was not recorded, with the same event ID.
+package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
+    /// The number of events read at a time; unsubscribed ones are skipped together.
+    static var readAhead: Int { 32 }
+    /// The wait before a leased fallback is tried again: its attempt takes seconds.
+    private static var fallbackRetryPause: Duration { .seconds(1) }
+
+    private let store: Store
+    private let resolver: DeliveryResolver<Store>
+    private let health: EndpointHealth?
+    private let fallbacks: FallbackNotifier?
+    private let operations: (any DeliveryOperations)?
+    private let channels: [String: any DeliveryChannel]
+    private let slow: SlowRecipientLimiter?
+    private let metrics: DeliveryMetrics
+    private let tracer: (any WorkTracer)?
+    private let logger: Logger
+
+    /// Creates a handler that delivers the events in `store` to inline URLs and to the endpoints of `directory`,
+    /// through the channel of the URL's scheme.
+    ///
+    /// `deliveries` marks fallback endpoints and has past attempts; without it there are no fallbacks. `audit` records
+    /// endpoints that are disabled. `slots` is the number of concurrent attempts, of which slow recipients of one
+    /// account get a part; without it, all. Without a `tracer` a recipient gets the trace of the event.
+    package init(
+        store: Store,
+        directory: EndpointDirectory? = nil,
+        deliveries: (any DeliveryQueue & DeliveryOperations)? = nil,
+        channels: [any DeliveryChannel],
+        audit: AuditRecorder? = nil,
+        slots: Int? = nil,
+        tracer: (any WorkTracer)? = nil,
+        logger: Logger
+    ) {
+        self.store = store
+        self.tracer = tracer
+        slow = slots.map(SlowRecipientLimiter.init)
+        resolver = DeliveryResolver(store: store, directory: directory)
+        operations = deliveries
+        fallbacks = deliveries.map { FallbackNotifier(directory: directory, deliveries: $0) }
+        health = directory.map { EndpointHealth(directory: $0, audit: audit, logger: logger) }
+        self.logger = logger
+        var byScheme: [String: any DeliveryChannel] = [:]
+        for channel in channels {
+            for scheme in channel.schemes { byScheme[scheme] = channel }
+        }
+        self.channels = byScheme
+        metrics = DeliveryMetrics(schemes: byScheme.keys)
+    }
+
+    package func handle(_ leased: LeasedItem<Delivery>) async -> Decision<DeliveryChange>? {
+        let delivery = leased.item
+        let target: DeliveryTarget
+        switch await resolver.resolve(delivery) {
+        case .target(let found): target = found
+        case .instead(let answer): return answer
+        }
+        if !delivery.state.pendingFallback.isEmpty {
+            return await notifyPendingFallbacks(leased, target)
+        }
+        let channel: any DeliveryChannel =
+            channels[target.url.scheme] ?? MissingChannel(scheme: target.url.scheme)
+        let selection: Selection
+        do {
+            selection = try await next(leased, target, isSuperseding: channel.isSuperseding) {
+                event in
+                !event.isRestored && channel.wants(event) && target.endpoint?.wants(event) ?? true
+            }
+        } catch {
+            let why = "log unreadable: \(error)"
+            let change = DeliveryChange(state: delivery.state, lastError: why)
+            return Decision(verdict: .next(after: .seconds(1)), change: change)
+        }
+        switch selection {
+        case .passed(let state, let verdict):
+            return Decision(verdict: verdict, change: DeliveryChange(state: state))
+        case .event(let pending):
+            return await attempt(leased, pending, target, through: channel)
+        }
+    }
+
+    /// Attempts an event and returns the decision to record.
+    private func attempt(
+        _ leased: LeasedItem<Delivery>,
+        _ pending: PendingEvent,
+        _ target: DeliveryTarget,
+        through channel: any DeliveryChannel
+    ) async -> Decision<DeliveryChange>? {
+        let state = leased.item.state
+        // An endpoint's own schedule is about the endpoint, not about a missing channel.
+        let own = channel is MissingChannel ? nil : target.endpoint?.retry
+        let decider = DeliveryDecider(
+            schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
+            notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
+        )
+        var context = DeliveryContext(leased, pending, target, decider, metrics, logger)
+        if leased.lease.crashes >= Lease<Delivery>.poisonAt {
+            // Another cause may have crashed the notifiers, so the event is tried later.
+            let why = "\(leased.lease.crashes) notifiers in a row ended while delivering it"
+            return await recorded(
+                context.conclude(.failed(why, .poison), began: leased.now),
+                target
+            )
+        }
+        if let unsent = context.deadLetterIfExpired() { return await recorded(unsent, target) }
+        let timeout = target.endpoint?.timeout ?? channel.timeout
+        // After a stall another process may lease it before this attempt could end, so it is released.
+        guard leased.remaining > timeout else { return nil }
+        let (began, host) = (leased.now, String(target.url.host))
+        let group = SlowRecipientLimiter.RecipientGroup(
+            account: leased.item.watch.account,
+            channel: channel.schemes.min() ?? ""
+        )
+        // After a crash the attempt is always made, or the cause could never be determined.
+        let isNeeded = leased.lease.crashes > 0
+        if let wait = slow?.begin(group, host, isNeeded: isNeeded, now: began) {
+            metrics.countPutOff()
+            return await recorded(context.postpone(for: wait), target)
+        }
+        defer { slow?.end(group, host, began: began, now: leased.now) }
+        let span = tracer?.begin(.delivery, under: pending.event.trace, linked: nil, at: began)
+        context.trace = span?.context ?? pending.event.trace
+        var result = await deliver(pending.event, to: context.traced, state.failures + 1, channel)
+        // Not every channel measures the time.
+        if result.phases.totalMs == nil {
+            result.phases.totalMs = Int(clamping: (leased.now - began).ms)
+        }
+        if Task.isCancelled, result.outcome != .delivered { return nil }
+        span?.end(context.facts(of: result), at: leased.now)
+        if channel is MissingChannel {
+            return await recorded(context.conclude(result, began: began), target)
+                .preferringOtherProcesses
+        }
+        if let endpoint = target.endpoint {
+            await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
+        }
+        return await recorded(context.conclude(result, began: began), target)
+    }
+
+    /// Makes the attempt, with the watch if the channel needs it.
+    private func deliver(
+        _ event: Event,
+        to target: DeliveryTarget,
+        _ attempt: Int,
+        _ channel: any DeliveryChannel
+    ) async -> AttemptResult {
+        var target = target
+        if channel.readsWatch {
+            do throws(StoreError) {
+                target.snapshot = try await store.snapshot(of: event.key)
+            } catch {
+                return .failed("the watch cannot be read: \(error)", .local)
+            }
+        }
+        return await channel.deliver(event, to: target, attempt: attempt)
+    }
+
+    /// Returns the decision to record, after the fallback endpoint is marked if it must receive the event.
+    ///
+    /// The mark comes first: a crash between the two repeats it without effect. If it cannot be stored, usually because
+    /// the fallback's delivery is leased, the attempt is recorded all the same, and the mark is made later.
+    private func recorded(
+        _ conclusion: DeliveryContext.Conclusion,
+        _ target: DeliveryTarget
+    ) async -> Decision<DeliveryChange> {
+        guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
+        else { return conclusion.record }
+        do throws(StoreError) {
+            try await notifyFallback(fallback, event)
+        } catch {
+            return conclusion.record.withPendingFallback(event.seq, pause: Self.fallbackRetryPause)
+        }
+        return conclusion.record
+    }
+
+    /// Marks the fallback for the events that are still due to it, and does nothing else under this lease.
+    private func notifyPendingFallbacks(
+        _ leased: LeasedItem<Delivery>,
+        _ target: DeliveryTarget
+    ) async -> Decision<DeliveryChange> {
+        var state = leased.item.state
+        do throws(StoreError) {
+            for seq in state.pendingFallback {
+                let event = try await store.event(seq, of: leased.item.watch)
+                // If the event was deleted or the fallback removed, there is no recipient left.
+                if let event, let fallback = target.endpoint?.notifyBy?.fallback {
+                    try await notifyFallback(fallback, event)
+                }
+                state.removePendingFallback(seq)
+            }
+        } catch {
+            let why = "the fallback is not notified yet: \(error)"
+            return .silent(.next(after: Self.fallbackRetryPause), state, why: why)
+        }
+        let wait = state.retryAt.map { max($0 - leased.now, .zero) }
+        return .silent(.next(after: wait ?? .zero), state)
+    }
+
+    private func notifyFallback(_ fallback: EndpointID, _ event: Event) async throws(StoreError) {
+        let named = fallbacks?.logged(fallback) ?? ["endpoint": "\(fallback)"]
+        do throws(StoreError) {
+            try await fallbacks?.make(event, to: fallback)
+        } catch {
+            logger.warning(
+                "fallback not notified yet",
+                metadata: named.merging(["error": "\(error)"]) { $1 }
+            )
+            throw error
+        }
+        logger.warning(
+            "not accepted in time; notifying the fallback",
+            metadata: named.merging(["event.id": "\(event.id)"]) { $1 }
+        )
+    }
+}
+
+/// The selection of the next event.
+extension DeliveryHandler {
+    /// The result of reading the log.
+    private enum Selection {
+        case event(PendingEvent)
+        /// No event to send now.
+        case passed(DeliveryState, Verdict)
+    }
+
+    /// Selects the event to send: one that was requested again, else the next after the cursor.
+    private func next(
+        _ leased: LeasedItem<Delivery>,
+        _ target: DeliveryTarget,
+        isSuperseding: Bool,
+        wants: (Event) -> Bool
+    ) async throws(StoreError) -> Selection {
+        let delivery = leased.item
+        var state = delivery.state
+        if let seq = state.again.first {
+            if let event = try await store.event(seq, of: delivery.watch) {
+                return .event(PendingEvent(event, more: true))
+            }
+            // The log no longer contains it.
+            state.settle(seq)
+            return .passed(state, .next(after: .zero))
+        }
+        // The last delivered event is read once more. A different one in its place means that a failover has started
+        // another history.
+        let known = state.cursorDigest == nil ? 0 : 1
+        var events = try await store.deliverableEvents(
+            of: delivery.watch,
+            after: state.cursor - known,
+            limit: Self.readAhead + known
+        )
+        if let cursorDigest = state.cursorDigest, let first = events.first,
+            first.seq == state.cursor
+        {
+            events.removeFirst()
+            if first.id.digest != cursorDigest {
+                return try await rewound(leased, newest: state.cursor)
+            }
+        } else if events.isEmpty, let newest = await newest(before: delivery) {
+            return try await rewound(leased, newest: newest)
+        }
+        let isFailing =
+            state.failures > 0 || (state.failedSince != nil && leased.lease.trouble != nil)
+        let isWhole = events.count < Self.readAhead
+        if let pending = PendingEvent(
+            in: events,
+            isWhole: isWhole,
+            coalesces: isFailing && (isSuperseding || target.endpoint?.coalesces == true),
+            wants: wants
+        ) {
+            return .event(pending)
+        }
+        if let last = events.last { state.pass(last) }
+        // More events may follow a full page of unsubscribed ones.
+        return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
+    }
+
+    /// Returns the newest event of a store that has lost delivered events; `nil` if it has not.
+    private func newest(before delivery: Delivery) async -> Int? {
+        guard let snapshot = try? await store.snapshot(of: delivery.watch),
+            snapshot.watch.seq < delivery.state.cursor
+        else { return nil }
+        return snapshot.watch.seq
+    }
+
+    /// Rewinds a delivery after a failover, because new events have the numbers of lost ones.
+    ///
+    /// All events after the newest one that this endpoint has accepted are sent. If its attempts do not name one,
+    /// delivery starts at the newest event, so that the end of the payment is delivered in any case.
+    private func rewound(
+        _ leased: LeasedItem<Delivery>,
+        newest: Int
+    ) async throws(StoreError) -> Selection {
+        let ref = leased.lease.ref
+        let id = DeliveryID(partition: ref.partition, item: ref.id)
+        let attempts = try await operations?.attempts(of: id) ?? []
+        let delivered = attempts.filter { $0.outcome == .delivered }
+        let accepted = Set(delivered.compactMap(\.event))
+        // Only the numbers of old attempts are kept; a failover cannot have lost their events.
+        let old = Set(delivered.filter { $0.event == nil }.map(\.seq))
+        let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
+        let last = log.last { accepted.contains($0.id) || old.contains($0.seq) }
+        var state = leased.item.state
+        state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
+        logger.warning(
+            "the store has lost events that were already delivered",
+            metadata: ["source": "\(leased.item.watch.source)", "cursor": "\(state.cursor)"]
+        )
+        return .passed(state, .next(after: .zero))
+    }
+}
+
+extension WatchStore {
+    /// Reads one event of a watch; `nil` when its log no longer contains it.
+    func event(_ seq: Int, of key: WatchKey) async throws(StoreError) -> Event? {
+        try await deliverableEvents(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
+    }
+}
+
+extension Decision<DeliveryChange> {
+    /// Returns the decision with an event that the fallback must receive soon.
+    fileprivate func withPendingFallback(_ seq: Int, pause: Duration) -> Self {
+        var state = change.state
+        state.addPendingFallback(seq)
+        let wait = if case .next(let wait) = verdict { min(wait, pause) } else { pause }
+        return Decision(
+            verdict: .next(after: wait),
+            change: DeliveryChange(
+                state: state,
+                lastError: change.lastError,
+                attempt: change.attempt
+            ),
+            signal: signal
+        )
+    }
+}

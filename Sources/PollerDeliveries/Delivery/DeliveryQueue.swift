@@ -1,0 +1,79 @@
+package import PollerQueue
+package import PollerWatches
+
+/// The queue of deliveries: the same leases as for watches, with one lane per endpoint.
+package protocol DeliveryQueue: LeaseQueue, DeliveryMarker
+where Item == Delivery, Change == DeliveryChange {
+    /// Marks all reachable deliveries.
+    ///
+    /// An unavailable part of the store delays only its own deliveries, and not every call waits for it.
+    ///
+    /// - Parameter deliveries: the marks, as for ``mark(_:)``.
+    /// - Returns: the marks that may not be stored, to be tried again some seconds later.
+    func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks
+
+    /// Deletes the attempts of deliveries that succeeded longer ago; the accepted event numbers are kept.
+    ///
+    /// - Returns: whether there is more to do.
+    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+
+    /// Returns counts for operators, over all partitions.
+    func stats() async throws(StoreError) -> StoreStats
+}
+
+extension DeliveryQueue {
+    /// Marks all deliveries or none, as the default for a store that is available or unavailable as a whole.
+    package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
+        do throws(StoreError) {
+            try await mark(deliveries)
+            return UnstoredMarks()
+        } catch {
+            return UnstoredMarks(deliveries, because: error)
+        }
+    }
+}
+
+/// Marks that may not be stored.
+package struct UnstoredMarks: Hashable, Sendable {
+    package private(set) var marks: Set<DeliveryMark> = []
+    /// The reason of the first failure; `nil` without one.
+    package private(set) var failure: StoreError?
+
+    /// Creates an empty value.
+    package init() {}
+
+    /// Creates a value for marks with one reason.
+    package init(_ marks: [DeliveryMark], because failure: StoreError) {
+        self.marks = Set(marks)
+        self.failure = failure
+    }
+
+    /// Adds other marks.
+    package mutating func add(_ others: UnstoredMarks) {
+        marks.formUnion(others.marks)
+        failure = failure ?? others.failure
+    }
+}
+
+/// The changes that an attempt makes to a delivery.
+package struct DeliveryChange: Hashable, Sendable {
+    package let state: DeliveryState
+    /// The error of the attempt, for operators; `nil` clears it, unless ``keepsError``.
+    package let lastError: String?
+    /// The entry for the delivery's log; `nil` without an attempt.
+    package let attempt: AttemptRecord?
+
+    /// Creates a change.
+    package init(
+        state: DeliveryState,
+        lastError: String? = nil,
+        attempt: AttemptRecord? = nil
+    ) {
+        self.state = state
+        self.lastError = lastError
+        self.attempt = attempt
+    }
+
+    /// Whether the stored error is kept: a dead letter keeps its reason, whatever the later results.
+    package var keepsError: Bool { lastError == nil && !state.dead.isEmpty }
+}

@@ -1,0 +1,121 @@
+package import Logging
+package import PollerOperations
+import PollerQueue
+package import PollerWatches
+import ServiceLifecycle
+
+/// Deletes expired data: acknowledged outbox entries and old closed items.
+///
+/// It works in small steps, one partition after the other, so that readers are not delayed. Any number of processes may
+/// run it concurrently.
+package struct Retention<
+    Events: Outbox,
+    Watches: WatchStore,
+    Deliveries: DeliveryQueue,
+    C: Clock
+>: Service where C.Duration == Duration, C.Instant: Sendable {
+    /// The pause between two rounds over all partitions.
+    static var interval: Duration { .seconds(30) }
+
+    private let outbox: Events
+    private let watches: Watches
+    private let deliveries: Deliveries
+    private let spans: RetentionSpans
+    private let suspects: PoisonGuard
+    private let clock: C
+    private let logger: Logger
+
+    /// Creates a service that applies `spans`; `suspects` sets aside a partition whose folding crashes processes.
+    package init(
+        outbox: Events,
+        watches: Watches,
+        deliveries: Deliveries,
+        spans: RetentionSpans,
+        suspects: PoisonGuard = .none,
+        clock: C,
+        logger: Logger
+    ) {
+        self.outbox = outbox
+        self.watches = watches
+        self.deliveries = deliveries
+        self.spans = spans
+        self.suspects = suspects
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Works until shutdown or cancellation.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await forget()
+                // If the sleep is cancelled, the loop's condition ends the loop.
+                try? await clock.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// Runs one round.
+    ///
+    /// An unreachable part is left for the next round and does not stop the others.
+    private func forget() async {
+        var failures: [StoreError] = []
+        func attempt(_ work: () async throws(StoreError) -> Void) async {
+            guard !Task.isCancelled else { return }
+            do throws(StoreError) {
+                try await work()
+            } catch {
+                failures.append(error)
+            }
+        }
+        for partition in 0..<outbox.partitions {
+            await attempt { () throws(StoreError) in
+                try await outbox.trim(partition: partition, retention: spans.outbox)
+            }
+        }
+        for partition in 0..<watches.partitions {
+            // This step decodes stored data, unlike the others, which are scripts.
+            let suspect = Suspect(.retention, partition: partition, name: "fold")
+            await attempt { () throws(StoreError) in
+                _ = try await suspects.handle(one: suspect) {
+                    () async throws(StoreError) -> Void in
+                    #if DEBUG
+                    PlantedTrap.check(.retention, "\(partition)")
+                    #endif
+                    var isMore = true
+                    while isMore {
+                        isMore = try await watches.fade(
+                            partition: partition,
+                            retention: spans.bodiesAtLeast
+                        )
+                    }
+                }
+            }
+            await attempt { () throws(StoreError) in
+                // A watch is kept longer than every delivery that reads its log.
+                let span = spans.closed + RetentionSpans.deliveryMax
+                while try await watches.purge(
+                    partition: partition,
+                    retention: span,
+                    refundableRetention: spans.refundableRetention
+                ) {}
+            }
+        }
+        for partition in 0..<deliveries.partitions {
+            await attempt { () throws(StoreError) in
+                while try await deliveries.fade(
+                    partition: partition,
+                    retention: spans.bodiesAtLeast
+                ) {}
+            }
+            await attempt { () throws(StoreError) in
+                while try await deliveries.purge(partition: partition, retention: spans.closed) {}
+            }
+        }
+        guard let first = failures.first, !Task.isCancelled else { return }
+        logger.warning(
+            "retention delayed",
+            metadata: ["failures": "\(failures.count)", "error": "\(first)"]
+        )
+    }
+}

@@ -1,0 +1,221 @@
+package import JSONText
+package import Logging
+import Metrics
+package import Poller
+package import PollerIdentity
+package import PollerPayments
+package import PollerWatches
+import SafeNumbers
+import ServiceLifecycle
+import Synchronization
+
+/// Counts the reads of each account and computes how much longer its watches must wait.
+///
+/// *Why*: Stripe allows 500 reads per transaction over thirty days, for the whole cluster. Every ``interval`` each
+/// process adds its reads to the store and reads the sum back. In between it uses the last sum. A process that dies
+/// leaves at most one interval uncounted.
+///
+/// A class, because workers count while the service stores.
+package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
+    /// The time between two writes of a process.
+    static var interval: Duration { .seconds(10) }
+
+    /// The reads that are not stored yet, and the last sum from the store.
+    private struct Account: Sendable {
+        var fresh = ReadUsage(reads: 0, transactions: 0)
+        var sum = ReadUsage(reads: 0, transactions: 0)
+        var isSwept = false
+    }
+
+    private let store: any SweepStore
+    private let clock: C
+    private let logger: Logger
+    private let accounts = Mutex<[AccountID: Account]>([:])
+
+    /// Creates a meter that writes to `store`.
+    package init(store: any SweepStore, clock: C, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Counts a read; `isFirst` for the first poll of a watch.
+    package func count(_ account: AccountID, isFirst: Bool) {
+        accounts.withLock { accounts in
+            accounts[account, default: Account()].fresh.reads += 1
+            if isFirst { accounts[account, default: Account()].fresh.transactions += 1 }
+        }
+    }
+
+    /// Notes that money has arrived in an account, which is then swept more often for a day, to find refunds.
+    package func notePaid(_ account: AccountID) {
+        accounts.withLock { $0[account, default: Account()].fresh.isPaid = true }
+    }
+
+    /// Notes whether the account's sweep reports changes soon enough.
+    package func setSwept(_ account: AccountID, _ isSwept: Bool) {
+        accounts.withLock { $0[account, default: Account()].isSwept = isSwept }
+    }
+
+    /// Returns the factor by which waits of this account's watches are extended.
+    package func stretch(_ account: AccountID) -> Double {
+        accounts.withLock { accounts in
+            guard let account = accounts[account] else { return 1 }
+            return ReadBudget.stretch(used: account.sum.used, isSwept: account.isSwept)
+        }
+    }
+
+    /// Returns the reads of thirty days, as of the last sum.
+    ///
+    /// The process that observed a payment knows of it at once.
+    package func usage(_ account: AccountID) -> ReadUsage {
+        accounts.withLock { accounts in
+            guard let known = accounts[account] else { return ReadUsage(reads: 0, transactions: 0) }
+            var usage = known.sum
+            usage.isPaid = usage.isPaid || known.fresh.isPaid
+            return usage
+        }
+    }
+
+    /// Writes the counts regularly until shutdown, and once more then.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.flush()
+                // If the sleep is cancelled, the loop's condition ends the loop.
+                try? await self.clock.sleep(for: Self.interval)
+            }
+        }
+        await flush()
+    }
+
+    /// Adds the counts since the last flush.
+    ///
+    /// If the store fails, they are kept for the next flush.
+    package func flush() async {
+        let all = accounts.withLock { Array($0.keys) }
+        for account in all {
+            let fresh = accounts.withLock { accounts in
+                defer { accounts[account]?.fresh = ReadUsage(reads: 0, transactions: 0) }
+                return accounts[account]?.fresh ?? ReadUsage(reads: 0, transactions: 0)
+            }
+            do {
+                let sum = try await store.addReads(fresh, of: account)
+                accounts.withLock { $0[account]?.sum = sum }
+                report(account, sum)
+            } catch {
+                accounts.withLock { accounts in
+                    accounts[account]?.fresh.reads += fresh.reads
+                    accounts[account]?.fresh.transactions += fresh.transactions
+                    if fresh.isPaid { accounts[account]?.fresh.isPaid = true }
+                }
+                logger.debug("reads not counted yet", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func report(_ account: AccountID, _ sum: ReadUsage) {
+        let dimensions = [("account", account.description)]
+        Gauge(label: "poller_reads_30d", dimensions: dimensions).record(sum.reads)
+        Gauge(label: "poller_read_budget_30d", dimensions: dimensions).record(sum.allowance)
+        Gauge(label: "poller_read_stretch", dimensions: dimensions).record(stretch(account))
+    }
+}
+
+/// The use of an account's read allowance: the sweep's share, and the slowdown of polls.
+///
+/// An account with few payments would be swept every twenty minutes, and its refunds would be seen as late. For a day
+/// after a payment it is swept every minute instead, while half of its allowance is left.
+///
+/// | | stretch of polls |
+/// |---|---|
+/// | sweep healthy | 8 |
+/// | no healthy sweep | 1 |
+/// | more than 80 % of the allowance used | × 4 |
+/// | the whole allowance used | × 16 |
+///
+/// Eager polls after a hint, first polls and polls at a deadline are never stretched.
+package enum ReadBudget {
+    /// The stretch of polls while the sweep is healthy: 9 polls in the first hour instead of 19.
+    static let sweptStretch = 8.0
+    /// The share of the allowance for sweeps.
+    static let sweepShare = 0.2
+    /// The longest sweep interval for which polls wait.
+    ///
+    /// A slower sweep reports too late.
+    package static let sweepIntervalMax = Duration.seconds(30)
+    /// The shortest sweep interval.
+    ///
+    /// A shorter one finds no change sooner.
+    static let sweepIntervalMin = Duration.seconds(2)
+    /// The longest interval of an account that was paid within a day, so that a refund of a recent payment is seen
+    /// within a minute.
+    package static let paidIntervalMax = Duration.seconds(60)
+    /// The used share of the allowance above which only the budget sets the interval, even for such an account.
+    ///
+    /// The rest is for polls, which are not slowed below 0.8.
+    static let paidShareMax = 0.5
+    private static let period = 30.0 * 86_400
+
+    /// Returns the factor by which waits are extended.
+    package static func stretch(used: Double, isSwept: Bool) -> Double {
+        let swept = isSwept ? sweptStretch : 1
+        return used >= 1 ? swept * 16 : used > 0.8 ? swept * 4 : swept
+    }
+
+    /// Returns the sweep interval that keeps an account within the sweep's share.
+    ///
+    /// An account with few transactions is swept rarely, and its polls continue as if there were no sweep.
+    package static func sweepInterval(_ usage: ReadUsage) -> Duration {
+        let seconds = period / (sweepShare * Double(usage.allowance))
+        return max(sweepIntervalMin, .milliseconds(Int64(saturating: seconds * 1000)))
+    }
+
+    /// Returns the interval between two sweeps of a list that is read `times` less often than the budget allows.
+    ///
+    /// If the account was paid within a day, the interval is `paidMax` at most; `nil` for no such limit.
+    static func sweepInterval(_ usage: ReadUsage, times: Int, paidMax: Duration?) -> Duration {
+        let interval = sweepInterval(usage) * times
+        guard let paidMax, usage.isPaid, usage.used < paidShareMax else { return interval }
+        return min(interval, paidMax)
+    }
+}
+
+/// An upstream whose reads are counted, and whose observations carry the account's stretch.
+package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Duration == Duration {
+    private let base: Base
+    private let meter: ReadMeter<C>
+
+    /// Creates an upstream that counts the reads of `base` in `meter`.
+    package init(_ base: Base, meter: ReadMeter<C>) {
+        self.base = base
+        self.meter = meter
+    }
+
+    package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
+        let result = await base.poll(watch, timeout: timeout)
+        // Only Stripe counts reads; other systems have their own limits.
+        guard watch.key.kind != .http else { return result }
+        // No request was sent.
+        switch result {
+        case .unserved, .unaskable: return result
+        default: break
+        }
+        meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
+        guard case .observed(var observation) = result else { return result }
+        observation.stretch = meter.stretch(watch.key.account)
+        return .observed(observation)
+    }
+}
+
+extension MeteredUpstream: PaymentReader where Base: PaymentReader {
+    package func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        lists: ChargeLists,
+        seenAt: Timestamp
+    ) -> PaymentFacts? {
+        base.facts(of: key, in: object, charge: charge, lists: lists, seenAt: seenAt)
+    }
+}

@@ -1,0 +1,253 @@
+package import PollerIdentity
+import SafeNumbers
+
+/// The stored facts of a payment between two polls: the last report, and the evidence of its money.
+///
+/// *Shape*: sixteen values joined by `|`, without empty ones at the end. For sums of up to ten digits they take at most
+/// 64 bytes, so that an item keeps the small encoding of a hash (`hash-max-listpack-value`); for the largest sums
+/// ``bytesMax``:
+/// ```
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid ms>|<marks>|<day>|<refund>|<reported>
+/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p||p|eurideal|un
+/// ```
+/// The first three are fingerprints: of the object, and of the last report. Then come sums and an instant in base 36,
+/// the letter of a ``DisputeState``, and the marks:
+///
+/// | mark | |
+/// |---|---|
+/// | `r` | the bank has taken the money back |
+/// | `d` | it was refunded as a duplicate |
+/// | `h` | more of its hold may be captured |
+/// | `u` | the captured sum is unknown |
+/// | `b` | all of an unknown sum was refunded |
+/// | `a` | the source belongs to a customer |
+/// | `p` | the payer can pay until the last day |
+///
+/// Then the last day on which a change is possible, in days since 1970 and base 36, which purge.lua reads, and a refund
+/// that has not succeeded (``RefundProgress``). Evidence without money is not stored, because the object shows it
+/// again. The last five values are the payment as last reported (``RememberedPayment``): an event without a new answer
+/// repeats it.
+package struct PaymentMemory: Hashable, Sendable {
+    /// The largest size: three fingerprints, four sums of eleven digits, an instant of nine, a day of three, seven
+    /// letters (dispute, refund and five marks) and ten separators.
+    package static let bytesMax = 91
+
+    /// The fingerprint of the object when it was last read.
+    ///
+    /// If it is equal, nothing has changed.
+    package var object: String
+    /// The last reported ``Payment/fingerprint``; empty before the first report.
+    package var payment: String
+    /// The last reported ``NextStep/fingerprint``.
+    package var step: String
+    /// The charge that received money.
+    package var money: ChargeFacts?
+    /// The last day on which the money may change (``PaymentLife/changesUntil``), counted from 1970-01-01 in UTC; `nil` if
+    /// no change is expected.
+    package var lastDay: Int64?
+    /// Whether the source belongs to a customer (``PaymentFacts/isAttached``).
+    package var isAttached = false
+    /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLife/payableUntil``).
+    package var isPayable = false
+    /// The payment as last reported; `nil` if the evidence of its money leaves no room for it.
+    package private(set) var reported: RememberedPayment?
+
+    /// The end of ``lastDay``.
+    package var changesUntil: Timestamp? {
+        lastDay.map { day in
+            Timestamp(ms: day.addingSaturating(1).multipliedSaturating(by: Self.dayMs))
+        }
+    }
+
+    private static let dayMs: Int64 = 86_400_000
+    /// Three digits of base 36, enough until 2097.
+    private static let lastDayMax: Int64 = 46_655
+
+    /// Creates a memory; the defaults are those of a payment that was never read.
+    package init(
+        object: String = "",
+        payment: String = "",
+        step: String = "",
+        money: ChargeFacts? = nil,
+        changesUntil: Timestamp? = nil,
+        isPayable: Bool = false,
+        isAttached: Bool = false,
+        reporting reported: Payment? = nil
+    ) {
+        self.object = object
+        self.payment = payment
+        self.step = step
+        self.money = money
+        self.isPayable = isPayable
+        self.isAttached = isAttached
+        lastDay = changesUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
+        guard let reported else { return }
+        let room = RememberedPayment.room - parts.joined(separator: "|").utf8.count
+        self.reported = RememberedPayment(reported, besides: money, room: room)
+    }
+
+    /// Returns six characters (36 bits) that differ for different parts.
+    static func fingerprint(of parts: [String]) -> String {
+        String(Digest.base64url(of: parts, bytes: 5).prefix(6))
+    }
+
+    /// Parses ``packed``; `charge` is the ID that the watch stores.
+    ///
+    /// It accepts any text, and an empty text gives an empty memory. Unreadable values are dropped, and so is a sum
+    /// that is negative or beyond ``Amount/max``.
+    package init(packed: String, charge: ChargeID? = nil) {
+        // Splits bytes: finding character boundaries takes ten times as long.
+        let bytes = packed.utf8
+        let parts = bytes.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
+        object = part(0)
+        payment = part(1)
+        step = part(2)
+        lastDay = Int64(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
+        isPayable = part(8).contains("p")
+        func sum(_ at: Int) -> Amount? {
+            Int(part(at), radix: 36).flatMap { Amount(nonNegative: $0) }
+        }
+        let marks = part(8)
+        isAttached = marks.contains("a")
+        defer { reported = RememberedPayment(parts: (11...15).map(part), besides: money) }
+        let captured = sum(3) ?? .zero
+        guard captured > 0 || marks.contains("u") else { return }
+        let isReturned = marks.contains("r")
+        var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
+        facts.captured = captured
+        facts.hasUnknownSum = captured == 0
+        facts.isGivenBack = marks.contains("b")
+        facts.refund = RefundProgress(packed: part(10))
+        facts.refunded = sum(4) ?? .zero
+        facts.dispute = part(5).first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
+        facts.disputed = sum(6)
+        facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
+        facts.isReturned = isReturned
+        facts.isDuplicate = marks.contains("d")
+        facts.mayCaptureMore = marks.contains("h")
+        money = facts
+    }
+
+    /// The stored form.
+    package var packed: String {
+        var parts = self.parts + (reported?.parts(besides: money) ?? [])
+        while parts.last?.isEmpty ?? false { parts.removeLast() }
+        return parts.joined(separator: "|")
+    }
+
+    /// All values except the payment.
+    private var parts: [String] {
+        func text(_ sum: Amount) -> String { sum == 0 ? "" : String(sum.minorUnits, radix: 36) }
+        let dispute = money.map { $0.dispute == .none ? "" : String($0.dispute.rawValue) }
+        return [
+            object, payment, step, text(money?.captured ?? .zero), text(money?.refunded ?? .zero),
+            dispute ?? "", money?.disputed.map { String($0.minorUnits, radix: 36) } ?? "",
+            money?.paidAt.map { String($0.ms, radix: 36) } ?? "", marks,
+            lastDay.map { String($0, radix: 36) } ?? "", money?.refund?.packed ?? "",
+        ]
+    }
+
+    private var marks: String {
+        let marks: [(String, Bool?)] = [
+            ("r", money?.isReturned), ("d", money?.isDuplicate), ("h", money?.mayCaptureMore),
+            ("u", money?.hasUnknownSum), ("b", money?.isGivenBack), ("a", isAttached),
+            ("p", isPayable),
+        ]
+        return marks.map { $1 == true ? $0 : "" }.joined()
+    }
+}
+
+/// The result of reading a payment in one poll, and its changes.
+package struct PaymentReading: Hashable, Sendable {
+    /// The current payment.
+    package let payment: Payment
+    /// The customer's current next step.
+    package let step: NextStep
+    /// Whether the state, a sum or the reason differs from the last report.
+    package let hasPaymentChange: Bool
+    /// Whether a refund is pending, waits for the customer, or has failed, and was not reported before.
+    package let hasRefundChange: Bool
+    /// Whether the customer's next step has changed; false if a new state implies that there is none.
+    package let hasStepChange: Bool
+    /// The times of the warnings that the shop must take the money (``PaymentLife/warnings``).
+    package let warnings: [Timestamp]
+    /// The time at which the money is captured or released, if configured (``PaymentLife/actsAt``).
+    package let actsAt: Timestamp?
+    /// The end of the time to pay with a voucher or code (``PaymentLife/payableUntil``).
+    package let payableUntil: Timestamp?
+    /// Whether it is a live payment; `nil` if the object does not say.
+    package let isLive: Bool?
+    /// The memory to store, once the changes are recorded.
+    package let memory: PaymentMemory
+
+    /// Whether anything has changed.
+    package var hasChanges: Bool { hasPaymentChange || hasRefundChange || hasStepChange }
+
+    /// Merges the observed facts with the stored ones.
+    ///
+    /// A payment that was never read is assumed to wait for its customer, on the shop's page. The caller knows that, so
+    /// this state is not a change.
+    /// - Parameters:
+    ///   - facts: the facts of this poll.
+    ///   - object: a fingerprint of the object.
+    ///   - memory: the memory after the last poll; `nil` before the first one.
+    package init(
+        _ facts: PaymentFacts,
+        object: String = "",
+        after memory: PaymentMemory?
+    ) {
+        var money = memory?.money
+        // A reusable source contains no sum. Its charge did, but may not be part of this answer.
+        if money?.amount == nil { money?.amount = memory?.reported?.amount }
+        var facts = facts.following(money)
+        facts.isAttached = facts.isAttached || memory?.isAttached ?? false
+        facts.currency = facts.currency ?? memory?.reported?.currency
+        let seen = Payment(facts)
+        let now = facts.seenAt ?? facts.created
+        let life = now.map { PaymentLife(facts, seen, now: $0) }
+        warnings = life?.warnings ?? []
+        actsAt = life?.actsAt
+        payableUntil = life?.payableUntil
+        let warned = warnings.count(where: { $0 <= now ?? $0 })
+        let wasReported = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil
+        if wasReported, let reported = memory?.reported, reported.state == .failed {
+            // The reason of the refusal was reported then, and is not observable any more.
+            payment = reported.payment(with: nil)
+        } else {
+            payment = warned > 0 ? seen.closing : seen
+        }
+        step = NextStep(facts, payment)
+        isLive = facts.isLive
+        var paymentPrint = payment.fingerprint
+        // The second warning has the same content as the first, and is reported as well.
+        if warned > 1 { paymentPrint = PaymentMemory.fingerprint(of: [paymentPrint, "\(warned)"]) }
+        var stepPrint = step.fingerprint
+        if let memory, wasReported {
+            // The refusal and its reason were reported then. Only the refusal itself is stored.
+            paymentPrint = memory.payment
+            stepPrint = memory.step
+        }
+        if let memory {
+            hasPaymentChange = paymentPrint != memory.payment
+            // The end of all steps is implied by the payment state that explains it.
+            let isImplied = step == .none && hasPaymentChange
+            hasStepChange = stepPrint != memory.step && !isImplied
+        } else {
+            hasPaymentChange = payment.state != .awaitingCustomer && payment.state != .unknown
+            hasStepChange = !step.isBegunByShop
+        }
+        hasRefundChange = payment.refund != nil && payment.refund != memory?.money?.refund
+        self.memory = PaymentMemory(
+            object: object,
+            payment: paymentPrint,
+            step: stepPrint,
+            money: facts.evidence,
+            changesUntil: life?.changesUntil,
+            isPayable: life?.payableUntil != nil,
+            isAttached: facts.isAttached,
+            reporting: payment
+        )
+    }
+}

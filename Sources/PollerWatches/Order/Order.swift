@@ -1,0 +1,221 @@
+package import PollerIdentity
+package import PollerPayments
+import PollerQueue
+import SafeNumbers
+
+extension SourceKind {
+    /// An order as an item of the queue: it has a log and events like a watch, and is never due.
+    ///
+    /// A request cannot watch it. Releases without orders pass its events on like those of any unknown kind.
+    package static let order = SourceKind.other("order")
+}
+
+/// The identity of an order: its account and the shop's name for it.
+package struct OrderKey: Hashable, Sendable {
+    package let account: AccountID
+    package let order: OrderID
+
+    /// Creates the key of an order.
+    package init(account: AccountID, order: OrderID) {
+        self.account = account
+        self.order = order
+    }
+
+    /// Creates the key of a watch's order; `nil` without one.
+    package init?(of watch: Watch) {
+        guard let order = watch.order else { return nil }
+        self.init(account: watch.key.account, order: order)
+    }
+
+    /// The key of its item in the queue; all orders of an account share a lane, and so a partition.
+    package var watch: WatchKey {
+        let source = SourceID(unchecked: order.description)
+        return WatchKey(account: account, source: source, kind: .order)
+    }
+}
+
+/// An order: the attempts to pay it, and the right to charge it.
+///
+/// *Problem*: an impatient customer starts again, with another card or another bank, and both attempts may succeed.
+/// Each has its own watch, and its events are only about that watch. *Approach*: a pure state machine.
+/// ``note(_:seq:_:)`` applies an event of a member, once for any number of calls. The state of the order is derived
+/// each time (``OrderPayment``), and its changes are reported. ``take(_:seq:)`` grants the right to charge to one
+/// member.
+///
+/// *The right* goes to the first member that requests it. It is free again once that member's payment has ended without
+/// money *after* the grant, because earlier events say nothing about a charge in progress. Each grant raises its
+/// number, which is part of the charge's idempotency key. If a store has lost its last writes, two members may have the
+/// same number. They then send the same key, and the upstream rejects the second charge.
+///
+/// *Versions*: each change raises ``version``. A store accepts a change only over the version it was derived from, so
+/// of two processes one reads again.
+package struct Order: Hashable, Sendable {
+    /// The maximum number of attempts, which only a loop in a shop's code exceeds.
+    package static let membersMax = 100
+
+    /// One attempt to pay the order.
+    package struct Member: Hashable, Sendable {
+        package let key: WatchKey
+        /// The number of its last applied event; 0 before the first.
+        package let seq: Int
+        package let payment: Payment
+
+        /// Creates a member.
+        package init(key: WatchKey, seq: Int, payment: Payment) {
+            self.key = key
+            self.seq = seq
+            self.payment = payment
+        }
+
+        /// Whether it has ended without any money.
+        var hasFailed: Bool { [.failed, .expired, .cancelled].contains(payment.state) }
+    }
+
+    /// The right to charge the order.
+    package struct Right: Hashable, Sendable {
+        /// The member that has it.
+        package let holder: WatchKey
+        /// The number of the holder's last event at the grant.
+        package let seq: Int
+        /// The number of grants, from 1.
+        package let number: Int
+
+        /// Creates a right.
+        package init(holder: WatchKey, seq: Int, number: Int) {
+            self.holder = holder
+            self.seq = seq
+            self.number = number
+        }
+    }
+
+    package let key: OrderKey
+    /// The time at which it became known; `nil` before it is stored.
+    package private(set) var createdAt: Timestamp?
+    /// The number of recorded events.
+    package private(set) var seq: Int
+    /// The number of changes; 0 before it is stored.
+    package private(set) var version: Int
+    /// The attempts, in the order in which they became known.
+    package private(set) var members: [Member]
+    /// The current right to charge it; `nil` before the first grant.
+    package private(set) var right: Right?
+
+    /// Creates an order from the fields of a store; the defaults are those of a new one.
+    package init(
+        key: OrderKey,
+        createdAt: Timestamp? = nil,
+        seq: Int = 0,
+        version: Int = 0,
+        members: [Member] = [],
+        right: Right? = nil
+    ) {
+        self.key = key
+        self.createdAt = createdAt
+        self.seq = SafeInteger.count(seq)
+        self.version = SafeInteger.count(version)
+        self.members = members
+        self.right = right
+    }
+
+    /// The payment state of the order.
+    package var summary: OrderPayment {
+        OrderPayment(members.map { OrderPayment.Member(key: $0.key, payment: $0.payment) })
+    }
+
+    /// Applies the payment of a member as of its event number `seq`.
+    ///
+    /// - Returns: the changes of the order to report, possibly none; `nil` when the event was applied before, or when
+    ///   there is no more room (``membersMax``).
+    package mutating func note(
+        _ member: WatchKey,
+        seq: Int,
+        _ payment: Payment
+    ) -> [EventSubject]? {
+        let before = summary
+        let noted = Member(key: member, seq: seq, payment: payment)
+        if let index = members.firstIndex(where: { $0.key == member }) {
+            guard members[index].seq < seq else { return nil }
+            members[index] = noted
+        } else {
+            guard add(noted) else { return nil }
+        }
+        version += 1
+        return changes(since: before)
+    }
+
+    /// Adds a new member; false when it was known already.
+    package mutating func join(_ member: Member) -> Bool {
+        guard !members.contains(where: { $0.key == member.key }), add(member) else { return false }
+        version += 1
+        return true
+    }
+
+    /// The result of requesting the right to charge.
+    package enum Answer: Hashable, Sendable {
+        /// Granted; the number is part of the idempotency key.
+        case granted(Int)
+        /// Another member has the money, or the right to it.
+        case refused(WatchKey)
+    }
+
+    /// Requests the right to charge, for a member whose last event was number `seq`.
+    ///
+    /// Its holder gets the same right again, so an interrupted attempt can be repeated.
+    package mutating func take(_ member: WatchKey, seq: Int) -> Answer {
+        let paid = members.first { other in
+            OrderPayment.forbidsCharging(
+                member,
+                [OrderPayment.Member(key: other.key, payment: other.payment)]
+            )
+        }
+        if let paid { return .refused(paid.key) }
+        if let right, !isFree(right) {
+            return right.holder == member ? .granted(right.number) : .refused(right.holder)
+        }
+        let number = (right?.number ?? 0).addingSaturating(1)
+        right = Right(holder: member, seq: seq, number: number)
+        version += 1
+        return .granted(number)
+    }
+
+    /// Counts events that are recorded with a change; the first change sets the time at which it became known.
+    mutating func count(_ events: Int, at instant: Timestamp) {
+        seq += events
+        createdAt = createdAt ?? instant
+    }
+
+    /// Whether the holder's payment has ended without money since the grant.
+    private func isFree(_ right: Right) -> Bool {
+        members.contains { $0.key == right.holder && $0.seq > right.seq && $0.hasFailed }
+    }
+
+    /// Adds a member, in place of the oldest failed one when there is no room.
+    private mutating func add(_ member: Member) -> Bool {
+        if members.count >= Self.membersMax {
+            let old = members.firstIndex { $0.hasFailed && $0.key != right?.holder }
+            guard let old else { return false }
+            members.remove(at: old)
+        }
+        members.append(member)
+        return true
+    }
+
+    /// Returns the changes since an earlier state.
+    ///
+    /// `awaiting_customer` is not reported as the first state, because the shop has just started the payment.
+    private func changes(since before: OrderPayment) -> [EventSubject] {
+        let after = summary
+        let (was, now) = (before.payment, after.payment)
+        let isSame =
+            was.state == now.state && was.reason == now.reason
+            && was.amountReceived == now.amountReceived
+            && was.amountReturned == now.amountReturned
+        let isBeginning = seq == 0 && (now.state == .awaitingCustomer || now.state == .unknown)
+        var subjects: [EventSubject] = []
+        if !isSame, !isBeginning { subjects.append(.order(now.state)) }
+        if !Set(after.alsoPaidBy).isSubset(of: before.alsoPaidBy) {
+            subjects.append(.orderPaidTwice)
+        }
+        return subjects
+    }
+}

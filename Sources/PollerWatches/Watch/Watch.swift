@@ -1,0 +1,300 @@
+package import PollerIdentity
+package import PollerOperations
+package import PollerPayments
+package import PollerQueue
+import SafeNumbers
+
+/// An upstream source that is polled until its status is final or its deadline passes.
+///
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
+package struct Watch: Hashable, Sendable, HasWatchOptions {
+    package let key: WatchKey
+    package var options: WatchOptions
+    package let createdAt: Timestamp
+    /// The instant of the last poll, unless a charge is pending (``end``).
+    package let deadline: Timestamp
+    /// The number of runs: 1, plus one for each restart after a close.
+    package let run: Int
+    /// The `seq` when a hint reopened this watch; `nil` if no hint did, or if a request has restarted it since.
+    package let reopenedSeq: Int?
+    /// The close reason before the reopen, if it was conclusive.
+    package let endedAs: ClosedReason?
+    /// The most important hint not yet covered by a poll.
+    package let pendingHint: HintTopic?
+    /// The number of recorded events over all runs.
+    ///
+    /// There are no gaps: the next event is `seq + 1`.
+    package let seq: Int
+    /// The time of the last hint, which makes polling eager for a while.
+    package let hintedAt: Timestamp?
+    /// The source's `client_secret`, for polls with a publishable key and for the customer's page.
+    ///
+    /// It was part of the request, or a poll with a secret key read it.
+    package let clientSecret: ClientSecret?
+    /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
+    package var charge: ChargeOrder?
+    /// The shop's order ID, if given.
+    package let order: OrderID?
+    package let state: WatchState
+    /// The stored facts of the payment; `nil` before they were read.
+    package let payment: PaymentMemory?
+
+    /// Creates a watch from the fields of a store.
+    package init(
+        key: WatchKey,
+        policy: PollPolicy,
+        goal: WatchGoal = .settled,
+        createdAt: Timestamp,
+        deadline: Timestamp,
+        run: Int,
+        seq: Int,
+        reopenedSeq: Int? = nil,
+        endedAs: ClosedReason? = nil,
+        pendingHint: HintTopic? = nil,
+        hintedAt: Timestamp? = nil,
+        clientSecret: ClientSecret? = nil,
+        charge: ChargeOrder? = nil,
+        acts: DeadlineActs = .unset,
+        order: OrderID? = nil,
+        trace: TraceContext? = nil,
+        state: WatchState = WatchState(),
+        payment: PaymentMemory? = nil
+    ) {
+        self.key = key
+        options = WatchOptions(policy: policy, goal: goal, acts: acts, trace: trace)
+        self.createdAt = createdAt
+        self.deadline = deadline
+        self.run = SafeInteger.count(run)
+        self.seq = SafeInteger.count(seq)
+        self.reopenedSeq = reopenedSeq
+        self.endedAs = endedAs
+        self.pendingHint = pendingHint
+        self.hintedAt = hintedAt
+        self.clientSecret = clientSecret
+        self.charge = charge
+        self.order = order
+        self.state = state
+        self.payment = payment
+    }
+}
+
+extension Watch {
+    /// The span of eager polling after a hint: a customer has just returned.
+    package static let eagerness = Duration.seconds(60)
+
+    /// The instant of the last poll.
+    ///
+    /// | waiting for | the end |
+    /// |---|---|
+    /// | the bank's answer to a charge of this system | the deadline, or when its method must have answered |
+    /// | the end of a hold that this system acts on | the deadline, or when the hold has ended |
+    /// | the payer, who has a voucher or a code with an expiry | the deadline, or that expiry plus the bank's time |
+    /// | anything else | the deadline |
+    ///
+    /// The third row applies if the watch ``followsObject``; the bank's time is the time that it may take to report the
+    /// money. The ends are `PaymentLife.changesUntil`, by the day. A deadline limits the wait for the payer; in the
+    /// first two cases the payer has no more to do. A watch that a hint reopened is polled for the whole eager span of
+    /// a hint, even if its own span is shorter.
+    package var end: Timestamp {
+        let isCharged = if case .pending = state.charge { true } else { false }
+        let isHeld = state.status == .requiresCapture && awaitsActOnHold
+        var end = deadline
+        if isCharged || isHeld {
+            end = max(end, payment?.changesUntil ?? deadline + PaymentLife.most)
+        } else if followsObject, payment?.isPayable == true, state.status?.awaitsPayer == true {
+            end = max(end, payment?.changesUntil ?? deadline)
+        }
+        guard isUnchangedSinceReopen, let hintedAt else { return end }
+        return max(end, hintedAt + Self.eagerness)
+    }
+
+    /// Whether the watch continues after its own deadline, for as long as its object can be paid.
+    ///
+    /// It does if its span is at least the longest default span. It also does if the object is to be cancelled at the
+    /// end, because a payer may hold a voucher for it.
+    package var followsObject: Bool {
+        deadline - createdAt >= PaymentLife.most || acts.ofAbandoned != nil
+    }
+
+    /// Whether a hint reopened the watch and nothing has changed since.
+    ///
+    /// Such a watch closes with its earlier reason, and no event is recorded twice.
+    package var isUnchangedSinceReopen: Bool { reopenedSeq == seq }
+
+    /// Whether a conclusively closed watch was reopened to read its payment once.
+    package var isReview: Bool { isUnchangedSinceReopen && endedAs != nil }
+
+    /// Whether a customer is waiting at a page.
+    package func isWaitedFor(at now: Timestamp) -> Bool {
+        policy == .interactive && now < createdAt + policy.span
+    }
+
+    /// Whether a hint arrived recently.
+    ///
+    /// A hint from the far future is old: the store's clock was set back.
+    package func isEager(at now: Timestamp) -> Bool {
+        let span = Self.eagerness
+        return hintedAt.map { now < $0 + span && $0 < now + span } ?? false
+    }
+}
+
+extension WatchKey {
+    /// The ID of the watch in the queue.
+    package var id: ItemID {
+        ItemID(of: account.description, kind.rawValue, source.description)
+    }
+
+    /// The lane of the watch.
+    package var lane: LaneID { LaneID(account: account, kind: kind) }
+}
+
+/// The state of a watch: the part that a poll changes.
+///
+/// *Limits*: counts are kept from 0 to `SafeInteger.max`, like those of a ``Watch``.
+package struct WatchState: Hashable, Sendable {
+    /// The last observed status; `nil` before the first answer.
+    package var status: SourceStatus?
+    /// The last reported `Observation.detail`.
+    package var detail: String
+    /// The number of polls in this run, answered or not.
+    package var attempts: Int
+    /// The number of unchanged polls since the last change: the position in the policy's schedule.
+    package var step: Int
+    /// The number of consecutive failed polls; a rate limit is not a failure.
+    package var failures: Int
+    /// The number of consecutive unreadable answers.
+    package var malformed: Int
+    /// The streak of the last answers, if they contained no payment status.
+    package var streak: AnswerStreak?
+    /// The time of the last poll.
+    package var lastPolledAt: Timestamp?
+    /// The progress of the charge, if one is to be made.
+    package var charge: ChargeProgress
+
+    /// Creates a state.
+    ///
+    /// The defaults are those of a watch that was never polled.
+    package init(
+        status: SourceStatus? = nil,
+        detail: String = "",
+        attempts: Int = 0,
+        step: Int = 0,
+        failures: Int = 0,
+        malformed: Int = 0,
+        streak: AnswerStreak? = nil,
+        lastPolledAt: Timestamp? = nil,
+        charge: ChargeProgress = .none
+    ) {
+        self.status = status
+        self.detail = detail
+        self.attempts = SafeInteger.count(attempts)
+        self.step = SafeInteger.count(step)
+        self.failures = SafeInteger.count(failures)
+        self.malformed = SafeInteger.count(malformed)
+        self.streak = streak
+        self.lastPolledAt = lastPolledAt
+        self.charge = charge
+    }
+
+    /// Records that the upstream's answer was readable.
+    package mutating func understood() {
+        malformed = 0
+        streak = nil
+    }
+}
+
+/// The status up to which a watch follows its source.
+///
+/// | goal | single-use source | reusable source | intent |
+/// |---|---|---|---|
+/// | `left_pending` | any status but `pending` | the same | `requires_capture` or an end |
+/// | `settled` | `consumed`, `canceled`, `failed` | also `chargeable`, where it stays | `succeeded`, `canceled` |
+/// | `final` | the same | the same; `chargeable` continues to the deadline | the same |
+///
+/// An order to charge has priority: such a watch does not end before the bank has answered.
+package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
+    /// The customer has acted.
+    ///
+    /// The source poller of the SDKs waits for this.
+    case leftPending = "left_pending"
+    /// No further change is expected: a final status, or the lasting status of a reusable source.
+    case settled
+    /// A status that can never change.
+    case final
+
+    /// Returns the farther of two goals.
+    ///
+    /// A request that joins a watch never shortens an earlier request.
+    package func farther(_ other: WatchGoal) -> WatchGoal {
+        distance < other.distance ? other : self
+    }
+
+    /// Whether a status of this rank meets the goal.
+    package func isMet(by rank: StatusRank) -> Bool { rank >= needed }
+
+    private var needed: StatusRank {
+        switch self {
+        case .leftPending: .leftPending
+        case .settled: .steady
+        case .final: .final
+        }
+    }
+
+    private var distance: Int { needed.rawValue }
+
+    /// Finds a goal by its name.
+    package init(named name: String) throws(InvalidInput) {
+        guard let goal = WatchGoal(rawValue: name) else {
+            let all = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: "until", message: "must be one of \(all)")
+        }
+        self = goal
+    }
+}
+
+/// The secret with which a publishable key can read one source.
+///
+/// It is never printed.
+///
+/// A sealed secret is decrypted on each access, because few polls need it.
+package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
+    private enum Text: Sendable {
+        case known(String)
+        case sealed(@Sendable () -> String?)
+    }
+
+    private let text: Text
+
+    /// The plain secret, only for the request to the upstream; `nil` if this process cannot decrypt it.
+    package var reveal: String? {
+        switch text {
+        case .known(let text): text
+        case .sealed(let open): open()
+        }
+    }
+
+    /// Checks and wraps a secret from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        self.text = .known(
+            try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512, as: .word)
+        )
+    }
+
+    /// Wraps a secret from a store.
+    package init(unchecked text: String) {
+        self.text = .known(text)
+    }
+
+    /// Creates a secret that `open` decrypts on each access.
+    package init(opening open: @escaping @Sendable () -> String?) {
+        text = .sealed(open)
+    }
+
+    package static func == (one: ClientSecret, other: ClientSecret) -> Bool {
+        one.reveal == other.reveal
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(reveal) }
+
+    package var description: String { "(redacted)" }
+}
