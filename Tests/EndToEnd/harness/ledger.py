@@ -1,7 +1,7 @@
 """The truth about the money: Stripe's own record as a sequence of payment states for each payment.
 
 Independent of the system under test: it knows Stripe's objects and the thirteen payment states
-(`Sources/Poller/Payment/Payment.swift`), and derives from Stripe's documentation what makes each state true. Only
+(`Sources/PollerPayments/Payment.swift`), and derives from Stripe's documentation what makes each state true. Only
 money makes a payment `paid`: a charge that succeeded and was captured. The status of a source never does.
 """
 

@@ -11,6 +11,7 @@ READS_FROM_OUTSIDE = {
     "SafeNumbers", "JSONText", "SecretFiles", "ChildPrograms", "RedisClient", "PollerWire", "PollerHTTP", "PollerClient",
     "PollerRedis", "PollerNet", "PollerGateway", "PollerTracing", "pollerd", "pollerctl",
     "PollerIdentity", "PollerQueue", "Poller", "PollerUpstreams", "PollerWords", "PollerAPI", "PollerDelivery",
+    "PollerOperations", "PollerPayments", "PollerWatches", "PollerDeliveries", "PollerHints", "PollerIncidents", "PollerPlanning",
     "StandardWebhooks", "Stripe/StripeAPI", "Stripe/StripeSandbox",
 }
 # The number of lines above a subscript in which the collection's count must be checked.
