@@ -63,7 +63,8 @@ struct IdentifierTests {
             ("sk_test_k3yk3y", nil), ("SK_TEST_k3yk3y", nil), ("sk_org_live_k3yk3y", nil),
             ("sk_k3yk3y", nil), ("rk_live_k3yk3y", nil), ("rk_k3yk3y", nil),
             ("whsec_k3yk3y", nil), ("pk_live_k3yk3y", nil),
-            ("https://shop.example/?key=sk_live_k3yk3y", nil),
+            ("https://shop.example/?key=sk_live_k3yk3y", nil), ("WhSec_k3yk3y", nil),
+            ("X_Secret_k3yk3y", nil), ("S\u{212A}_LIVE_k3yk3y", nil), ("a_b_c-ek_test_k3yk3y", nil),
         ] as [(String, String?)]
     )
     func secrets(text: String, id: String?) {
