@@ -1,3 +1,4 @@
+import Logging
 import PollerIdentity
 import PollerOperations
 import PollerPayments
@@ -10,6 +11,8 @@ import RedisClient
 /// The script checks the stored watch, writes and reads in one step, so no other caller can come between a check and
 /// the write. A batch with orders that takes several calls first makes an extra call for each. It compares the orders
 /// before the first write, so a batch with a mismatch is rejected as a whole.
+///
+/// Single requests of several callers share a call (``JoinedEnqueues``). Each has its own outcome and its own error.
 extension RedisWatchStore {
     /// The number of watches sorted into partitions at a time; each call sorts the remaining ones again.
     private static var sortedMax: Int { 1000 }
@@ -19,6 +22,13 @@ extension RedisWatchStore {
         reading: Bool
     ) async throws(StoreError) -> [EnqueueResult] {
         if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
+        if reading, watches.count == 1, let watch = watches.first {
+            let partition = redis.keys.partition(of: watch.key.lane.description)
+            let result = try await joining.result(of: watch, partition: partition) { watches in
+                await enqueueSeparately(watches)
+            }
+            return [result]
+        }
         if let refused = try await mismatches(among: watches) { return refused }
         var results: [EnqueueResult] = []
         for start in stride(from: 0, to: watches.count, by: Self.sortedMax) {
@@ -39,7 +49,8 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [EnqueueResult]? {
         let ordered = watches.indices.filter { watches[$0].order != nil }
         guard !ordered.isEmpty else { return nil }
-        let targets = Set(watches.map { redis.keys.partition(of: $0.key.lane.description) })
+        let lanes = Set(watches.map(\.key.lane))
+        let targets = Set(lanes.map { redis.keys.partition(of: $0.description) })
         if targets.count == 1, watches.count <= RedisPartitions.chunk { return nil }
         var results = watches.map { Self.notTried($0) }
         var hasMismatch = false
@@ -52,6 +63,22 @@ extension RedisWatchStore {
             }
         }
         return hasMismatch ? results : nil
+    }
+
+    /// Accepts watches of several callers; one answer for each, in order.
+    private func enqueueSeparately(
+        _ watches: [NewWatch]
+    ) async -> [Result<EnqueueResult, StoreError>] {
+        do throws(StoreError) {
+            return try await enqueue(watches, .separate).map { .success($0) }
+        } catch .corrupt where watches.count > 1 {
+            // Only one of them may be the cause: an ID that another source has, or a reply that is too long.
+            var answers: [Result<EnqueueResult, StoreError>] = []
+            for watch in watches { answers += await enqueueSeparately([watch]) }
+            return answers
+        } catch {
+            return watches.map { _ in .failure(error) }
+        }
     }
 
     private func enqueue(
@@ -130,7 +157,7 @@ extension RedisWatchStore {
             let code = parts[0].string.flatMap(EnqueueOutcomeCode.init(rawValue:)),
             let run = parts[1].count, let seq = parts[2].count
         else { throw .corrupt("enqueue.lua answered no result for \(key.id)") }
-        let outcome: EnqueueResult.Outcome =
+        var outcome: EnqueueResult.Outcome =
             switch code {
             case .created: .created
             case .restarted: .restarted
@@ -139,14 +166,21 @@ extension RedisWatchStore {
             case .otherOrder: .refused(.otherOrder(OrderID(unchecked: parts[3].string ?? "")))
             case .notTried: .refused(.notTried)
             }
-        let read = parts.count > 4 ? try reading(key.id, parts[4]).map { WatchSnapshot($0) } : nil
+        var read: WatchSnapshot?
+        do throws(StoreError) {
+            if parts.count > 4 { read = try reading(key.id, parts[4]).map { WatchSnapshot($0) } }
+        } catch {
+            // The other requests of the call are written, and so is this one.
+            redis.logger.error("record not understood", metadata: ["error": "\(error)"])
+            if !outcome.isRefused { outcome = .refused(.unreadable) }
+        }
         return EnqueueResult(
             key: key,
             outcome: outcome,
             run: run,
             seq: seq,
             // A batch of 10,000 keeps the payments of joined watches only, not their events.
-            snapshot: step == .read ? read : nil,
+            snapshot: step == .read || step == .separate ? read : nil,
             payment: read?.payment
         )
     }

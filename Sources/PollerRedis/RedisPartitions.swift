@@ -95,22 +95,37 @@ struct RedisPartitions: Sendable {
         _ receive: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
     ) async throws(StoreError) {
         var left = Array(lanes.indices)
-        while !left.isEmpty {
+        var targets = partitions(of: lanes)
+        while let first = left.first {
             let reply: RedisValue
-            let target = keys.partition(of: lanes[left[0]].description)
-            let group = left.filter { keys.partition(of: lanes[$0].description) == target }
-                .prefix(most)
+            let target = targets[first]
+            let group = left.filter { targets[$0] == target }.prefix(most)
             let arguments = call(group)
+            let groupLanes = Set(group.map { lanes[$0] })
             var isElsewhere = false
             reply = try await waitingForSplit { () async throws(RedisError) in
                 // When the caller learns that the partition was split, it starts over with the elements left.
-                isElsewhere = group.contains { keys.partition(of: lanes[$0].description) != target }
+                isElsewhere = groupLanes.contains { keys.partition(of: $0.description) != target }
                 return isElsewhere
                     ? .null : try await execute(script, target, arguments, isDurable: isDurable)
             }
-            if isElsewhere { continue }
+            if isElsewhere {
+                targets = partitions(of: lanes)
+                continue
+            }
             try receive(group, reply)
             left.removeAll(where: Set(group).contains)
+        }
+    }
+
+    /// Returns the partition of each lane.
+    private func partitions(of lanes: [LaneID]) -> [Int] {
+        var known: [LaneID: Int] = [:]
+        return lanes.map { lane in
+            if let partition = known[lane] { return partition }
+            let partition = keys.partition(of: lane.description)
+            known[lane] = partition
+            return partition
         }
     }
 

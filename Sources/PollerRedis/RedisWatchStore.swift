@@ -20,6 +20,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     /// The reads of logs that have begun, and those that wait for replicas.
     private let plainReads = LogReads()
     private let confirmedReads = LogReads()
+    /// The single requests to enqueue that wait for a call of another.
+    let joining = JoinedEnqueues()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
     /// The limits of one page of a search by names.

@@ -30,6 +30,8 @@ enum EnqueueStep: String, CaseIterable {
     case write
     /// Writes, and reads each watch.
     case read
+    /// The same for requests of several callers: none of them depends on another.
+    case separate
 }
 
 /// The outcome of a request in the reply of enqueue.lua (`EnqueueResult.Outcome`).

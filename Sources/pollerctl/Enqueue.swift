@@ -130,7 +130,8 @@ struct Enqueue: AsyncParsableCommand {
             let refused = result.results.filter { $0.outcome == Open(.refused) }
             if let first = refused.first {
                 Terminal.printError(
-                    "\(refused.count) refused, such as \(first.source): a watch can have at most 64 notify URLs"
+                    "\(refused.count) refused, such as \(first.source): a watch can have at most 64 notify URLs, "
+                        + "and its stored record must be readable"
                 )
                 throw ExitCode(1)
             }

@@ -350,6 +350,12 @@ extension Problem {
             guard let order = new.order else { return nil }
             self = Problem.orderMismatch(new.key, held: held, named: order)
         case .notTried: return nil
+        case .unreadable:
+            self = Problem(
+                .storeCorrupt,
+                "The stored record of the watch of \(new.key.source) cannot be read. An operator must "
+                    + "check the store. Give them the request_id of this response."
+            )
         }
     }
 

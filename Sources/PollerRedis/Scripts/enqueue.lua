@@ -2,18 +2,20 @@
 -- Accepts watches: starts new ones, restarts closed ones, joins open ones.
 --
 -- If a request names another order than the open watch of its source, nothing of the call is written: the watch would
--- keep its order, and the other order would never have a payment.
+-- keep its order, and the other order would never have a payment. The step `separate` joins requests of several callers,
+-- so it refuses that request alone.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the operation (STEP); then for each request the number of its values, and each value after its name
 --          (EnqueueField in ScriptCodes.swift, and WatchOption). A check needs id, source, lane and order
 -- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
---          (lib_read_item.lua), if the watch is read}. A watch is read by the step `read`, and when a request with an
---          order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
+--          (lib_read_item.lua), if the watch is read}. A watch is read by the steps `read` and `separate`, and when a
+--          request with an order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
 -- ERRORS   IDCLASH: another source has this id; nothing of the call is written
 -- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events, lib_read_item
--- COST     one read and four commands for a new watch, one more if it has a long value, three writes per lane, one per
---          entry in the index, and the reads of read_item for a watch that is read
+-- COST     one read and one write for a new watch, one more if it has a long value, one per entry in the search index,
+--          three writes per lane and about three per hundred new watches. For a watch that is read and is not new, the
+--          reads of read_item
 local now, wall, back = clocks()
 local step = ARGV[1]
 local requests, found, is_rejected = {}, {}, false
@@ -35,7 +37,8 @@ local at = 2
 while ARGV[at] do
   local new, last = {}, at + 2 * number(ARGV[at])
   for name = at + 1, last, 2 do new[ARGV[name]] = ARGV[name + 1] end
-  local w = read_watch(new.id)
+  -- Most sources are new, and one field shows that.
+  local w = call('HGET', key(KEY.item, new.id), ITEM.source) and read_watch(new.id) or {}
   if w[1] and w[1] ~= new.source then
     return redis.error_reply(ERROR.idClash .. ' ' .. new.id .. ' is the id of another source')
   end
@@ -43,7 +46,7 @@ while ARGV[at] do
   requests[#requests + 1], found[#found + 1] = new, w
   at = last + 1
 end
-if is_rejected or step == STEP.check then
+if is_rejected and step ~= STEP.separate or step == STEP.check then
   local replies = {}
   for n, new in ipairs(requests) do
     replies[n] = result(other_order(found[n], new) and OUTCOME.otherOrder or OUTCOME.notTried, found[n])
@@ -90,6 +93,9 @@ end
 
 local before = head_of_partition()
 local replies, written, due_by_lane, is_marked = {}, {}, {}, false
+-- The entries of new watches in the index by creation; and, by id, {hash, long values} of the watches that are new and
+-- have not been joined since.
+local created, fresh = {}, {}
 for n, new in ipairs(requests) do
   local id, lane, order, entries = new.id, new.lane, new.order, new.entries
   local notify, secret, metadata, charge = new.notify or '', new.secret or '', new.metadata or '', new.charge or ''
@@ -97,7 +103,7 @@ for n, new in ipairs(requests) do
   local item = key(KEY.item, id)
   local w = found[n]
   -- The same source twice in one call: the second joins the first.
-  if written[id] then w = read_watch(id) end
+  if written[id] then w, fresh[id] = read_watch(id), nil end
   local outcome = OUTCOME.joined
   if not w[1] or w[2] then
     outcome = w[1] and OUTCOME.restarted or OUTCOME.created
@@ -113,7 +119,7 @@ for n, new in ipairs(requests) do
     set_text(metadata, values, ITEM.metadata, long, LONG.metadata)
     set_text(secret, values, ITEM.secret, long, LONG.private)
     if charge ~= '' then add(long, LONG.charge, charge) end
-    if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and 2 or 1) end
+    if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and '2' or '1') end
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
         ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment, ITEM.secret, ITEM.hasLong,
@@ -123,7 +129,9 @@ for n, new in ipairs(requests) do
       call('ZREM', key(KEY.quarantine), id)
       restart_created(id, w[6], call('HGET', item, ITEM.began), wall)
     else
-      add_created(KEY.openCreated, created_entry(id, lane, wall))
+      created[#created + 1] = created_entry(id, lane, wall)
+      if entries then add_new_to_index(id, entries, values) end
+      entries, fresh[id] = nil, { values, long }
     end
     call('HSET', item, unpack(values))
     if #long > 0 then call('HSET', key(KEY.long, id), unpack(long)) end
@@ -177,12 +185,15 @@ for lane, list in pairs(due_by_lane) do
   call('ZADD', key(KEY.knownLanes), '0', lane)
   add_to_schedule(lane, URGENT, list)
 end
+add_all_created(KEY.openCreated, created)
 save_lanes(now)
 if is_marked then notify_lease_owners() end
 wake_if_earlier(before)
+local reads = step == STEP.read or step == STEP.separate
 for n, new in ipairs(requests) do
-  if step == STEP.read or new.order and replies[n][1] == OUTCOME.joined then
-    replies[n][5] = read_item(new.id, back)
+  if reads or new.order and replies[n][1] == OUTCOME.joined then
+    local values = fresh[new.id]
+    replies[n][5] = values and { values[1], values[2], '', int(now - back), '' } or read_item(new.id, back)
   end
 end
 return replies

@@ -10,8 +10,14 @@
 -- Crash safety is that of the script.
 local LEAF_MAX, FIRST_LEAF = 100, '0'
 
+-- The last list filter and its digest, because most calls have only one.
+local digest_name, digest
+
 -- Returns the digest of a list filter.
-local function filter_digest(name) return sub(redis.sha1hex(name), 1, 2) end
+local function filter_digest(name)
+  if name ~= digest_name then digest_name, digest = name, sub(redis.sha1hex(name), 1, 2) end
+  return digest
+end
 
 -- Returns the entry of an item of a lane that was created at a time, ms.
 local function created_entry(id, lane, began)
@@ -47,6 +53,36 @@ local function add_created(kind, entry)
   if call('ZADD', key(kind, leaf), '0', entry) == 0 then return end
   local count = call('ZCARD', key(kind, leaf))
   if count > LEAF_MAX then split_leaf(kind, leaf, entry, count) end
+end
+
+-- Adds entries of new items, in any order. They are mostly the newest: those after the last entry of the index fill its
+-- last leaf, and then new leaves, without a search for each.
+local function add_all_created(kind, entries)
+  table.sort(entries)
+  local leaf = entries[2] and call('ZREVRANGE', key(kind), '0', '0')[1]
+  local last = leaf and (call('ZREVRANGE', key(kind, leaf), '0', '0')[1] or leaf)
+  local at = 1
+  while entries[at] and not (last and entries[at] > last) do
+    add_created(kind, entries[at])
+    at = at + 1
+  end
+  if not entries[at] then return end
+  -- The entries before these may have split the leaf.
+  leaf = call('ZREVRANGE', key(kind), '0', '0')[1]
+  local room = LEAF_MAX - call('ZCARD', key(kind, leaf))
+  while entries[at] do
+    if room <= 0 then
+      leaf, room = entries[at], LEAF_MAX
+      call('ZADD', key(kind), '0', leaf)
+    end
+    local members, count = {}, 0
+    while count < room and entries[at] do
+      members[2 * count + 1], members[2 * count + 2] = '0', entries[at]
+      at, count = at + 1, count + 1
+    end
+    call('ZADD', key(kind, leaf), unpack(members))
+    room = room - count
+  end
 end
 
 local function remove_created(kind, entry)

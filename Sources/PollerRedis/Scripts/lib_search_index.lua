@@ -34,11 +34,10 @@ local function write_entries(id, entries)
   end, function(word) add_created(KEY.words, word_entry(word, id)) end)
 end
 
--- Adds an item under entries. Entries that it has already cost nothing, and those without room are left out.
-local function add_to_index(id, entries)
-  local item = key(KEY.item, id)
-  local w = call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords)
-  local terms, first, more = w[1] or '', w[2] or '', w[3] or ''
+-- Adds entries to those that an item has: {terms, words, more words}. Returns the fields to write to the item, and the
+-- text of the entries that are new. Entries without room are left out.
+local function merge_entries(known, entries)
+  local terms, first, more = known[1] or '', known[2] or '', known[3] or ''
   local new, values = { '', '' }, {}
   local function append_word(words, word) return words == '' and word or words .. ' ' .. word end
   each_entry(entries, function(term)
@@ -55,15 +54,29 @@ local function add_to_index(id, entries)
     end
     new[2] = new[2] .. ' ' .. word
   end)
-  if new[1] == '' and new[2] == '' then return end
-  write_entries(id, new[1] .. new[2])
   for field, value in pairs({ [ITEM.terms] = terms, [ITEM.words] = first, [ITEM.moreWords] = more }) do
     if value ~= '' then
       values[#values + 1] = field
       values[#values + 1] = value
     end
   end
+  return values, new[1] .. new[2]
+end
+
+-- Adds an item under entries. Entries that it has already cost nothing.
+local function add_to_index(id, entries)
+  local item = key(KEY.item, id)
+  local values, new = merge_entries(call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords), entries)
+  if new == '' then return end
+  write_entries(id, new)
   call('HSET', item, unpack(values))
+end
+
+-- Adds an item that has no entries yet. The caller writes the fields that are added to `values`.
+local function add_new_to_index(id, entries, values)
+  local own, new = merge_entries({}, entries)
+  write_entries(id, new)
+  for _, value in ipairs(own) do values[#values + 1] = value end
 end
 
 -- Returns the entries of an item, in the form that callers pass.

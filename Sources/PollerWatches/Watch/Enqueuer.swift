@@ -153,7 +153,7 @@ package struct Enqueuer: Sendable {
         _ new: [NewWatch],
         _ results: [EnqueueResult]
     ) async throws(StoreError) {
-        guard let orders else { return }
+        guard let orders, new.contains(where: { $0.order != nil }) else { return }
         // Joined watches first: one of them may be paid, and then no other attempt of its order may be charged.
         let accepted = zip(new, results).filter { !$1.outcome.isRefused }
         let joined = accepted.filter { $1.outcome == .joined }

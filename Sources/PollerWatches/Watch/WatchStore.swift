@@ -273,6 +273,10 @@ package enum EnqueueRefusal: Hashable, Sendable {
     case otherOrder(OrderID)
     /// Another request of the call names another order than its watch, so nothing of the call was written.
     case notTried
+    /// The watch is open, but its stored record cannot be read, so its payment is unknown.
+    ///
+    /// Options of the request may have been stored in it. An operator must check the store.
+    case unreadable
 }
 
 /// The state of one watch at one moment.

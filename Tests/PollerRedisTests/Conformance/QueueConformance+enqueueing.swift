@@ -171,11 +171,19 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
-            _ = try await bench.commit(lease, .next(after: .seconds(60)), status: "pending")
+            _ = try await bench.watches.commit([
+                bench.eventCommit(lease, [.payment(.paid), .status], .next(after: .seconds(60)))
+            ])
             let joined = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
             let known = try bench.some(joined.first?.snapshot, "the joined watch")
             try bench.equal(known, try await bench.snapshot(key), "the joined watch")
-            try bench.equal(known.lastEvent?.seq, 1, "its newest event")
+            try bench.equal(known.lastEvent?.seq, 2, "its newest event")
+            // The payment of a joined watch decides whether another attempt of its order may be charged.
+            let ordered = try NewWatch(key: key, order: OrderID(unchecked: "A77"))
+            let held = try bench.some(try await bench.watches.enqueue([ordered]).first, "result")
+            let payment = try bench.some(held.payment, "the payment")
+            try bench.equal(payment, try await bench.snapshot(key).payment, "the payment")
+            try bench.expect(held.snapshot == nil, "the watch was read with its payment")
             _ = try await bench.watches.cancel(key)
             let again = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
             let restarted = try bench.some(again.first?.snapshot, "the restarted watch")
@@ -198,11 +206,38 @@ extension QueueConformance {
             }
             let plain = try await bench.watches.enqueue(newWatches)
             try bench.equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
-            // The payment of a joined watch decides whether another attempt of its order may be charged.
-            let ordered = try NewWatch(key: key, order: OrderID(unchecked: "A77"))
-            let held = try bench.some(try await bench.watches.enqueue([ordered]).first, "result")
-            try bench.equal(held.payment, try await bench.snapshot(key).payment, "the payment")
-            try bench.expect(held.snapshot == nil, "the watch was read with its payment")
+        },
+        ConformanceCase("requests made at the same time have an outcome each") { bench in
+            let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
+            let key = bench.key("0")
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
+            let watches = bench.watches
+            // Every fourth one names another order than the open watch of its source.
+            let newWatches = try (0..<80).map { number in
+                try number % 4 == 0
+                    ? NewWatch(key: key, order: second) : NewWatch(key: bench.key("\(number)"))
+            }
+            let results = try await withThrowingTaskGroup(of: (Int, EnqueueResult?).self) { group in
+                for (number, new) in newWatches.enumerated() {
+                    group.addTask {
+                        (number, try await watches.enqueue([new], reading: true).first)
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            for (number, new) in newWatches.enumerated() {
+                let result = try bench.some(results[number], "the result of \(number)")
+                let isOther = number % 4 == 0
+                try bench.equal(result.key, new.key, "the key of \(number)")
+                try bench.equal(
+                    result.outcome,
+                    isOther ? .refused(.otherOrder(first)) : .created,
+                    "the outcome of \(number)"
+                )
+                if isOther { continue }
+                let read = try await bench.snapshot(new.key)
+                try bench.equal(result.snapshot, read, "the watch of \(number)")
+            }
         },
         ConformanceCase("the later deadline wins when a watch is joined") { bench in
             let key = bench.key("1")
