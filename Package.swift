@@ -616,7 +616,7 @@ let package = Package(
                 "PollerGateway", "PollerClient",
                 "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
                 "StripeAPI", "pollerctl", arguments, httpClient, nioCore,
-                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
+                nioEmbedded, nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],
             swiftSettings: settings
         ),

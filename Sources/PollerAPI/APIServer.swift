@@ -1,7 +1,7 @@
 import Hummingbird
 import HummingbirdCore
 package import Logging
-import NIOCore
+package import NIOCore
 import PollerDeliveries
 package import PollerNet
 package import PollerOperations
@@ -27,6 +27,7 @@ package struct APIServer: Service {
     private let limits: RequestLimits
     private let rates: RequestRates
     private let clock: any Clock<Duration>
+    private let executor: @Sendable (any EventLoop) -> (any TaskExecutor)?
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
 
@@ -38,7 +39,9 @@ package struct APIServer: Service {
     /// - `tls`: the certificates; `nil` for plain HTTP. Runs as a separate service.
     /// - `publication`: the path under which a proxy publishes the server.
     /// - `rates`: the maximum requests per second of a key or an address.
-    /// - `clock`: the clock of long polls and slow bodies.
+    /// - `clock`: the clock of long polls and of requests.
+    /// - `executor`: returns the executor of a connection's event loop. Brief requests run there (``LoopMiddleware``).
+    ///   `nil` runs all requests in Swift's own pool.
     /// - `onBound`: receives the address with the actual port, once.
     package init(
         bind: ListenAddress,
@@ -49,6 +52,7 @@ package struct APIServer: Service {
         publication: Publication = .atRoot,
         rates: RequestLimits = .standard,
         clock: any Clock<Duration>,
+        executor: @escaping @Sendable (any EventLoop) -> (any TaskExecutor)? = { _ in nil },
         logger: Logger,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
     ) {
@@ -61,6 +65,7 @@ package struct APIServer: Service {
         limits = rates
         self.rates = RequestRates(rates, clock: clock)
         self.clock = clock
+        self.executor = executor
         self.logger = logger
         self.onBound = onBound
     }
@@ -85,6 +90,7 @@ package struct APIServer: Service {
             addresses: addresses,
             tls: tls,
             publication: publication,
+            executor: executor,
             logger: logger,
             onBound: onBound
         )
@@ -98,7 +104,7 @@ package struct APIServer: Service {
 
     /// Returns every route with its handler, including the OpenAPI description.
     func routes(replays: ReplayRunner) -> [AnsweredRoute] {
-        let reader = BodyReader(clock: clock)
+        let reader = BodyReader()
         let polls = LongPolls(
             feed: backend.feed,
             addresses: addresses,
@@ -220,6 +226,7 @@ package struct APIServer: Service {
     private func router(of routes: [AnsweredRoute]) -> Router<APIContext> {
         let table = RouteTable(routes.map(\.description))
         let router = Router(context: APIContext.self)
+        router.add(middleware: LoopMiddleware(table: table))
         router.add(middleware: BodyMiddleware())
         router.add(middleware: AnswerMiddleware(clock: clock, table: table))
         let recorder = backend.trail.map { AuditRecorder(trail: $0, logger: logger) }
@@ -240,7 +247,7 @@ package struct APIServer: Service {
                 middleware: IdempotencyMiddleware(
                     requests: store,
                     seals: seals,
-                    reader: BodyReader(clock: clock),
+                    reader: BodyReader(),
                     table: table
                 )
             )

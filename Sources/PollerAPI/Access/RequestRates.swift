@@ -82,6 +82,8 @@ final class RequestRates: Sendable {
         // A connection without an address uses a Unix socket, which only the local machine can reach.
         guard let address else { return }
         let rate = limits.perAddress ?? (address.isLoopback ? 0 : RequestLimits.perAddressStandard)
+        // Without a limit the name of the holder, which is text, is not needed.
+        guard rate > 0 else { return }
         let holder = PerAddressLimit.holder(of: address)
         try admit(holder, rate, "this address", "POLLER_REQUESTS_PER_ADDRESS")
     }

@@ -28,11 +28,13 @@ package struct SealedCursors: Sendable {
     }
 
     /// Cursors that end with this process.
-    package static var ephemeral: SealedCursors {
+    ///
+    /// Made once: each context of a request starts with them, and random bytes take a system call.
+    package static let ephemeral: SealedCursors = {
         var generator = SystemRandomNumberGenerator()
         let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         return SealedCursors(roots: RootRing(fixed: root))
-    }
+    }()
 
     /// Returns a cursor in the form for the caller.
     func seal(_ text: String, for caller: Caller) -> String {

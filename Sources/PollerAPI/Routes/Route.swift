@@ -16,7 +16,7 @@ import PollerOperations
 /// *Rejected*: a generator of Swift code from a manual document, because the validation rules are in the types of
 /// `Poller`, not in a schema. Also rejected: macros, which every reader would have to build.
 struct Route<Input: Sendable>: Sendable {
-    let description: RouteDescription
+    private(set) var description: RouteDescription
     private let input: RouteInput<Input>
 
     /// Creates the description of a route.
@@ -72,6 +72,15 @@ struct Route<Input: Sendable>: Sendable {
         )
         description.addEntityTags()
         self.description = description
+    }
+
+    /// The route, handled on the event loop of its connection (``LoopMiddleware``).
+    ///
+    /// Only for a route that computes little for one request, and does not block.
+    var brief: Self {
+        var route = self
+        route.description.isBrief = true
+        return route
     }
 
     /// Returns the route with its handler.
@@ -158,6 +167,8 @@ struct RouteDescription: Sendable {
     let problems: [Int]
     let idempotency: RouteIdempotency
     let audit: RouteAudit
+    /// Whether requests are handled on the event loop of their connection.
+    fileprivate(set) var isBrief = false
 
     /// The method and the path, as in documentation.
     var line: String { "\(methodName) \(path)" }

@@ -39,33 +39,36 @@ struct WatchExport: Sendable {
         }
         let first = try await scans.list(query.page(limit: Self.pageMax, after: nil), for: caller)
         let body = ResponseBody { writer in
-            try await writer.write(ByteBuffer(string: csv.header))
-            var page = first
-            var emptyPages = 0
-            while true {
-                let lines = page.items.map { csv.line(of: PollerWire.Watch($0)) }
-                // Also for an empty page: the write then sends nothing, and fails if the client has disconnected.
-                try await writer.write(ByteBuffer(string: lines.joined(separator: "")))
-                guard let next = page.next else { break }
-                emptyPages = lines.isEmpty ? emptyPages + 1 : 0
-                guard emptyPages < Self.emptyPagesMax else {
-                    throw Problem(
-                        .tooManyRequests,
-                        "No watch was found among too many: request a range of days."
-                    )
-                }
-                let following = query.page(limit: Self.pageMax, after: next)
+            // The pages take too long for the event loop, on which responses are written.
+            try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await writer.write(ByteBuffer(string: csv.header))
+                var page = first
+                var emptyPages = 0
                 while true {
-                    try recheck()
-                    if let found = try await scans.listUnlessBusy(following, for: caller) {
-                        page = found
-                        break
+                    let lines = page.items.map { csv.line(of: PollerWire.Watch($0)) }
+                    // Also for an empty page: the write then sends nothing, and fails if the client has disconnected.
+                    try await writer.write(ByteBuffer(string: lines.joined(separator: "")))
+                    guard let next = page.next else { break }
+                    emptyPages = lines.isEmpty ? emptyPages + 1 : 0
+                    guard emptyPages < Self.emptyPagesMax else {
+                        throw Problem(
+                            .tooManyRequests,
+                            "No watch was found among too many: request a range of days."
+                        )
                     }
-                    try await Task.sleep(for: Self.pause)
-                    try await writer.write(ByteBuffer())
+                    let following = query.page(limit: Self.pageMax, after: next)
+                    while true {
+                        try recheck()
+                        if let found = try await scans.listUnlessBusy(following, for: caller) {
+                            page = found
+                            break
+                        }
+                        try await Task.sleep(for: Self.pause)
+                        try await writer.write(ByteBuffer())
+                    }
                 }
+                try await writer.finish(nil)
             }
-            try await writer.finish(nil)
         }
         return Response(
             status: .ok,

@@ -1,5 +1,4 @@
 import Hummingbird
-import Poller
 import PollerDeliveries
 import PollerIdentity
 import PollerOperations
@@ -42,7 +41,7 @@ struct WatchRoutes {
         ],
         problems: [409],
         audit: .traffic("shops watch each payment; its events record the changes")
-    )
+    ).brief
     private static let list = Route(
         .get,
         "/v1/watches",
@@ -90,7 +89,7 @@ struct WatchRoutes {
             .notModified("No change after after_seq, including the wait."),
         ],
         problems: [404]
-    )
+    ).brief
     private static let poll = Route(
         .post,
         "/v1/watches/{source}/poll",
@@ -107,7 +106,7 @@ struct WatchRoutes {
         answers: [.json(202, "The watch is due now.", "Watch")],
         problems: [404, 409],
         audit: .traffic("a hint for each page that a customer opens; it changes nothing")
-    )
+    ).brief
     private static let cancel = Route(
         .delete,
         "/v1/watches/{source}",
@@ -118,7 +117,7 @@ struct WatchRoutes {
         idempotency: .inherent("cancelling a cancelled watch succeeds"),
         answers: [.ok("The watch, closed.", "Watch")],
         problems: [404, 409]
-    )
+    ).brief
 
     private static let explain = Route(
         .get,

@@ -4,6 +4,7 @@ import Logging
 import Metrics
 import NIOHTTP1
 import PollerIdentity
+import Synchronization
 
 /// Turns errors into problems, and adds a request ID to each response, which it counts and logs without secrets.
 ///
@@ -19,6 +20,7 @@ struct AnswerMiddleware: RouterMiddleware {
 
     let clock: any Clock<Duration>
     let table: RouteTable
+    let metrics = RequestMetrics()
 
     func handle(
         _ request: Request,
@@ -67,12 +69,7 @@ struct AnswerMiddleware: RouterMiddleware {
         let name = request.method.rawValue
         let method = Self.methods.contains(name) ? name : "other"
         let route = context.endpointPath ?? "none"
-        Counter(
-            label: "poller_http_requests_total",
-            dimensions: [("method", method), ("route", route), ("status", String(status))]
-        ).increment()
-        Timer(label: "poller_http_request_duration_seconds", dimensions: [("route", route)])
-            .recordMilliseconds(took.ms)
+        metrics.record(RequestMetrics.Series(method: method, route: route, status: status), took)
         context.logger.debug(
             "request answered",
             metadata: [
@@ -80,6 +77,39 @@ struct AnswerMiddleware: RouterMiddleware {
                 "http.duration_ms": "\(took.ms)",
             ]
         )
+    }
+}
+
+/// The metrics of requests, made once for each method, route and status.
+///
+/// The registry finds a metric by its rendered labels, which costs more than a small request. A class, because all
+/// requests share it.
+final class RequestMetrics: Sendable {
+    /// The labels of a request.
+    struct Series: Hashable {
+        let method: String
+        /// The pattern of the route, or `none`.
+        let route: String
+        let status: Int
+    }
+
+    private let known = Mutex<[Series: (count: Counter, duration: Timer)]>([:])
+
+    /// Counts a response and its duration.
+    func record(_ series: Series, _ duration: Duration) {
+        let metrics = known.withLock { known in
+            if let metrics = known[series] { return metrics }
+            let route = ("route", series.route)
+            let labels = [("method", series.method), route, ("status", String(series.status))]
+            let metrics = (
+                Counter(label: "poller_http_requests_total", dimensions: labels),
+                Timer(label: "poller_http_request_duration_seconds", dimensions: [route])
+            )
+            known[series] = metrics
+            return metrics
+        }
+        metrics.count.increment()
+        metrics.duration.recordMilliseconds(duration.ms)
     }
 }
 

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSONText
 import NIOCore
+import NIOHTTP1
 import PollerIdentity
 import PollerWire
 import SafeNumbers
@@ -13,10 +14,8 @@ struct BodyReader {
     static let singleBytesMax = 65_536
     /// The limit of a batch: 10,000 IDs with options, as the API promises.
     static let batchBytesMax = 8_388_608
-    /// The timeout of a body, so that a slow client cannot hold a connection.
+    /// The timeout of a body, so that a slow client cannot hold a connection (``BodyDeadline``).
     static let timeout = Duration.seconds(30)
-
-    let clock: any Clock<Duration>
 
     /// Returns the body's bytes.
     ///
@@ -24,7 +23,7 @@ struct BodyReader {
     func read(
         _ request: Request,
         bytesMax: Int,
-        admit: @escaping @Sendable (Int) throws -> Void = { _ in }
+        admit: (Int) throws -> Void = { _ in }
     ) async throws -> [UInt8] {
         let tooLarge = Problem(
             .bodyTooLarge,
@@ -34,29 +33,25 @@ struct BodyReader {
             guard length <= bytesMax else { throw tooLarge }
             try admit(length)
         }
-        let body = request.body
-        let buffer = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask {
-                var whole = ByteBuffer()
-                for try await part in body {
-                    let length = whole.readableBytes.addingSaturating(part.readableBytes)
-                    guard length <= bytesMax else { throw tooLarge }
-                    try admit(length)
+        var whole = ByteBuffer()
+        do {
+            for try await part in request.body {
+                let length = whole.readableBytes.addingSaturating(part.readableBytes)
+                guard length <= bytesMax else { throw tooLarge }
+                try admit(length)
+                if whole.readableBytes == 0 {
+                    whole = part
+                } else {
                     whole.writeImmutableBuffer(part)
                 }
-                return whole
             }
-            group.addTask { [clock] in
-                try await clock.sleep(for: Self.timeout)
-                throw Problem(
-                    .bodyTooSlow,
-                    "The body did not arrive within \(Self.timeout.text); send it again."
-                )
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? ByteBuffer()
+        } catch is BodyDeadline.Expired {
+            throw Problem(
+                .bodyTooSlow,
+                "The body did not arrive within \(Self.timeout.text); send it again."
+            )
         }
-        return Array(buffer.readableBytesView)
+        return Array(whole.readableBytesView)
     }
 
     /// Decodes the object in the body of a single request.
@@ -99,7 +94,7 @@ struct BodyReader {
     /// A body without a type counts as JSON. Form types are rejected, also because a page of another site could only
     /// send those.
     static func checkType(_ request: Request, allowed: [String]) throws(Problem) {
-        guard let header = request.headers[.contentType] else { return }
+        guard let header = request.headers[.contentType], !allowed.contains(header) else { return }
         let type = header.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
         guard allowed.contains(type) else {
             throw Problem(
@@ -123,6 +118,65 @@ struct BodyReader {
                 field: "Idempotency-Key"
             )
         }
+    }
+}
+
+/// Ends a body that does not arrive within ``BodyReader/timeout`` with an error, which the reader gets.
+///
+/// A timer is set only when a read ends within a body. Nearly all bodies arrive with their head and need none. A class,
+/// as NIO requires; confined to the event loop of its channel.
+final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    /// The error of a body that did not arrive in time.
+    struct Expired: Error {}
+
+    private let timeout: TimeAmount
+    private var isInBody = false
+    private var timer: Scheduled<Void>?
+
+    init(_ timeout: Duration = BodyReader.timeout) {
+        self.timeout = TimeAmount(timeout)
+    }
+
+    /// Adds the handler to a channel that has a request decoder.
+    static func add(to channel: any Channel) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+        try pipeline.addHandler(BodyDeadline(), position: .after(decoder))
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head: isInBody = true
+        case .body: break
+        case .end:
+            isInBody = false
+            cancel()
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isInBody, timer == nil {
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+                context.fireErrorCaught(Expired())
+            }
+        }
+        context.fireChannelReadComplete()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        cancel()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { cancel() }
+
+    private func cancel() {
+        timer?.cancel()
+        timer = nil
     }
 }
 

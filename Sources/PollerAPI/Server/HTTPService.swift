@@ -35,6 +35,8 @@ struct HTTPService {
     let tls: ListenerTLS?
     /// The path under which a proxy publishes the listener.
     var publication = Publication.atRoot
+    /// Returns the executor of a connection's event loop; `nil` runs connections in Swift's own pool.
+    var executor: @Sendable (any EventLoop) -> (any TaskExecutor)? = { _ in nil }
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 
@@ -59,11 +61,12 @@ struct HTTPService {
                 inner: router.buildResponder(),
                 publication: publication
             ),
-            server: HTTPServerBuilder { [tls] responder in
+            server: HTTPServerBuilder { [tls, executor] responder in
                 GatedChannel(
                     gate: gate,
                     tls: tls,
-                    inner: HTTP1Channel(responder: responder, configuration: configuration)
+                    inner: HTTP1Channel(responder: responder, configuration: configuration),
+                    executor: executor
                 )
             },
             configuration: ApplicationConfiguration(
@@ -88,6 +91,7 @@ struct HTTPService {
         let gate: ConnectionGate
         let tls: ListenerTLS?
         let inner: HTTP1Channel
+        let executor: @Sendable (any EventLoop) -> (any TaskExecutor)?
 
         func setup(
             channel: any Channel,
@@ -102,12 +106,15 @@ struct HTTPService {
             }.flatMapThrowing { value in
                 try HostCheck.add(to: channel)
                 try ClientExpectations.add(to: channel, bodyBytesMax: BodyReader.batchBytesMax)
+                try BodyDeadline.add(to: channel)
                 return value
             }
         }
 
         func handle(value: HTTP1Channel.Value, logger: Logger) async {
-            await inner.handle(value: value, logger: logger)
+            await withTaskExecutorPreference(executor(value.channel.eventLoop)) {
+                await inner.handle(value: value, logger: logger)
+            }
         }
     }
 }

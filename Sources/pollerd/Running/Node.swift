@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Metrics
 import NIOCore
+import NIOPosix
 import Poller
 import PollerAPI
 import PollerDeliveries
@@ -339,6 +340,7 @@ struct Node: Sendable {
             publication: Publication(basePath: settings.basePath, proxies: settings.proxies),
             rates: settings.rates,
             clock: clock,
+            executor: LoopExecutors(MultiThreadedEventLoopGroup.singleton).executor,
             logger: log("api"),
             onBound: { startup.bound("api", $0) }
         )

@@ -23,3 +23,22 @@ struct RedisLoopExecutor: WorkerLoopExecutor {
         eventLoop.scheduleTask(in: TimeAmount(span), alarm)
     }
 }
+
+/// The executors of the event loops that serve connections, one for each loop.
+struct LoopExecutors: Sendable {
+    private let all: [ObjectIdentifier: any TaskExecutor]
+
+    /// Makes an executor for each loop of a group.
+    init(_ group: any EventLoopGroup) {
+        all = Dictionary(
+            uniqueKeysWithValues: group.makeIterator().map {
+                (ObjectIdentifier($0), EventLoopExecutor($0))
+            }
+        )
+    }
+
+    /// Returns the executor of a loop; `nil` for a loop of another group.
+    func executor(of eventLoop: any EventLoop) -> (any TaskExecutor)? {
+        all[ObjectIdentifier(eventLoop)]
+    }
+}
