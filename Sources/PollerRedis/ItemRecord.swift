@@ -97,7 +97,7 @@ struct ItemFields {
                 }
                 return time
             }
-            guard let byte = short[index].bytes?.first else { continue }
+            guard let byte = short[index].firstByte else { continue }
             guard let field = ItemField(rawValue: Unicode.Scalar(byte)) else {
                 let option = WatchOption(rawValue: String(Unicode.Scalar(byte)))
                 if let option { options[option] = value.string }

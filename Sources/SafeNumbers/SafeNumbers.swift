@@ -42,6 +42,26 @@ extension Int {
         self.init(safe: number)
     }
 
+    /// The number that bytes of decimal digits with an optional sign spell; `nil` outside ``SafeInteger``.
+    ///
+    /// Sixteen bytes hold every number inside it, but zeros may precede them. Those texts take the slower way.
+    @inlinable
+    package init?(safe bytes: ArraySlice<UInt8>) {
+        guard bytes.count <= 16, let first = bytes.first else {
+            self.init(safe: String(decoding: bytes, as: UTF8.self))
+            return
+        }
+        let isSigned = first == UInt8(ascii: "-") || first == UInt8(ascii: "+")
+        let digits = isSigned ? bytes.dropFirst() : bytes
+        var number = 0
+        for byte in digits {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            number = number &* 10 &+ Int(truncatingIfNeeded: byte &- UInt8(ascii: "0"))
+        }
+        guard !digits.isEmpty else { return nil }
+        self.init(safe: first == UInt8(ascii: "-") ? -number : number)
+    }
+
     /// The nearest number inside ``SafeInteger``.
     @inlinable
     package init(clampingSafe number: some BinaryInteger) {

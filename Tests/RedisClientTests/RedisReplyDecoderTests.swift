@@ -62,6 +62,31 @@ import Testing
         #expect(values == expected && error == nil, "one byte at a time")
     }
 
+    @Test("a small reply is complete after the memory of a large one was released")
+    func releasedMemory() {
+        let texts = RedisValue.bulk([UInt8](repeating: 65, count: 3 << 20))
+        let values = RedisValue.array((0..<70_000).map { .integer(Int64($0)) })
+        let small = RedisValue.array([.bulk([66]), .integer(1), .array([]), .null])
+        let replies = [small, texts, small, values, small]
+        let limits = RedisReplyLimits(RedisConfiguration())
+        let decoded = decode([replies.flatMap { RESP.bytes($0) }], limits: limits)
+        #expect(decoded.values == replies && decoded.error == nil)
+    }
+
+    @Test("the bytes of an integer are read like its text")
+    func integerBytes() {
+        let texts = [
+            "0", "7", "-7", "+7", "-0", "007", "9007199254740991", "-9007199254740991",
+            "9007199254740992", "0000000000000000000012", "", "-", "+", "--1", "1-", " 1", "1 ",
+            "1.5", "12a", "\u{661}",
+        ]
+        for text in texts {
+            let value = RedisValue.bulk(Array(text.utf8))
+            #expect(value.int == RedisValue.simpleString(text).int, "\(text)")
+            #expect(value.firstByte == text.utf8.first)
+        }
+    }
+
     @Test("replies before an invalid one are still returned")
     func violationLater() {
         let (values, error) = decode("+OK\r\n:1\r\n*1000000000\r\n+never\r\n")
@@ -247,7 +272,7 @@ enum RESP {
         case .simpleString(let text): Array("+\(text)\r\n".utf8)
         case .error(let error): Array("-\(error)\r\n".utf8)
         case .integer(let number): Array(":\(number)\r\n".utf8)
-        case .bulk(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n".utf8)
+        case .slice(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n".utf8)
         case .array(let elements):
             Array("*\(elements.count)\r\n".utf8) + elements.flatMap { bytes($0) }
         case .null: Array("$-1\r\n".utf8)
