@@ -1,3 +1,4 @@
+import Poller
 package import PollerIdentity
 import SafeNumbers
 
@@ -41,7 +42,7 @@ package struct PaymentMemory: Hashable, Sendable {
     /// The last reported ``NextStep/fingerprint``.
     package var step: String
     /// The charge that received money.
-    package var money: ChargeFacts?
+    @Boxed package var money: ChargeFacts? = nil
     /// The last day on which the money may change (``PaymentLife/changesUntil``), counted from 1970-01-01 in UTC; `nil` if
     /// no change is expected.
     package var lastDay: Int64?
@@ -96,37 +97,37 @@ package struct PaymentMemory: Hashable, Sendable {
     /// It accepts any text, and an empty text gives an empty memory. Unreadable values are dropped, and so is a sum
     /// that is negative or beyond ``Amount/max``.
     package init(packed: String, charge: ChargeID? = nil) {
-        // Splits bytes: finding character boundaries takes ten times as long.
-        let bytes = packed.utf8
-        let parts = bytes.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
-        func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
-        object = part(0)
-        payment = part(1)
-        step = part(2)
-        lastDay = Int64(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
-        isPayable = part(8).contains("p")
-        func sum(_ at: Int) -> Amount? {
-            Int(part(at), radix: 36).flatMap { Amount(nonNegative: $0) }
+        var parts = PackedParts(packed)
+        func next() -> String { parts.next() ?? "" }
+        func sum(_ digits: String) -> Amount? {
+            Int(digits, radix: 36).flatMap { Amount(nonNegative: $0) }
         }
-        let marks = part(8)
-        isAttached = marks.contains("a")
-        defer { reported = RememberedPayment(parts: (11...15).map(part), besides: money) }
-        let captured = sum(3) ?? .zero
-        guard captured > 0 || marks.contains("u") else { return }
-        let isReturned = marks.contains("r")
+        object = next()
+        payment = next()
+        step = next()
+        let (captured, refunded) = (sum(next()) ?? .zero, sum(next()))
+        let (dispute, disputed, paidMs) = (next(), sum(next()), next())
+        let marks = next().utf8
+        lastDay = Int64(next().prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
+        let refund = next()
+        func isMarked(_ mark: Unicode.Scalar) -> Bool { marks.contains(UInt8(ascii: mark)) }
+        isPayable = isMarked("p")
+        isAttached = isMarked("a")
+        defer { reported = RememberedPayment(next: next, besides: money) }
+        guard captured > 0 || isMarked("u") else { return }
+        let isReturned = isMarked("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
         facts.captured = captured
         facts.hasUnknownSum = captured == 0
-        facts.isGivenBack = marks.contains("b")
-        facts.refund = RefundProgress(packed: part(10))
-        facts.refunded = sum(4) ?? .zero
-        facts.dispute = part(5).first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
-        facts.disputed = sum(6)
-        facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
+        facts.isGivenBack = isMarked("b")
+        facts.refund = RefundProgress(packed: refund)
+        facts.refunded = refunded ?? .zero
+        facts.dispute = dispute.first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
+        facts.disputed = disputed
+        facts.paidAt = Int64(paidMs, radix: 36).map(Timestamp.init(ms:))
         facts.isReturned = isReturned
-        facts.isDuplicate = marks.contains("d")
-        facts.mayCaptureMore = marks.contains("h")
+        facts.isDuplicate = isMarked("d")
+        facts.mayCaptureMore = isMarked("h")
         money = facts
     }
 

@@ -45,23 +45,25 @@ package struct RememberedPayment: Hashable, Sendable {
         if money != nil, bytes(besides: money) > room { return nil }
     }
 
-    /// Parses the five values; `nil` if they are missing or unreadable.
-    init?(parts: [String], besides money: ChargeFacts?) {
-        guard parts.count == 5, let letter = parts[0].first,
+    /// Reads the five values, each with a call of `next`; `nil` if they are missing or unreadable.
+    init?(next: () -> String, besides money: ChargeFacts?) {
+        let letters = next()
+        guard let letter = letters.first,
             let state = Self.states.first(where: { $0.letter == letter })?.state
         else { return nil }
-        func sum(_ text: String) -> Amount? {
-            Int(text, radix: 36).flatMap { Amount(nonNegative: $0) }
+        func nextSum() -> Amount? {
+            Int(next(), radix: 36).flatMap { Amount(nonNegative: $0) }
         }
         self.state = state
-        let last = parts[0].dropFirst().first
+        let last = letters.dropFirst().first
         reason = Self.reasons.first { $0.letter == last }?.reason
-        amount = sum(parts[2])
-        received = sum(parts[3]) ?? money?.captured ?? .zero
-        returned = sum(parts[4]) ?? money?.refunded ?? .zero
-        let isKnown = parts[1].first != "-" && parts[1].utf8.count >= 3
-        currency = isKnown ? String(parts[1].prefix(3)) : nil
-        method = PaymentMethod(String(parts[1].dropFirst(isKnown ? 3 : 1)))
+        let words = next()
+        amount = nextSum()
+        received = nextSum() ?? money?.captured ?? .zero
+        returned = nextSum() ?? money?.refunded ?? .zero
+        let isKnown = words.first != "-" && words.utf8.count >= 3
+        currency = isKnown ? String(words.prefix(3)) : nil
+        method = PaymentMethod(String(words.dropFirst(isKnown ? 3 : 1)))
     }
 
     /// Returns the five values.

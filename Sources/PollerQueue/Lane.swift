@@ -26,7 +26,7 @@ package struct LaneID: Hashable, Sendable, CustomStringConvertible {
     /// The account and kind of a lane of watches; `nil` for a lane of deliveries.
     package var accountAndKind: (account: AccountID, kind: SourceKind)? {
         guard let slash = description.utf8.lastIndex(of: UInt8(ascii: "/")),
-            let kind = SourceKind(endpoint: description[description.index(after: slash)...])
+            let kind = SourceKind(endpoint: description[description.utf8.index(after: slash)...])
         else { return nil }
         return (AccountID(unchecked: String(description[..<slash])), kind)
     }

@@ -1,3 +1,4 @@
+import Poller
 import PollerIdentity
 import PollerOperations
 import PollerPayments
@@ -169,24 +170,28 @@ enum WatchRecord: ItemRecord {
 
     /// Reads a state; `nil` if a number in it is out of range.
     static func state(_ text: String) -> WatchState? {
-        let parts = Packed.split(text)
-        guard parts.count >= 6 else { return WatchState() }
-        let lastPolledAt = StoredValue(time: parts[4])
-        guard let attempts = Int(countOrNothing: parts[1]),
-            let step = Int(countOrNothing: parts[2]),
-            let failures = Int(countOrNothing: parts[3]),
-            let malformed = Int(countOrNothing: parts[5]), lastPolledAt.isReadable
+        var parts = PackedParts(text)
+        guard let status = parts.next(), let attemptsText = parts.next(),
+            let stepText = parts.next(), let failuresText = parts.next(),
+            let lastPolledText = parts.next(), let malformedText = parts.next()
+        else { return WatchState() }
+        let lastPolledAt = StoredValue(time: lastPolledText)
+        guard let attempts = Int(countOrNothing: attemptsText),
+            let step = Int(countOrNothing: stepText),
+            let failures = Int(countOrNothing: failuresText),
+            let malformed = Int(countOrNothing: malformedText), lastPolledAt.isReadable
         else { return nil }
+        let (charge, detail, streak) = (parts.next(), parts.next(), parts.next())
         return WatchState(
-            status: parts[0].isEmpty ? nil : status(parts[0]),
-            detail: parts.count > 7 ? parts[7] : "",
+            status: status.isEmpty ? nil : self.status(status),
+            detail: detail ?? "",
             attempts: attempts,
             step: step,
             failures: failures,
             malformed: malformed,
-            streak: parts.count > 8 ? AnswerStreak(packed: parts[8]) : nil,
+            streak: streak.flatMap { AnswerStreak(packed: $0) },
             lastPolledAt: lastPolledAt.value,
-            charge: parts.count > 6 ? progress(parts[6]) : .none
+            charge: charge.map(progress) ?? .none
         )
     }
 

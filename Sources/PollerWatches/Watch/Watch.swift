@@ -8,36 +8,78 @@ import SafeNumbers
 ///
 /// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
 package struct Watch: Hashable, Sendable, HasWatchOptions {
-    package let key: WatchKey
-    package var options: WatchOptions
-    package let createdAt: Timestamp
+    /// The values of a watch: up to 900 bytes with about 30 references.
+    private struct Fields: Hashable, Sendable {
+        let key: WatchKey
+        var options: WatchOptions
+        let createdAt: Timestamp
+        let deadline: Timestamp
+        let run: Int
+        let reopenedSeq: Int?
+        let endedAs: ClosedReason?
+        let pendingHint: HintTopic?
+        let seq: Int
+        let hintedAt: Timestamp?
+        let clientSecret: ClientSecret?
+        var charge: ChargeOrder?
+        let order: OrderID?
+        let state: WatchState
+        let payment: PaymentMemory?
+    }
+
+    /// A class, because a poll passes its watch to about ten functions.
+    ///
+    /// Each of them copied all values and retained all references, and needed memory for the copy while the request was
+    /// in progress.
+    private final class Box: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var box: Box
+
+    package var key: WatchKey { box.fields.key }
+    package var options: WatchOptions {
+        get { box.fields.options }
+        set {
+            // A poll prepares each watch, and most stay as they are.
+            if newValue != box.fields.options { change { $0.options = newValue } }
+        }
+    }
+    package var createdAt: Timestamp { box.fields.createdAt }
     /// The instant of the last poll, unless a charge is pending (``end``).
-    package let deadline: Timestamp
+    package var deadline: Timestamp { box.fields.deadline }
     /// The number of runs: 1, plus one for each restart after a close.
-    package let run: Int
+    package var run: Int { box.fields.run }
     /// The `seq` when a hint reopened this watch; `nil` if no hint did, or if a request has restarted it since.
-    package let reopenedSeq: Int?
+    package var reopenedSeq: Int? { box.fields.reopenedSeq }
     /// The close reason before the reopen, if it was conclusive.
-    package let endedAs: ClosedReason?
+    package var endedAs: ClosedReason? { box.fields.endedAs }
     /// The most important hint not yet covered by a poll.
-    package let pendingHint: HintTopic?
+    package var pendingHint: HintTopic? { box.fields.pendingHint }
     /// The number of recorded events over all runs.
     ///
     /// There are no gaps: the next event is `seq + 1`.
-    package let seq: Int
+    package var seq: Int { box.fields.seq }
     /// The time of the last hint, which makes polling eager for a while.
-    package let hintedAt: Timestamp?
+    package var hintedAt: Timestamp? { box.fields.hintedAt }
     /// The source's `client_secret`, for polls with a publishable key and for the customer's page.
     ///
     /// It was part of the request, or a poll with a secret key read it.
-    package let clientSecret: ClientSecret?
+    package var clientSecret: ClientSecret? { box.fields.clientSecret }
     /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
-    package var charge: ChargeOrder?
+    package var charge: ChargeOrder? {
+        get { box.fields.charge }
+        set {
+            if newValue != box.fields.charge { change { $0.charge = newValue } }
+        }
+    }
     /// The shop's order ID, if given.
-    package let order: OrderID?
-    package let state: WatchState
+    package var order: OrderID? { box.fields.order }
+    package var state: WatchState { box.fields.state }
     /// The stored facts of the payment; `nil` before they were read.
-    package let payment: PaymentMemory?
+    package var payment: PaymentMemory? { box.fields.payment }
 
     /// Creates a watch from the fields of a store.
     package init(
@@ -60,22 +102,38 @@ package struct Watch: Hashable, Sendable, HasWatchOptions {
         state: WatchState = WatchState(),
         payment: PaymentMemory? = nil
     ) {
-        self.key = key
-        options = WatchOptions(policy: policy, goal: goal, acts: acts, trace: trace)
-        self.createdAt = createdAt
-        self.deadline = deadline
-        self.run = SafeInteger.count(run)
-        self.seq = SafeInteger.count(seq)
-        self.reopenedSeq = reopenedSeq
-        self.endedAs = endedAs
-        self.pendingHint = pendingHint
-        self.hintedAt = hintedAt
-        self.clientSecret = clientSecret
-        self.charge = charge
-        self.order = order
-        self.state = state
-        self.payment = payment
+        box = Box(
+            Fields(
+                key: key,
+                options: WatchOptions(policy: policy, goal: goal, acts: acts, trace: trace),
+                createdAt: createdAt,
+                deadline: deadline,
+                run: SafeInteger.count(run),
+                reopenedSeq: reopenedSeq,
+                endedAs: endedAs,
+                pendingHint: pendingHint,
+                seq: SafeInteger.count(seq),
+                hintedAt: hintedAt,
+                clientSecret: clientSecret,
+                charge: charge,
+                order: order,
+                state: state,
+                payment: payment
+            )
+        )
     }
+
+    private mutating func change(_ body: (inout Fields) -> Void) {
+        var fields = box.fields
+        body(&fields)
+        box = Box(fields)
+    }
+
+    package static func == (one: Watch, other: Watch) -> Bool {
+        one.box === other.box || one.box.fields == other.box.fields
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(box.fields) }
 }
 
 extension Watch {

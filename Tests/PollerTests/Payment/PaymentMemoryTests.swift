@@ -1,9 +1,10 @@
 import JSONText
+import Poller
 import PollerIdentity
 import PollerTesting
 import Testing
-
 @testable import PollerPayments
+
 
 @Suite("Payment memory")
 struct PaymentMemoryTests {
@@ -26,6 +27,19 @@ struct PaymentMemoryTests {
         facts.amount = 1099
         change(&facts)
         return facts
+    }
+
+    @Test("the parts of a packed text are those between its separators")
+    func packedParts() {
+        for text in ["", "|", "a", "a|", "|a", "a||b", "||", "\u{e9}|\u{20ac}b|c"] {
+            var parts = PackedParts(text)
+            var read: [String] = []
+            while let part = parts.next() { read.append(part) }
+            let expected = text.split(separator: "|", omittingEmptySubsequences: false).map(
+                String.init
+            )
+            #expect(read == expected && parts.next() == nil, "\(text)")
+        }
     }
 
     @Test("a memory survives storage in at most 64 bytes, for amounts of up to ten digits")
