@@ -121,23 +121,24 @@ struct ExchangeAnswer<Item: Sendable>: Sendable {
     var outage: String?
 }
 
-extension LeaseQueue {
-    /// Performs one exchange.
+extension Exchange {
+    /// Performs the exchange.
     ///
     /// It never throws: failures are part of the answer.
     ///
+    /// An extension of the exchange, not of the queue: the worker's copy of generic code knows the types of items and
+    /// changes, but not that of its queue.
+    ///
     /// Releases go first, in a separate operation. They occur when a process drains or has too many suspects. Then lost
     /// claims are recalled, which happens after an outage of the store. Commits and the claim are one operation.
-    func exchange<Instant: InstantProtocol & Sendable>(
-        _ exchange: Exchange<Change, Instant>,
+    func perform<Item>(
+        on queue: any LeaseQueue<Item, Change>,
         _ logger: Logger
-    ) async -> ExchangeAnswer<Item> where Instant.Duration == Duration {
-        var answer = ExchangeAnswer<Item>(
-            results: Array(repeating: nil, count: exchange.results.count)
-        )
+    ) async -> ExchangeAnswer<Item> {
+        var answer = ExchangeAnswer<Item>(results: Array(repeating: nil, count: results.count))
         var commits: [(index: Int, commit: Commit<Change>)] = []
         var releases: [(index: Int, ref: LeaseRef)] = []
-        for (index, result) in exchange.results.enumerated() {
+        for (index, result) in results.enumerated() {
             switch result.operation {
             case .commit(let commit): commits.append((index, commit))
             case .release(let ref): releases.append((index, ref))
@@ -145,28 +146,28 @@ extension LeaseQueue {
         }
         do throws(StoreError) {
             if !releases.isEmpty {
-                let done = try await release(releases.map(\.ref))
+                let done = try await queue.release(releases.map(\.ref))
                 for (release, result) in zip(releases, done) {
                     answer.results[release.index] = result
                 }
             }
-            if let lost = exchange.lost {
-                let count = try await recall(lost)
+            if let lost {
+                let count = try await queue.recall(lost)
                 if count > 0 {
                     logger.info("recalls what a lost answer held", metadata: ["count": "\(count)"])
                 }
             }
             if commits.isEmpty {
-                if let request = exchange.claim { answer.claim = try await claim(request) }
+                if let request = claim { answer.claim = try await queue.claim(request) }
                 return answer
             }
             let all = commits.map(\.commit)
             let done: [CommitResult]
-            if let request = exchange.claim {
-                let both = try await commit(all, then: request)
+            if let request = claim {
+                let both = try await queue.commit(all, then: request)
                 (done, answer.claim) = (both.results, both.claim)
             } else {
-                done = try await commit(all)
+                done = try await queue.commit(all)
             }
             for (commit, result) in zip(commits, done) { answer.results[commit.index] = result }
         } catch .unavailable(let reason) {
@@ -176,7 +177,7 @@ extension LeaseQueue {
             answer.outage = reason
         } catch {
             logger.error("store refused", metadata: ["error": "\(error)"])
-            await commitAlone(commits, &answer, logger)
+            await commitAlone(commits, on: queue, &answer, logger)
             answer.isUnavailable = commits.isEmpty
         }
         return answer
@@ -185,8 +186,9 @@ extension LeaseQueue {
     /// Commits each result separately, so that one impossible commit does not block the others of its batch.
     ///
     /// The failing item is polled again when its lease ends.
-    private func commitAlone(
+    private func commitAlone<Item>(
         _ commits: [(index: Int, commit: Commit<Change>)],
+        on queue: any LeaseQueue<Item, Change>,
         _ answer: inout ExchangeAnswer<Item>,
         _ logger: Logger
     ) async {
@@ -196,7 +198,7 @@ extension LeaseQueue {
                 return
             }
             do throws(StoreError) {
-                answer.results[index] = try await self.commit([commit]).first
+                answer.results[index] = try await queue.commit([commit]).first
             } catch .unavailable {
                 answer.isUnavailable = true
             } catch {

@@ -158,7 +158,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private func make(_ exchange: Flight.Exchange) async {
         let asked = clock.now
-        let answer = await queue.exchange(exchange, logger)
+        let answer = await exchange.perform(on: queue, logger)
         report(outage: answer.outage, of: exchange.partition)
         let lost = flight.withLock {
             $0.answered(answer, to: exchange, asked: asked, now: clock.now)

@@ -20,7 +20,7 @@ struct ExchangeTests {
             claim: limit > 0 ? claim : nil,
             isInsurance: false
         )
-        return await queue.exchange(exchange, Sample.quiet)
+        return await exchange.perform(on: queue, Sample.quiet)
     }
 
     func ref(_ number: Int) -> LeaseRef {
@@ -69,10 +69,10 @@ struct ExchangeTests {
         )
         exchange.lost = lost
         queue.fail([.unavailable("away")])
-        let first = await queue.exchange(exchange, Sample.quiet)
+        let first = await exchange.perform(on: queue, Sample.quiet)
         #expect(first.isUnavailable)
         #expect(first.claim == nil)
-        let second = await queue.exchange(exchange, Sample.quiet)
+        let second = await exchange.perform(on: queue, Sample.quiet)
         #expect(second.claim != nil)
         #expect(queue.recalls == [lost, lost])
     }
