@@ -215,7 +215,11 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
+        received(unwrapInboundIn(data))
+    }
+
+    /// A part of a response was decoded.
+    func received(_ part: HTTPClientResponsePart) {
         if case .head = part { exchange?.headAt = origin.now }
         perform(state.receive(part))
     }

@@ -11,6 +11,9 @@ import NIOHTTP1
 /// necessary. The connection is notified of its status as soon as the first line is complete. Bytes
 /// that do not begin like HTTP/1 are passed to the codec at once, which rejects them.
 ///
+/// The response to a GET is read without the codec if its head is plain (``PlainHead``). The codec learns of a
+/// request only when it is to read the response.
+///
 /// A class, as required for a decoder that observes writes; confined to the event loop of its
 /// channel.
 final class ResponseDecoder: WriteObservingByteToMessageDecoder {
@@ -25,6 +28,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         var status: Int?
     }
 
+    /// The codec uses only the method of a request.
     private static let getHead = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
 
     private let codec: HTTPResponseDecoder
@@ -33,8 +37,12 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     /// The bytes of the buffer that were already counted: they are buffered here, or the codec has
     /// left them.
     private var counted = 0
-    /// `nil` from the end of a head to the next request: bytes go to the codec directly.
+    /// `nil` from the end of a head to the next request: bytes go to the codec directly, or belong to a plain body.
     private var head: PartialHead?
+    /// Whether a GET was sent that the codec was not informed of.
+    private var hasUnknownGet = false
+    /// The bytes of a plain body that have not arrived; `nil` when the codec reads the response.
+    private var plainBytesLeft: Int?
 
     init(for connection: HTTPConnection) {
         self.connection = connection
@@ -54,7 +62,9 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     ) throws -> DecodingState {
         connection.received(byteCount: buffer.readableBytes - counted)
         while head != nil, buffer.readableBytes > 0, try decodeHead(context, &buffer) {}
-        if head == nil, buffer.readableBytes > 0 {
+        if head == nil, plainBytesLeft != nil { readPlainBody(&buffer) }
+        if head == nil, plainBytesLeft == nil, buffer.readableBytes > 0 {
+            introduceGet()
             _ = try codec.decode(context: context, buffer: &buffer)
         }
         counted = buffer.readableBytes
@@ -94,12 +104,42 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
             return false
         }
         let whole = bytes.prefix(length)
+        if hasUnknownGet, let plain = PlainHead(whole) {
+            hasUnknownGet = false
+            buffer.moveReaderIndex(forwardBy: length)
+            head = nil
+            plainBytesLeft = plain.length
+            connection.received(.head(plain.head))
+            if plain.length == 0 { connection.received(.end(nil)) }
+            return true
+        }
+        introduceGet()
         var text = ResponseHead.repaired(whole) ?? ByteBuffer(whole)
         buffer.moveReaderIndex(forwardBy: length)
         let isInterim = begun.status.map { $0 < 200 && $0 != 101 } ?? false
         head = isInterim ? PartialHead() : nil
         _ = try codec.decode(context: context, buffer: &text)
         return true
+    }
+
+    /// Passes the bytes of a plain body to the connection, and its end.
+    ///
+    /// Bytes after the end stay in the buffer for the codec, which rejects them as an unrequested response.
+    private func readPlainBody(_ buffer: inout ByteBuffer) {
+        guard let left = plainBytesLeft, buffer.readableBytes > 0 else { return }
+        if left > 0, let part = buffer.readSlice(length: min(left, buffer.readableBytes)) {
+            plainBytesLeft = left - part.readableBytes
+            connection.received(.body(part))
+            if plainBytesLeft == 0 { connection.received(.end(nil)) }
+        }
+        if buffer.readableBytes > 0 { plainBytesLeft = nil }
+    }
+
+    /// Informs the codec of a GET, because it must read the response.
+    private func introduceGet() {
+        guard hasUnknownGet else { return }
+        hasUnknownGet = false
+        codec.write(data: .head(Self.getHead))
     }
 
     func decodeLast(
@@ -109,6 +149,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     ) throws -> DecodingState {
         connection.received(byteCount: buffer.readableBytes - counted)
         counted = buffer.readableBytes
+        introduceGet()
         return try codec.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
     }
 
@@ -118,6 +159,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     /// has no effect otherwise.
     func isBetweenResponses(_ context: ChannelHandlerContext) -> Bool {
         guard counted == 0 else { return false }
+        if let plainBytesLeft { return plainBytesLeft == 0 }
         var nothing = ByteBuffer()
         do {
             _ = try codec.decodeLast(context: context, buffer: &nothing, seenEOF: true)
@@ -129,15 +171,18 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
     }
 
     func write(data: HTTPClientRequestPart) {
-        if case .head = data { head = PartialHead() }
+        if case .head = data {
+            head = PartialHead()
+            plainBytesLeft = nil
+        }
         codec.write(data: data)
     }
 
     /// Prepares for the response to a GET that the connection wrote without this handler.
-    ///
-    /// The codec uses only the method of a request.
     func expectGetResponse() {
-        write(data: .head(Self.getHead))
+        head = PartialHead()
+        hasUnknownGet = true
+        plainBytesLeft = nil
     }
 
     func decoderAdded(context: ChannelHandlerContext) {

@@ -48,11 +48,12 @@ enum ResponseHead {
     /// Returns the status of `HTTP/1.1 200 OK`, with or without a reason; `nil` if the line is not
     /// a status line of HTTP/1.
     static func status(of line: ByteBufferView) -> Int? {
-        let bytes = Array(withoutEnd(line).text.prefix(13))
+        let bytes = withoutEnd(line).text
         let digits = bytes.dropFirst(9).prefix(3)
-        guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8), isDigit(bytes[7]),
-            bytes[8] == UInt8(ascii: " "), digits.allSatisfy(isDigit),
-            bytes.count == 12 || bytes[12] == UInt8(ascii: " ")
+        guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8),
+            isDigit(bytes[bytes.startIndex + 7]),
+            bytes[bytes.startIndex + 8] == UInt8(ascii: " "), digits.allSatisfy(isDigit),
+            bytes.count == 12 || bytes[bytes.startIndex + 12] == UInt8(ascii: " ")
         else { return nil }
         return digits.reduce(0) { $0 * 10 + Int(clamping: $1 - 0x30) }
     }

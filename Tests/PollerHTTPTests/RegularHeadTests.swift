@@ -37,6 +37,62 @@ struct RegularHeadTests {
         #expect(regularCount > 500, "seed \(seed): the check accepts too few heads")
     }
 
+    /// Any head that is read without the codec must mean the same to the codec.
+    @Test("a plain head equals the codec's reading", arguments: [1, 2, 3] as [UInt64])
+    func plainHeads(seed: UInt64) throws {
+        var generator = SplitMix(state: seed)
+        let lines =
+            Self.fragments + [
+                "Connection: keep-alive\r\n", "connection: Close\r\n", "Connection: upgrade\r\n",
+                "Transfer-Encoding: chunked\r\n", "Upgrade: h2c\r\n", "Proxy-Connection: close\r\n",
+                "X-Tail: a \t \r\n", "X!#$%&'*+.^_`|~-9:\ta\tb\r\n", "X-\u{e9}: 1\r\n",
+                "X: \u{e9}\r\n",
+                "X: \u{7f}\r\n", "Content-Length: 99999999999999999999\r\n",
+                "Content-Length: +5\r\n",
+                "Content-Length: \r\n", "Content-Length: 0\r\n",
+            ]
+        let starts = [
+            "HTTP/1.1 200 OK\r\n", "HTTP/1.1 404\r\n", "HTTP/1.1 503 \r\n", "HTTP/1.1 204 No\r\n",
+            "HTTP/1.0 200 OK\r\n", "HTTP/1.1 100 Go\r\n", "HTTP/1.1 2000 OK\r\n",
+            "HTTP/1.1 600 x\r\n",
+        ]
+        var plainCount = 0
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...5, using: &generator)
+            let parts = (0..<count).compactMap { _ in lines.randomElement(using: &generator) }
+            let start = starts.randomElement(using: &generator) ?? ""
+            let length = Bool.random(using: &generator) ? "Content-Length: 5\r\n" : ""
+            let text = start + length + parts.joined() + "\r\n"
+            let bytes = ByteBuffer(string: text)
+            guard let end = ResponseHead.length(of: bytes.readableBytesView, searched: 0),
+                let plain = PlainHead(bytes.readableBytesView.prefix(end))
+            else { continue }
+            plainCount += 1
+            let codec = EmbeddedChannel()
+            try codec.pipeline.syncOperations.addHTTPClientHandlers()
+            let get = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
+            try codec.writeOutbound(HTTPClientRequestPart.head(get))
+            try codec.writeInbound(
+                ByteBuffer(bytes: bytes.readableBytesView.prefix(end))
+            )
+            let comment = Comment(rawValue: "seed \(seed): \(text.debugDescription)")
+            guard case .head(let head) = try codec.readInbound(as: HTTPClientResponsePart.self)
+            else {
+                Issue.record(comment)
+                continue
+            }
+            #expect(plain.head.status.code == head.status.code, comment)
+            #expect(plain.head.isKeepAlive == head.isKeepAlive, comment)
+            let (ours, theirs) = (plain.head.headers, head.headers)
+            #expect(ours.map(\.name) == theirs.map(\.name), comment)
+            #expect(ours.map(\.value) == theirs.map(\.value), comment)
+            #expect(ours.first(name: "content-length") == "\(plain.length)", comment)
+            // The promise of the last response is not awaited.
+            _ = try? codec.finish()
+        }
+        #expect(plainCount > 300, "seed \(seed): too few heads are plain")
+    }
+
     @Test("the head of a usual response is regular")
     func usualHead() {
         let text = """
