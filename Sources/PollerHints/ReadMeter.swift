@@ -42,8 +42,11 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     /// Counts a read; `isFirst` for the first poll of a watch.
     package func count(_ account: AccountID, isFirst: Bool) {
         accounts.withLock { accounts in
-            accounts[account, default: Account()].fresh.reads += 1
-            if isFirst { accounts[account, default: Account()].fresh.transactions += 1 }
+            // Changing a value inside the dictionary allocates twice, and this is done for each poll.
+            var known = accounts[account] ?? Account()
+            known.fresh.reads += 1
+            if isFirst { known.fresh.transactions += 1 }
+            accounts.updateValue(known, forKey: account)
         }
     }
 

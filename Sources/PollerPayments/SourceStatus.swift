@@ -12,10 +12,12 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a status from outside.
     package init(_ text: String) throws(InvalidInput) {
-        // Most statuses need no change.
-        let trimmed =
-            text.utf8.allSatisfy(IdentifierSyntax.isAllowed)
-            ? text : text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        // Most statuses need no change and are one byte a character.
+        if 1...Self.lengthMax ~= text.utf8.count, text.utf8.allSatisfy(IdentifierSyntax.isAllowed) {
+            description = text
+            return
+        }
+        let trimmed = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let length = trimmed.unicodeScalars.count
         guard length > 0 else { throw InvalidInput(field: "status", message: "must not be empty") }
         guard length <= Self.lengthMax else {

@@ -26,10 +26,10 @@ package struct RefundFollowUp: FollowUp {
         timeout: Duration
     ) async -> PollOutcome {
         let watch = context.watch
-        guard charger.refundsDuplicates(of: watch.key.account), let key = OrderKey(of: watch),
-            let seen = outcome.result.observation, let object = seen.object,
-            let money = watch.payment?.money,
-            money.hasMoney, !money.isDuplicate, money.refunded < money.captured
+        guard let key = OrderKey(of: watch), charger.refundsDuplicates(of: watch.key.account),
+            let money = watch.payment?.money, money.hasMoney, !money.isDuplicate,
+            money.refunded < money.captured, let seen = outcome.result.observation,
+            let object = seen.object
         else { return outcome }
         func postponed(_ reason: String, _ retryAfter: Duration? = nil) -> PollOutcome {
             .refundPostponed(seen, reason, retryAfter: retryAfter)

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// A name is resolved only if no connection is free, and again for each new connection. A class, because it caches
 /// the parsed base URLs.
-final class PooledTransport: StripeTransport {
+final class PooledTransport: Sendable {
     /// The destination of a base URL's requests.
     private struct Destination {
         let origin: HTTPOrigin
@@ -28,6 +28,10 @@ final class PooledTransport: StripeTransport {
         self.resolver = resolver
     }
 
+    /// Sends a request and returns the response with any status.
+    ///
+    /// `timeout` is the time from now to the last byte of the body. Errors: ``StripeError/transport(_:)``,
+    /// ``StripeError/bodyTooLarge(limitBytes:)`` and ``StripeError/invalidRequest(_:)``.
     func send(
         _ request: StripeRequest,
         timeout: Duration

@@ -27,7 +27,7 @@ extension StripeUpstream {
         _ client: StripeClient,
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> PollResult {
-        guard let object = seen.object, mayBeIncomplete(seen, watch) else { return .observed(seen) }
+        guard let object = seen.object else { return .observed(seen) }
         let facts = PaymentFacts(watch.key.kind, object: object)
         var seen = seen
         // A state on which the object and its charge disagree is not final.
@@ -76,7 +76,7 @@ extension StripeUpstream {
         return .observed(seen)
     }
 
-    private func mayBeIncomplete(_ seen: Observation, _ watch: Watch) -> Bool {
+    func mayBeIncomplete(_ seen: Observation, _ watch: Watch) -> Bool {
         switch watch.key.kind {
         case .charge: true
         case .paymentIntent:
@@ -101,7 +101,8 @@ extension StripeUpstream {
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> AdditionalRead {
         let left = max(ContinuousClock.now.duration(to: end), .zero)
-        let reply = try await client.get(path, query: query, over: polls, timeout: left)
+        let request = try client.getRequest(path, query: query)
+        let reply = try await polls.send(request, timeout: left)
         guard (200..<300).contains(reply.status) else {
             // Only Stripe itself can report that this key cannot read the object, or that it does not exist.
             let result = result(of: reply, for: watch)

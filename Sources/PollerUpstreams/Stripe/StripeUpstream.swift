@@ -90,14 +90,15 @@ package struct StripeUpstream: Upstream {
                 query = [("expand[]", "refunds")]
             }
             let began = ContinuousClock.now
-            let reply = try await client.get(
-                "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)",
-                query: query,
-                over: polls,
+            let path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
+            let reply = try await polls.send(
+                try client.getRequest(path, query: query),
                 timeout: timeout
             )
             let found = result(of: reply, for: watch)
-            guard case .observed(let seen) = found else { return found }
+            guard case .observed(let seen) = found, mayBeIncomplete(seen, watch) else {
+                return found
+            }
             // All requests share the timeout of one poll. A late response is discarded and requested again.
             return try await completed(seen, watch, client, until: began + timeout)
         } catch {
@@ -165,7 +166,8 @@ package struct StripeUpstream: Upstream {
         } catch {
             return .malformed("the answer is not understood: \(error)")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        // ASCII needs no copy to be checked, and nearly every answer is ASCII.
+        guard bytes.reduce(0, |) < 0x80 || String(validating: bytes, as: UTF8.self) != nil else {
             return .malformed("the answer is not UTF-8")
         }
         guard facts.id == watch.key.source.description else {
@@ -173,7 +175,12 @@ package struct StripeUpstream: Upstream {
         }
         do throws(InvalidInput) {
             // Stripe's SDKs compare statuses without case. Ours are in lower case.
-            status = try PollerPayments.SourceStatus((facts.status ?? "").lowercased())
+            let text = facts.status ?? ""
+            if let known = watch.state.status, known.description == text {
+                status = known
+            } else {
+                status = try PollerPayments.SourceStatus(text.lowercased())
+            }
         } catch {
             return .malformed("\(error)")
         }
@@ -185,7 +192,7 @@ package struct StripeUpstream: Upstream {
             Observation(
                 status: status,
                 rank: StripeStatuses.rank(status, of: watch.key.kind, usage: facts.usage),
-                object: RawJSON(unchecked: text),
+                object: RawJSON(unchecked: bytes),
                 detail: facts.detail.text,
                 digest: BodyDigest.text(of: bytes),
                 expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: now),

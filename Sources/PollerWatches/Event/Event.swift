@@ -167,7 +167,7 @@ package struct Event: Hashable, Sendable {
         wire.isLive = isLive
         // A hostile secret may equal a number or a part of the structure. The text without it is no JSON then.
         let shown = kept?.withoutSecrets()
-        wire.object = shown.flatMap { $0 == kept ? $0 : RawJSON($0.description) }
+        wire.object = shown.flatMap { $0 == kept ? $0 : RawJSON(Array($0.utf8)) }
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(clamping: lag.ms)
         trace = watch.trace

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import PollerWatches
 
 /// A client of Stripe's API with limits on time and response size.
 ///
@@ -137,19 +138,16 @@ public struct StripeClient: Sendable {
         )
     }
 
-    /// Sends a GET once over the caller's own transport and returns the undecoded response.
+    /// Returns the request of a GET, for a transport of the caller's own.
     ///
-    /// The workers of a cluster poll this way. The errors are those of ``get(_:query:timeout:)``.
-    package func get(
+    /// The workers of a cluster poll this way.
+    ///
+    /// - Throws: ``StripeError/invalidRequest(_:)``.
+    package func getRequest(
         _ path: String,
-        query: [(String, String)] = [],
-        over transport: some StripeTransport,
-        timeout: Duration
-    ) async throws(StripeError) -> StripeReply {
-        try await transport.send(
-            try makeRequest(StripeCall(.get, path, query: query)),
-            timeout: timeout
-        )
+        query: [(String, String)] = []
+    ) throws(StripeError) -> StripeRequest {
+        try makeRequest(StripeCall(.get, path, query: query))
     }
 
     private func makeRequest(_ call: StripeCall) throws(StripeError) -> StripeRequest {

@@ -4,22 +4,6 @@ package import NIOHTTP1
 import SafeNumbers
 import Synchronization
 
-/// Sends a client's requests, each once, and reads the complete response.
-package protocol StripeTransport: Sendable {
-    /// Sends a request and returns the response with any status.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - timeout: The timeout, from now to the last byte of the body.
-    /// - Returns: The response.
-    /// - Throws: ``StripeError/transport(_:)``, ``StripeError/bodyTooLarge(limitBytes:)`` or
-    ///   ``StripeError/invalidRequest(_:)``.
-    func send(
-        _ request: StripeRequest,
-        timeout: Duration
-    ) async throws(StripeError) -> StripeReply
-}
-
 /// A request with all headers except those of the connection.
 package struct StripeRequest: Sendable {
     package var method = HTTPMethod.GET
@@ -53,7 +37,7 @@ package struct StripeReply: Sendable {
 }
 
 /// The HTTP client that all Stripe clients of the process share.
-struct SharedTransport: StripeTransport {
+struct SharedTransport {
     /// The maximum number of keep-alive connections to one host: the default number of concurrent polls of a worker.
     private static let connectionsMax = 256
 
