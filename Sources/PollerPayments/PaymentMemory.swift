@@ -1,4 +1,3 @@
-import Poller
 package import PollerIdentity
 import SafeNumbers
 

@@ -1,4 +1,3 @@
-import Poller
 import PollerIdentity
 import PollerOperations
 import PollerPayments

@@ -1,10 +1,9 @@
 import JSONText
-import Poller
 import PollerIdentity
 import PollerTesting
 import Testing
-@testable import PollerPayments
 
+@testable import PollerPayments
 
 @Suite("Payment memory")
 struct PaymentMemoryTests {

@@ -1,5 +1,4 @@
 import NIOHTTP1
-import PollerWatches
 
 /// A client of Stripe's API with limits on time and response size.
 ///
