@@ -78,7 +78,6 @@ struct WakerTests {
 
     @Test("no wake is lost when many arrive")
     func storm() async {
-        let began = ContinuousClock.now
         let waker = Waker(clock: ContinuousClock())
         let ringer = Task {
             while !Task.isCancelled {
@@ -86,10 +85,9 @@ struct WakerTests {
                 await Task.yield()
             }
         }
-        for _ in 0..<500 { await waker.sleep(until: .now.advanced(by: .seconds(30))) }
+        // A single lost wake would sleep for longer than the time limit of this suite.
+        for _ in 0..<500 { await waker.sleep(until: .now.advanced(by: .seconds(3600))) }
         ringer.cancel()
         await ringer.value
-        // A single lost wake would sleep this long.
-        #expect(began.duration(to: .now) < .seconds(30))
     }
 }
