@@ -6,11 +6,13 @@ struct ClaimedAhead<Item: Sendable, Change: Sendable, Instant: InstantProtocol &
 where Instant.Duration == Duration {
     typealias Work = InFlight<Item, Change, Instant>.Work
 
-    /// The time that items may gather after others have started, so that a timer, a wake and a pass of the event loop
-    /// serve several items.
+    /// The time that an item claimed ahead may wait for others that start soon after it, so that a timer, a wake and a
+    /// pass of the event loop serve several items.
     ///
     /// It is part of the possible delay of a poll.
     static var gatherSpan: Duration { .milliseconds(3) }
+    /// The number of items that start without a further wait.
+    static var enough: Int { 16 }
     /// The maximum wait for a slot before an item is released: the longest allowed delay of its start.
     ///
     /// At least `SlowRecipientLimiter.patience`, after which a delivery releases its slot. Every slot has been released
@@ -18,13 +20,6 @@ where Instant.Duration == Duration {
     static var slotWait: Duration { .seconds(1) }
 
     private var latestFirst: [Work] = []
-    /// The time at which items last started.
-    private var beganAt: Instant
-
-    /// Creates an empty collection.
-    init(now: Instant) {
-        beganAt = now
-    }
 
     /// The number of items.
     var count: Int { latestFirst.count }
@@ -32,13 +27,15 @@ where Instant.Duration == Duration {
     /// Whether there are no items.
     var isEmpty: Bool { latestFirst.isEmpty }
 
-    /// Returns the start time of the next item; without a free slot, the time of its release.
+    /// Returns the start time of the next items; without a free slot, the time of their release.
     func nextInstant(hasSlot: Bool) -> Instant? {
-        latestFirst.last.map {
-            hasSlot
-                ? max($0.startsAt, beganAt.advanced(by: Self.gatherSpan))
-                : $0.startsAt.advanced(by: Self.slotWait)
-        }
+        guard let next = latestFirst.last else { return nil }
+        guard hasSlot else { return next.startsAt.advanced(by: Self.slotWait) }
+        // It was due when it was claimed.
+        if next.startsAt <= next.answered { return next.startsAt }
+        let last = next.startsAt.advanced(by: Self.gatherSpan)
+        guard latestFirst.count >= Self.enough else { return last }
+        return min(last, latestFirst[latestFirst.count - Self.enough].startsAt)
     }
 
     /// Adds an item after those with the same start time.
@@ -50,9 +47,7 @@ where Instant.Duration == Duration {
 
     /// Removes and returns up to `limit` items that start now, the earliest first.
     mutating func begin(limit: Int, now: Instant) -> [Work] {
-        let begun = take(until: now, limit: limit)
-        if !begun.isEmpty { beganAt = now }
-        return begun
+        take(until: now, limit: limit)
     }
 
     /// Removes and returns the items that have waited too long for a slot.

@@ -66,7 +66,7 @@ where Instant.Duration == Duration {
         let (ahead, lease) = (settings.ahead, settings.lease)
         schedule = PartitionSchedule(partitions: partitions, ahead: ahead, lease: lease, now: now)
         results = WaitingResults(partitions: partitions)
-        starts = ClaimedAhead(now: now)
+        starts = ClaimedAhead()
     }
 
     /// The number of free slots.
@@ -234,7 +234,10 @@ extension InFlight {
         let isMarked = schedule.isMarked(ref.partition, since: asked)
         let commitsAtOnce = isMarked || decision?.commitsAtOnce ?? true
         let result = Exchange.Result(
-            operation: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
+            operation: decision.map { decision in
+                let isDueRounded = settings.roundsDueTime(of: decision.verdict)
+                return .commit(Commit(ref: ref, decision, isDueRounded: isDueRounded))
+            } ?? .release(ref),
             endsAt: work.endsAt,
             holdsSlot: commitsAtOnce || isDraining || work.isLaneFull || schedule.isPressing,
             decidedAt: now

@@ -195,6 +195,8 @@ package struct Commit<Change: Sendable>: Sendable {
     package let signal: LaneSignal
     /// Whether to serve the item before the others of its lane: a customer waits, or its deadline is near.
     package let isUrgent: Bool
+    /// Whether the store rounds the next due time up, so that items become due together.
+    package let isDueRounded: Bool
 
     /// Creates a commit under a lease.
     package init(
@@ -202,28 +204,38 @@ package struct Commit<Change: Sendable>: Sendable {
         verdict: Verdict,
         change: Change,
         signal: LaneSignal = .fine,
-        isUrgent: Bool = false
+        isUrgent: Bool = false,
+        isDueRounded: Bool = false
     ) {
         self.ref = ref
         self.verdict = verdict
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
+        self.isDueRounded = isDueRounded
     }
 
     /// Returns the commit with another verdict.
     func with(_ verdict: Verdict) -> Self {
-        Self(ref: ref, verdict: verdict, change: change, signal: signal, isUrgent: isUrgent)
+        Self(
+            ref: ref,
+            verdict: verdict,
+            change: change,
+            signal: signal,
+            isUrgent: isUrgent,
+            isDueRounded: isDueRounded
+        )
     }
 
     /// Creates a commit from a handler's decision.
-    init(ref: LeaseRef, _ decision: Decision<Change>) {
+    init(ref: LeaseRef, _ decision: Decision<Change>, isDueRounded: Bool) {
         self.init(
             ref: ref,
             verdict: decision.verdict,
             change: decision.change,
             signal: decision.signal,
-            isUrgent: decision.isUrgent
+            isUrgent: decision.isUrgent,
+            isDueRounded: isDueRounded
         )
     }
 }

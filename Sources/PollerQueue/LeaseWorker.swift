@@ -9,8 +9,8 @@ import Synchronization
 /// The only work loop of this system: with a `PollHandler` it is a worker, with a `DeliveryHandler` a notifier.
 /// ``InFlight`` decides on each action. This class executes it and owns the tasks, the clock, the lock, the store, logs
 /// and metrics. One task calls ``InFlight/next(now:)`` repeatedly and sleeps in between. Every event is applied under
-/// the lock and wakes the task when necessary. Items that were claimed ahead of their time start from that sleep, at
-/// their own millisecond or up to three later, with others (``ClaimedAhead``).
+/// the lock and wakes the task when necessary. Items that were claimed ahead of their time start from that sleep, up
+/// to 3 ms late and together with others (``ClaimedAhead``).
 ///
 /// After a crash before the claim nothing is lost. Between claim and commit the lease expires, so the item is polled
 /// again. After the commit the next due time is stored. Nothing is held only in memory.
@@ -216,6 +216,14 @@ package struct LeaseWorkerSettings: Sendable {
     ///
     /// After it the handler continues without a slot, as long as there are fewer of these than slots.
     package let patience: Duration?
+    /// Whether the store rounds the next due time up after a wait of at least half a second, so that one wake-up
+    /// of the worker starts many items.
+    package let roundsDueTimes: Bool
+
+    /// The shortest wait after which the due time is rounded.
+    ///
+    /// The rounding adds less than 32 ms.
+    private static var roundedWaitMin: Duration { .milliseconds(500) }
 
     /// Creates settings.
     package init(
@@ -225,7 +233,8 @@ package struct LeaseWorkerSettings: Sendable {
         lane: LaneLimit,
         drainTimeout: Duration,
         ahead: Duration = .milliseconds(250),
-        patience: Duration? = nil
+        patience: Duration? = nil,
+        roundsDueTimes: Bool = false
     ) {
         self.owner = owner
         self.concurrency = concurrency
@@ -234,6 +243,13 @@ package struct LeaseWorkerSettings: Sendable {
         self.drainTimeout = drainTimeout
         self.ahead = ahead
         self.patience = patience
+        self.roundsDueTimes = roundsDueTimes
+    }
+
+    /// Returns whether the due time after this verdict is rounded up.
+    func roundsDueTime(of verdict: Verdict) -> Bool {
+        guard roundsDueTimes, case .next(let wait) = verdict else { return false }
+        return wait >= Self.roundedWaitMin
     }
 
     /// Returns a request for at most `limit` due items of a partition, ahead of their time if no other process goes

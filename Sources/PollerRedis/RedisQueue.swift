@@ -171,7 +171,7 @@ extension RedisQueue {
         let entry = Record.entry(of: commit.change)
         let payment = Record.payment(after: commit.change)
         let secret = Record.secret(after: commit.change, sealedBy: redis.masterKeys)
-        let (verdict, value) = codes(of: commit.verdict)
+        let (verdict, value) = codes(of: commit)
         let hasMore =
             switch entry {
             case .events, .attempt: true
@@ -216,9 +216,10 @@ extension RedisQueue {
         for event in events { arguments += redis.recordArguments(event) }
     }
 
-    private func codes(of verdict: Verdict) -> (VerdictCode, RedisArgument) {
-        switch verdict {
-        case .next(let wait): (.next, RedisArgument(max(wait.ms, 0)))
+    private func codes(of commit: Commit<Change>) -> (VerdictCode, RedisArgument) {
+        switch commit.verdict {
+        case .next(let wait):
+            (commit.isDueRounded ? .nextRounded : .next, RedisArgument(max(wait.ms, 0)))
         case .close(let reason): (.close, .string(reason.rawValue))
         case .rest: (.rest, "")
         case .setAside: (.rest, .string(ClosedReason.dead.rawValue))

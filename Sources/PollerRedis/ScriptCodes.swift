@@ -4,6 +4,8 @@
 /// The verdict of a commit in commit.lua; uppercase if ten more values follow.
 enum VerdictCode: String, CaseIterable {
     case next = "n"
+    /// The next due time is rounded up (`Commit.isDueRounded`).
+    case nextRounded = "g"
     case close = "c"
     /// The item is closed, but kept: it waits for a mark.
     case rest = "r"

@@ -130,7 +130,8 @@ struct BenchStore: Sendable {
                 concurrency: concurrency,
                 lease: .seconds(12),
                 lane: lane,
-                drainTimeout: .seconds(10)
+                drainTimeout: .seconds(10),
+                roundsDueTimes: true
             ),
             clock: clock,
             logger: logger

@@ -25,6 +25,11 @@
 -- writes, the stream comes first, because it can fail. Marks set during the lease override the verdict: a hinted item
 -- is due now, regardless of the result. An item closed by a poll that may have missed the change of a hint is reopened
 -- for it at once, as in hint.lua.
+
+-- The multiple, ms, to which due times are rounded up on request. Items that become due together are started by one
+-- wake-up of their worker, which costs as much as several polls.
+local DUE_GRID = 32
+
 local owner, items = ARGV[1], key(KEY.item)
 local now, wall, back, gap = clocks_and_gap()
 local isClaiming = ARGV[2] ~= '0'
@@ -192,6 +197,8 @@ for _, index in ipairs(valid) do
     due, schedule = now, URGENT
   elseif verdict == VERDICT.next then
     due = now + wait
+  elseif verdict == VERDICT.nextRounded then
+    due = ceil((now + wait) / DUE_GRID) * DUE_GRID
   end
   if due then
     if hasLaterGoal then

@@ -115,7 +115,8 @@ extension Node {
                 lease: settings.deliveryLease,
                 lane: endpointLimit,
                 drainTimeout: settings.drainTimeout,
-                patience: SlowRecipientLimiter.patience
+                patience: SlowRecipientLimiter.patience,
+                roundsDueTimes: true
             ),
             clock: clock,
             logger: log("notifier")

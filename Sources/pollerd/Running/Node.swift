@@ -184,7 +184,8 @@ struct Node: Sendable {
                 concurrency: settings.workerConcurrency,
                 lease: settings.lease,
                 lane: settings.lane,
-                drainTimeout: settings.drainTimeout
+                drainTimeout: settings.drainTimeout,
+                roundsDueTimes: true
             ),
             clock: clock,
             loopExecutor: RedisLoopExecutor(cluster.client),

@@ -29,6 +29,27 @@ extension QueueConformance {
             _ = try await bench.commit(again, .next(after: .zero))
             try bench.equal(try await bench.snapshot(key).lastError, nil, "error")
         },
+        ConformanceCase("a rounded due time is never earlier, and at most 32 ms later") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            for wait in 500..<540 {
+                let lease = try await bench.take(key)
+                let state = lease.item.state
+                let commit = Commit(
+                    ref: lease.ref,
+                    verdict: .next(after: .milliseconds(wait)),
+                    change: WatchChange(state: state),
+                    isDueRounded: true
+                )
+                let before = try await bench.claim(in: bench.partition(of: key)).now
+                try bench.equal(try await bench.watches.commit([commit]), [.done], "commit")
+                let after = try await bench.claim(in: bench.partition(of: key)).now
+                let due = try bench.some(try await bench.snapshot(key).nextPollAt, "a due time")
+                try bench.expect(due >= before + .milliseconds(wait), "it is due too early")
+                try bench.expect(due < after + .milliseconds(wait + 32), "it is due too late")
+                try await bench.advance(ms: 600)
+            }
+        },
         ConformanceCase("a hint during the lease makes the watch due at the commit") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)

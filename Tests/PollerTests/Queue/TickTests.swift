@@ -156,7 +156,7 @@ struct TickTests {
         #expect(rig.started.count == 16)
     }
 
-    @Test("an item starts at its own millisecond, and later items start in groups of 3 ms")
+    @Test("an item claimed ahead waits up to 3 ms and starts together with later items")
     func gathers() throws {
         var rig = rig(ready: [200, 200])
         for (exchange, startsIn) in zip(rig.leaving(now: at(180)), [60, 61]) {
@@ -168,12 +168,60 @@ struct TickTests {
                 now: at(180)
             )
         }
-        #expect(rig.nextInstant == at(240))
-        _ = rig.leaving(now: at(240))
-        #expect(rig.started.count == 1)
         #expect(rig.nextInstant == at(243))
         _ = rig.leaving(now: at(243))
         #expect(rig.started.count == 2)
+    }
+
+    @Test("only the due time after a wait of half a second or more is rounded, and only on request")
+    func rounds() {
+        func settings(roundsDueTimes: Bool) -> LeaseWorkerSettings {
+            LeaseWorkerSettings(
+                owner: Sample.owner,
+                concurrency: 1,
+                lease: .seconds(12),
+                lane: .unlimited,
+                drainTimeout: .seconds(1),
+                roundsDueTimes: roundsDueTimes
+            )
+        }
+        let rounding = settings(roundsDueTimes: true)
+        #expect(rounding.roundsDueTime(of: .next(after: .milliseconds(500))))
+        #expect(!rounding.roundsDueTime(of: .next(after: .milliseconds(499))))
+        #expect(!rounding.roundsDueTime(of: .rest))
+        let exact = settings(roundsDueTimes: false)
+        #expect(!exact.roundsDueTime(of: .next(after: .seconds(60))))
+    }
+
+    @Test("sixteen items that are due together start without a further wait")
+    func startsFullGroup() throws {
+        var rig = rig(ready: [200], concurrency: 100)
+        let claim = try exchange(&rig, at(180))
+        rig.answered(
+            claim,
+            taken: 16,
+            nextReady: .seconds(5),
+            startsIn: .milliseconds(60),
+            now: at(180)
+        )
+        #expect(rig.nextInstant == at(240))
+    }
+
+    @Test("an awake worker starts an item at its own millisecond, but never earlier")
+    func startsWhenAwake() throws {
+        var rig = rig(ready: [200])
+        let claim = try exchange(&rig, at(180))
+        rig.answered(
+            claim,
+            taken: 1,
+            nextReady: .seconds(5),
+            startsIn: .milliseconds(60),
+            now: at(180)
+        )
+        _ = rig.leaving(now: at(239))
+        #expect(rig.started.isEmpty)
+        _ = rig.leaving(now: at(240))
+        #expect(rig.started.count == 1)
     }
 
     @Test("items held ahead never exceed the limit")
