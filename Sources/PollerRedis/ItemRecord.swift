@@ -36,13 +36,13 @@ protocol ItemRecord {
 /// The fields of an item that scripts pass through unchanged.
 struct ItemFields {
     let id: String
-    let lane: String
+    private(set) var lane: String
     /// The client secret or endpoint URL; empty if there is none.
     let privateValue: String
     /// The keys that decrypt the secrets among the fields.
     let masterKeys: MasterKeys
     /// Whether every number among the fields is in its range; if not, the item is unreadable.
-    let isReadable: Bool
+    private(set) var isReadable = true
     private(set) var source = ""
     private(set) var facts = ""
     /// The options of a watch.
@@ -58,8 +58,8 @@ struct ItemFields {
     private(set) var order: String?
     private(set) var secret: [UInt8]?
     /// The abbreviated notify URLs, which are expanded only when needed; a claim does not need them.
-    private(set) var notify: RedisValue?
-    private(set) var metadata: RedisValue?
+    private(set) var notify: ArraySlice<UInt8>?
+    private(set) var metadata: ArraySlice<UInt8>?
     private(set) var url: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
@@ -68,70 +68,64 @@ struct ItemFields {
     /// The number of expired leases in a row.
     private(set) var crashes = 0
 
-    /// Reads an item's hash, a flat list of field (``ItemField``) and value.
-    init(
-        id: String,
-        lane: String,
-        short: [RedisValue],
-        privateValue: String,
-        masterKeys: MasterKeys
-    ) {
+    /// Creates the fields of an item without any; an empty `lane` is replaced by that of the item.
+    init(id: String, lane: String, privateValue: String, masterKeys: MasterKeys) {
         self.id = id
+        self.lane = lane
         self.privateValue = privateValue
         self.masterKeys = masterKeys
-        var ownLane: String?
-        var isInRange = true
-        for index in stride(from: 0, to: short.count - 1, by: 2) {
-            let value = short[index + 1]
-            func count() -> Int {
-                guard let count = value.count else {
-                    isInRange = false
-                    return 0
-                }
-                return count
-            }
-            func time() -> Timestamp {
-                guard let time = value.time else {
-                    isInRange = false
-                    return Timestamp(ms: 0)
-                }
-                return time
-            }
-            guard let byte = short[index].firstByte else { continue }
-            guard let field = ItemField(rawValue: Unicode.Scalar(byte)) else {
-                let option = WatchOption(rawValue: String(Unicode.Scalar(byte)))
-                if let option { options[option] = value.string }
-                continue
-            }
-            switch field {
-            case .source: source = value.string ?? ""
-            case .facts: facts = value.string ?? ""
-            case .lane: if lane.isEmpty { ownLane = value.string }
-            case .state: state = value.string ?? ""
-            case .seq: seq = count()
-            case .run: run = count()
-            case .reopenedSeq: reopenedSeq = count()
-            case .endedAs: endedAs = value.string
-            case .pendingHint: pendingHint = value.string
-            case .payment: payment = value.string
-            case .order: order = value.string
-            case .secret: secret = value.bytes
-            case .notify: notify = value
-            case .metadata: metadata = value
-            case .url: url = value.string
-            case .began: began = time()
-            case .deadline: deadline = time()
-            case .hinted: hinted = time()
-            case .closed: closed = value.string
-            case .crashes: crashes = count()
-            // Only the scripts use these.
-            case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
-                .hasError, .forgottenSeq:
-                break
-            }
+    }
+
+    /// Adds a field (``ItemField``, ``WatchOption``) of the item's hash.
+    mutating func add(_ name: ArraySlice<UInt8>, _ bytes: ArraySlice<UInt8>) {
+        guard let letter = name.first.map({ Unicode.Scalar($0) }) else { return }
+        guard let field = ItemField(rawValue: letter) else {
+            if let option = WatchOption(rawValue: String(letter)) { options[option] = text(bytes) }
+            return
         }
-        self.lane = ownLane ?? lane
-        isReadable = isInRange
+        switch field {
+        case .source: source = text(bytes)
+        case .facts: facts = text(bytes)
+        case .lane: if lane.isEmpty { lane = text(bytes) }
+        case .state: state = text(bytes)
+        case .seq: seq = count(bytes)
+        case .run: run = count(bytes)
+        case .reopenedSeq: reopenedSeq = count(bytes)
+        case .endedAs: endedAs = text(bytes)
+        case .pendingHint: pendingHint = text(bytes)
+        case .payment: payment = text(bytes)
+        case .order: order = text(bytes)
+        case .secret: secret = Array(bytes)
+        case .notify: notify = bytes
+        case .metadata: metadata = bytes
+        case .url: url = text(bytes)
+        case .began: began = time(bytes)
+        case .deadline: deadline = time(bytes)
+        case .hinted: hinted = time(bytes)
+        case .closed: closed = text(bytes)
+        case .crashes: crashes = count(bytes)
+        // Only the scripts use these.
+        case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
+            .hasError, .forgottenSeq:
+            break
+        }
+    }
+
+    private func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func count(_ bytes: ArraySlice<UInt8>) -> Int {
+        let count = Int(count: text(bytes))
+        if count == nil { isReadable = false }
+        return count ?? 0
+    }
+
+    private mutating func time(_ bytes: ArraySlice<UInt8>) -> Timestamp {
+        let digits = text(bytes)
+        let time = Timestamp(stored: digits) ?? Timestamp(score: digits)
+        if time == nil { isReadable = false }
+        return time ?? Timestamp(ms: 0)
     }
 }
 

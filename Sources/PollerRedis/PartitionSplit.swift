@@ -69,7 +69,15 @@ struct PartitionSplit: Sendable {
         _ = try await partitions.run(
             partitions.scripts[.claim],
             partition: partition,
-            [.string(owner.description), "0", "1000", "0", "1", "1", "0"]
+            [
+                ClaimRequest(
+                    partition: partition,
+                    limit: 0,
+                    owner: owner,
+                    lease: .seconds(1),
+                    lane: .unlimited
+                ).argument
+            ]
         )
     }
 

@@ -1,6 +1,7 @@
 import Logging
 import PollerDeliveries
 import PollerIdentity
+import PollerOperations
 import PollerQueue
 import PollerWatches
 import RedisClient
@@ -27,20 +28,22 @@ extension RedisQueue {
         let reply = try await redis.run(
             redis.scripts[.claim],
             partition: request.partition,
-            arguments(of: request)
+            [request.argument]
         )
-        return try claim(request, reply)
+        return try answer(reply, to: request).claim
     }
 
     package func commit(_ commits: [Commit<Change>]) async throws(StoreError) -> [CommitResult] {
         guard let first = commits.first else { return [] }
-        let nothing: [RedisArgument] = [
-            .string(first.ref.owner.description), "0", "0", "0", "0", "0", "0",
-        ]
         var results: [CommitResult] = []
         for start in stride(from: 0, to: commits.count, by: RedisPartitions.chunk) {
             let part = Array(commits[start..<min(start + RedisPartitions.chunk, commits.count)])
-            results += try await commit(part, partition: first.ref.partition, nothing).0
+            let reply = try await commit(
+                part,
+                partition: first.ref.partition,
+                ClaimRequest.argument(of: first.ref.owner)
+            )
+            results += try answer(reply, count: part.count).head.results
         }
         return results
     }
@@ -52,62 +55,33 @@ extension RedisQueue {
     ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>) {
         let early = max(0, commits.count - RedisPartitions.chunk)
         let before = try await commit(Array(commits.prefix(early)))
-        let (last, reply) = try await commit(
-            Array(commits.dropFirst(early)),
-            partition: request.partition,
-            arguments(of: request)
-        )
-        return (before + last, try claim(request, reply))
+        let part = Array(commits.dropFirst(early))
+        let reply = try await commit(part, partition: request.partition, request.argument)
+        let last = try answer(reply, count: part.count, to: request)
+        return (before + last.results, last.claim)
     }
+
+    /// The packed size of a result without a change.
+    private static var usualCommitBytes: Int { 96 }
 
     private func commit(
         _ commits: [Commit<Change>],
         partition: Int,
-        _ claim: [RedisArgument]
-    ) async throws(StoreError) -> ([CommitResult], RedisValue) {
-        var arguments = claim
-        arguments.reserveCapacity(claim.count + commits.count * 6)
+        _ request: RedisArgument
+    ) async throws(StoreError) -> RedisValue {
+        var writer = MessagePackWriter(capacity: commits.count * Self.usualCommitBytes)
+        writer.beginList(commits.count)
         for commit in commits {
             precondition(
                 commit.ref.partition == partition && commit.ref.owner == commits[0].ref.owner,
                 "commits of one call belong to one partition and one owner"
             )
-            append(commit, to: &arguments)
+            write(commit, to: &writer)
         }
-        let reply = try await redis.run(redis.scripts[.commit], partition: partition, arguments)
-        guard let parts = reply.array, parts.count == 2 else {
-            throw .corrupt("commit.lua answered \(reply)")
-        }
-        return (try results(parts[0], count: commits.count), parts[1])
-    }
-
-    private func arguments(of request: ClaimRequest) -> [RedisArgument] {
-        [
-            .string(request.owner.description), RedisArgument(min(max(request.limit, 1), 1024)),
-            RedisArgument(request.lease.ms), RedisArgument(request.lane.intervalUs),
-            RedisArgument(request.lane.burst), RedisArgument(request.lane.inFlightMax),
-            RedisArgument(request.ahead.ms),
-        ]
-    }
-
-    private func claim(
-        _ request: ClaimRequest,
-        _ reply: RedisValue
-    ) throws(StoreError) -> Claim<Item> {
-        guard let parts = reply.array, parts.count >= 4, let claimedAt = parts[0].time,
-            let recovered = parts[2].int, let full = parts[3].array
-        else { throw .corrupt("claim.lua's answer is not understood") }
-        // A time out of range comes from a damaged lane. The claim itself is valid, and the partition is claimed from
-        // again later.
-        let damaged = claimedAt + .seconds(60)
-        let ready =
-            parts[1].int.map { $0 < 0 ? nil : Timestamp(ms: Int64(clamping: $0)) } ?? damaged
-        return Claim(
-            leases: parts.dropFirst(4).compactMap { lease($0, request, claimedAt) },
-            now: claimedAt,
-            nextReady: ready,
-            recovered: recovered,
-            fullLanes: Set(full.compactMap { $0.string.map(LaneID.init(unchecked:)) })
+        return try await redis.run(
+            redis.scripts[.commit],
+            partition: partition,
+            [request, writer.argument]
         )
     }
 
@@ -165,65 +139,61 @@ extension RedisQueue {
         redis.partitionUpdates(on: redis.keys.markedChannel)
     }
 
-    /// Appends six values of a commit, ten more if it has more than a new due time, and its events.
-    private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
-        let error = Record.error(of: commit.change) ?? ""
-        let entry = Record.entry(of: commit.change)
-        let payment = Record.payment(after: commit.change)
-        let secret = Record.secret(after: commit.change, sealedBy: redis.masterKeys)
-        let (verdict, value) = codes(of: commit)
-        let hasMore =
-            switch entry {
-            case .events, .attempt: true
-            case .nothing:
-                !error.isEmpty || payment != nil || secret != nil || commit.signal != .fine
-                    || Record.seesMoney(commit.change)
-            }
-        arguments.append(.string(commit.ref.id.description))
-        arguments.append(RedisArgument(commit.ref.token))
-        arguments.append(.string(hasMore ? verdict.rawValue.uppercased() : verdict.rawValue))
-        arguments.append(value)
-        arguments.append(.string((commit.isUrgent ? KeyKind.urgent : .normal).rawValue))
-        arguments.append(.string(Record.state(after: commit.change)))
-        guard hasMore else { return }
-        arguments.append(.string(error))
-        let (signal, span) = code(of: commit.signal)
-        let code = signal?.rawValue ?? ""
-        arguments.append(.string(circuit == .endpoint ? code.uppercased() : code))
-        arguments.append(RedisArgument(max(span.ms, 0)))
-        switch entry {
-        case .events(let events):
-            // Safe: events are at least one.
-            let channel = redis.keys.events(of: events[0].key.source.description)
-            arguments.append(RedisArgument(events.count))
-            // Safe: events are at least one.
-            arguments.append(RedisArgument(events[0].seq))
-            arguments.append(.string(channel))
-        case .attempt(let line):
-            arguments.append("0")
-            arguments.append(.string(line))
-            arguments.append(RedisArgument(AttemptRecord.kept.ms))
-        case .nothing:
-            arguments.append("0")
-            arguments.append("")
-            arguments.append("")
-        }
-        arguments.append(.string(payment ?? ""))
-        arguments.append(.bytes(secret ?? []))
-        arguments.append(Record.seesMoney(commit.change) ? "1" : "")
-        arguments.append(.string(Record.searchEntries(after: commit.change)))
-        guard case .events(let events) = entry else { return }
-        for event in events { arguments += redis.recordArguments(event) }
-    }
-
-    private func codes(of commit: Commit<Change>) -> (VerdictCode, RedisArgument) {
+    /// Writes a commit (``CommitField``).
+    private func write(_ commit: Commit<Change>, to writer: inout MessagePackWriter) {
+        typealias Field = CommitField
+        writer.beginMap()
+        writer.add(Field.id, commit.ref.id.description)
+        writer.add(Field.token, String(commit.ref.token))
+        writer.add(Field.state, Record.state(after: commit.change))
         switch commit.verdict {
         case .next(let wait):
-            (commit.isDueRounded ? .nextRounded : .next, RedisArgument(max(wait.ms, 0)))
-        case .close(let reason): (.close, .string(reason.rawValue))
-        case .rest: (.rest, "")
-        case .setAside: (.rest, .string(ClosedReason.dead.rawValue))
+            writer.add(Field.waitMs, max(wait.ms, 0))
+            writer.add(Field.isDueRounded, commit.isDueRounded)
+        case .close(let reason):
+            writer.add(Field.verdict, VerdictCode.close.rawValue)
+            writer.add(Field.reason, reason.rawValue)
+        case .rest: writer.add(Field.verdict, VerdictCode.rest.rawValue)
+        case .setAside:
+            writer.add(Field.verdict, VerdictCode.rest.rawValue)
+            writer.add(Field.reason, ClosedReason.dead.rawValue)
         }
+        writer.add(Field.isUrgent, commit.isUrgent)
+        if let error = Record.error(of: commit.change), !error.isEmpty {
+            writer.add(Field.error, error)
+        }
+        let (signal, span) = code(of: commit.signal)
+        if let signal {
+            writer.add(Field.signal, signal.rawValue)
+            writer.add(Field.signalMs, max(span.ms, 0))
+            writer.add(Field.isEndpoint, circuit == .endpoint)
+        }
+        switch Record.entry(of: commit.change) {
+        case .events(let events):
+            // Safe: events are at least one.
+            writer.add(Field.seq, events[0].seq)
+            // Safe: events are at least one.
+            writer.add(Field.channel, redis.keys.events(of: events[0].key.source.description))
+            writer.add(Field.events)
+            writer.beginList(2 * events.count)
+            for event in events {
+                writer.append(event.json)
+                writer.append(PackedEvent.bytes(of: event))
+            }
+        case .attempt(let line):
+            writer.add(Field.attempt, line)
+            writer.add(Field.attemptMs, AttemptRecord.kept.ms)
+        case .nothing: break
+        }
+        if let payment = Record.payment(after: commit.change) { writer.add(Field.payment, payment) }
+        if let secret = Record.secret(after: commit.change, sealedBy: redis.masterKeys) {
+            writer.add(Field.secret)
+            writer.append(secret)
+        }
+        let entries = Record.searchEntries(after: commit.change)
+        if !entries.isEmpty { writer.add(Field.entries, entries) }
+        writer.add(Field.seesMoney, Record.seesMoney(commit.change))
+        writer.endMap()
     }
 
     private func code(of signal: LaneSignal) -> (SignalCode?, Duration) {
@@ -242,33 +212,71 @@ extension RedisQueue {
         }
     }
 
-    /// Reads an item of claim.lua's reply.
+    private func results(
+        _ reply: RedisValue,
+        count: Int
+    ) throws(StoreError) -> [CommitResult] {
+        guard let flags = reply.array, flags.count == count else {
+            throw .corrupt("expected \(count) results, got \(reply)")
+        }
+        return flags.map { $0.int == 1 ? .done : .leaseLost }
+    }
+}
+
+/// The replies of claim.lua and commit.lua.
+extension RedisQueue {
+    /// Reads a reply to `count` commits; the leases of a claim are still to be read.
+    private func answer(
+        _ reply: RedisValue,
+        count: Int
+    ) throws(StoreError) -> (head: ReplyHead, rest: MessagePackReader) {
+        var reader = MessagePackReader(reply.bytes ?? [])
+        // The reply contains secrets of watches, so the error does not show it.
+        guard let head = ReplyHead(from: &reader), head.results.count == count else {
+            throw .corrupt("the answer to \(count) commits is not understood")
+        }
+        return (head, reader)
+    }
+
+    private func answer(
+        _ reply: RedisValue,
+        count: Int = 0,
+        to request: ClaimRequest
+    ) throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>) {
+        var (head, reader) = try answer(reply, count: count)
+        guard let now = head.now, let claimed = reader.list() else {
+            throw .corrupt("the answer to a claim is not understood")
+        }
+        var leases: [Lease<Item>] = []
+        leases.reserveCapacity(claimed)
+        for _ in 0..<claimed {
+            guard let read = ClaimedValues(from: &reader, masterKeys: redis.masterKeys) else {
+                throw .corrupt("the answer to a claim is not understood")
+            }
+            if let lease = lease(read, request, now) { leases.append(lease) }
+        }
+        let claim = Claim(
+            leases: leases,
+            now: now,
+            nextReady: head.nextReady,
+            recovered: head.recovered,
+            fullLanes: head.fullLanes
+        )
+        return (head.results, claim)
+    }
+
+    /// Returns a lease of a reply, or `nil` if its item is not understood.
     ///
-    /// It is {id, token, due, start, lane, private, {field, value, …}}; for a failing lane, also the time of the first
-    /// failure and the number of failures.
+    /// Such an item stays leased until the lease expires, and is then claimed again: visible, and harmless to others.
     private func lease(
-        _ value: RedisValue,
+        _ values: ClaimedValues,
         _ request: ClaimRequest,
         _ now: Timestamp
     ) -> Lease<Item>? {
-        guard let parts = value.array, parts.count >= 7, let token = parts[1].int,
-            let due = parts[2].time, let start = parts[3].time, let short = parts[6].array,
-            let id = parts[0].string, let lane = parts[4].string
+        let id = values.fields.id
+        guard let token = values.token, let due = values.due, let start = values.start,
+            let item = Record.item(values.fields)
         else {
-            // Logs only the id: the rest may contain a client secret.
-            let id = value.array?.first?.string ?? "unknown"
-            redis.logger.error("record not understood", metadata: ["item.id": "\(id)"])
-            return nil
-        }
-        let fields = ItemFields(
-            id: id,
-            lane: lane,
-            short: short,
-            privateValue: parts[5].string ?? "",
-            masterKeys: redis.masterKeys
-        )
-        guard let item = Record.item(fields) else {
-            // It stays leased until the lease expires, and is then claimed again: visible, and harmless to others.
             redis.logger.error("record not understood", metadata: ["item.id": "\(id)"])
             return nil
         }
@@ -280,28 +288,124 @@ extension RedisQueue {
                 owner: request.owner
             ),
             item: item,
-            lane: LaneID(unchecked: lane),
+            lane: LaneID(unchecked: values.fields.lane),
             due: due,
             claimedAt: now,
             startsAt: start,
             endsAt: now + request.lease,
-            crashes: fields.crashes,
-            trouble: parts.count < 9
-                ? nil
-                : LaneTrouble(
-                    failures: parts[8].count ?? 0,
-                    since: parts[7].time ?? Timestamp(ms: 0)
-                )
+            crashes: values.fields.crashes,
+            trouble: values.trouble
         )
     }
+}
 
-    private func results(
-        _ reply: RedisValue,
-        count: Int
-    ) throws(StoreError) -> [CommitResult] {
-        guard let flags = reply.array, flags.count == count else {
-            throw .corrupt("expected \(count) results, got \(reply)")
+/// The values of a reply that precede its leases.
+private struct ReplyHead {
+    var results: [CommitResult] = []
+    var now: Timestamp?
+    var nextReady: Timestamp?
+    var recovered = 0
+    var fullLanes: Set<LaneID> = []
+
+    init?(from reader: inout MessagePackReader) {
+        guard let count = reader.map() else { return nil }
+        var ready: MessagePackValue?
+        for _ in 0..<count {
+            guard let name = reader.next()?.string.flatMap(ReplyField.init(rawValue:)) else {
+                return nil
+            }
+            switch name {
+            case .results:
+                guard let count = reader.list() else { return nil }
+                for _ in 0..<count {
+                    guard let result = reader.next()?.int else { return nil }
+                    results.append(result == 1 ? .done : .leaseLost)
+                }
+            case .now: now = reader.next()?.time
+            case .nextReady: ready = reader.next()
+            case .recovered: recovered = reader.next()?.int ?? 0
+            case .fullLanes:
+                guard let count = reader.list() else { return nil }
+                for _ in 0..<count {
+                    guard let lane = reader.next()?.string else { return nil }
+                    fullLanes.insert(LaneID(unchecked: lane))
+                }
+            }
         }
-        return flags.map { $0.int == 1 ? .done : .leaseLost }
+        // A time out of range comes from a damaged lane. The claim itself is valid, and the partition is claimed from
+        // again later.
+        if let ready { nextReady = ready.time ?? now.map { $0 + .seconds(60) } }
+    }
+}
+
+/// The values of a lease (``LeaseValue``); those that cannot be read are `nil`.
+private struct ClaimedValues {
+    let token: Int?
+    let due: Timestamp?
+    let start: Timestamp?
+    let fields: ItemFields
+    let trouble: LaneTrouble?
+
+    init?(from reader: inout MessagePackReader, masterKeys: MasterKeys) {
+        guard reader.list() == LeaseValue.allCases.count, let id = reader.next()?.string,
+            let token = reader.next(), let due = reader.next(), let start = reader.next(),
+            let lane = reader.next()?.string, let privateValue = reader.next()?.string,
+            let count = reader.list()
+        else { return nil }
+        var fields = ItemFields(
+            id: id,
+            lane: lane,
+            privateValue: privateValue,
+            masterKeys: masterKeys
+        )
+        for _ in 0..<count / 2 {
+            guard let name = reader.next()?.text, let value = reader.next()?.text else {
+                return nil
+            }
+            fields.add(name, value)
+        }
+        guard let failingSince = reader.next(), let failures = reader.next() else { return nil }
+        (self.token, self.due, self.start, self.fields) = (token.int, due.time, start.time, fields)
+        trouble =
+            switch failingSince {
+            case .nothing: nil
+            default:
+                LaneTrouble(
+                    failures: max(failures.int ?? 0, 0),
+                    since: failingSince.time ?? Timestamp(ms: 0)
+                )
+            }
+    }
+}
+
+extension MessagePackValue {
+    /// A time in milliseconds; `nil` for any other value.
+    fileprivate var time: Timestamp? { int.map { Timestamp(ms: Int64(clamping: $0)) } }
+}
+
+extension ClaimRequest {
+    /// The request as an argument of claim.lua and commit.lua (``ClaimField``).
+    var argument: RedisArgument {
+        typealias Field = ClaimField
+        var writer = MessagePackWriter()
+        writer.beginMap()
+        writer.add(Field.owner, owner.description)
+        writer.add(Field.limit, min(max(limit, 0), 1024))
+        writer.add(Field.leaseMs, lease.ms)
+        writer.add(Field.intervalUs, lane.intervalUs)
+        writer.add(Field.burst, lane.burst)
+        writer.add(Field.inFlightMax, lane.inFlightMax)
+        writer.add(Field.aheadMs, ahead.ms)
+        writer.endMap()
+        return writer.argument
+    }
+
+    /// Returns the argument of commits without a claim.
+    static func argument(of owner: OwnerID) -> RedisArgument {
+        var writer = MessagePackWriter()
+        writer.beginMap()
+        writer.add(ClaimField.owner, owner.description)
+        writer.endMap()
+        return writer.argument
     }
 }

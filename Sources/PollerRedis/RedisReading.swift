@@ -90,6 +90,7 @@ extension RedisQueue {
         guard let parts = value.array, parts.count == 5 else { return nil }
         let (due, setAsideAt) = (parts[3].time, parts[4].time)
         let newestEvent = parts[2].bytes ?? []
+        let hash = parts[0].array ?? []
         var long: [LongField: String] = [:]
         let pairs = parts[1].array ?? []
         for index in stride(from: 0, to: pairs.count - 1, by: 2) {
@@ -98,16 +99,19 @@ extension RedisQueue {
             }
             long[field] = pairs[index + 1].string ?? ""
         }
-        let fields = ItemFields(
+        var fields = ItemFields(
             id: id.description,
             lane: "",
-            short: parts[0].array ?? [],
             // Joined in the same way as in claim.lua.
             privateValue: (long[.private] ?? "") + (long[.charge].map { "\n" + $0 } ?? ""),
             masterKeys: redis.masterKeys
         )
+        for index in stride(from: 0, to: hash.count - 1, by: 2) {
+            guard let name = hash[index].bytes, let value = hash[index + 1].bytes else { continue }
+            fields.add(name[...], value[...])
+        }
         for (field, short) in [(LongField.notify, fields.notify), (.metadata, fields.metadata)] {
-            if let bytes = short?.bytes { long[field] = ShortText.text(of: bytes) }
+            if let short { long[field] = ShortText.text(of: Array(short)) }
         }
         guard let item = Record.item(fields) else {
             throw .corrupt("record of \(id) not understood")

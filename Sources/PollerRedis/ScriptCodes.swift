@@ -1,17 +1,99 @@
 // The letters in script arguments and in packed values of records. They correspond to StoreSchema.swift, which has the
 // names of keys and fields.
 
-/// The verdict of a commit in commit.lua; uppercase if ten more values follow.
+/// The request of a claim, or of commits without one, which state the owner only.
+enum ClaimField: String, CaseIterable {
+    case owner
+    /// The maximum number of items.
+    case limit
+    case leaseMs
+    /// The limit of lanes without their own: µs between two starts, or 0 for no rate.
+    case intervalUs
+    case burst
+    case inFlightMax
+    /// Items that are due within this span are claimed, too.
+    case aheadMs
+}
+
+/// A result in commit.lua; a value that is empty, false, or has its default is not sent.
+enum CommitField: String, CaseIterable {
+    case id
+    /// The token of the lease, as text.
+    case token
+    /// The state after the result, packed (``ItemRecord/state(after:)``).
+    case state
+    /// A ``VerdictCode``; `next` by default.
+    case verdict
+    /// The close reason; `settled` by default.
+    case reason
+    /// From now to the next due time; 0 by default.
+    case waitMs
+    /// Whether the next due time is rounded up (`Commit.isDueRounded`).
+    case isDueRounded
+    /// Whether the item enters the urgent schedule.
+    case isUrgent
+    /// The last error; missing to clear it, ``ItemError/kept`` to keep it.
+    case error
+    /// A ``SignalCode`` and its span; missing for `LaneSignal.fine`.
+    case signal
+    case signalMs
+    /// Whether the lane of the signal is an endpoint.
+    case isEndpoint
+    /// A list with two values for each event: the JSON, and the same packed or an empty text.
+    case events
+    /// The number of the first event.
+    case seq
+    /// The channel to publish the events on.
+    case channel
+    /// A line for the item's log of attempts, and the span for which the log is kept.
+    case attempt
+    case attemptMs
+    /// The payment to store; missing to keep it.
+    case payment
+    /// A secret that the poll has learned, encrypted.
+    case secret
+    /// New entries in the index (`SearchEntries.stored`).
+    case entries
+    /// Whether the poll has read the state of the money, and so covers the change that a hint announced.
+    case seesMoney
+}
+
+/// The reply of claim.lua and commit.lua.
+enum ReplyField: String, CaseIterable {
+    /// For each commit 1 if it is recorded, or 0 if its lease was lost.
+    case results
+    /// The time of the claim; this and the following are missing without a claim.
+    case now
+    /// The time of the next claim with a result; missing if there is none.
+    case nextReady
+    /// The number of expired leases that were recovered.
+    case recovered
+    /// The lanes without a free slot.
+    case fullLanes
+}
+
+/// The values of a lease in the reply of a claim, in their order.
+enum LeaseValue: Int, CaseIterable {
+    case id, token, due, start, lane
+    /// The long client secret or URL, and after a newline the order to charge.
+    case `private`
+    /// The fields of the item: a list of names (``ItemField``, ``WatchOption``) and values.
+    case fields
+    /// Since when an endpoint fails, by the wall clock; 0 if that is unknown, missing without failures.
+    case failingSince
+    /// The number of failures in a row.
+    case failures
+}
+
+/// The verdict of a commit in commit.lua.
 enum VerdictCode: String, CaseIterable {
     case next = "n"
-    /// The next due time is rounded up (`Commit.isDueRounded`).
-    case nextRounded = "g"
     case close = "c"
     /// The item is closed, but kept: it waits for a mark.
     case rest = "r"
 }
 
-/// The signal of an attempt for its lane (``LaneSignal``); uppercase for an endpoint.
+/// The signal of an attempt for its lane (``LaneSignal``).
 enum SignalCode: String, CaseIterable {
     case hold = "h"
     case slow = "s"

@@ -48,6 +48,9 @@ enum ScriptNames {
         add("OUTCOME", EnqueueOutcomeCode.self)
         // A request is a table of its fields: a script with a misspelled field fails at start.
         add("new", EnqueueField.self) { "new.\($0)" }
+        add("request", ClaimField.self) { "request.\($0)" }
+        add("commit", CommitField.self) { "commit.\($0)" }
+        add("reply", ReplyField.self) { "reply.\($0)" }
         for (name, hold) in [("upstream", CircuitHold.upstream), ("endpoint", .endpoint)] {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
         }

@@ -2,21 +2,14 @@
 -- Commits the results of leases, each only while the lease is valid. Then claims due items, if requested.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     the seven values of claim.lua, most items 0 to claim none; then for each lease six: id, token, verdict (n
---          next, c close, r rest: closed until a mark), wait ms or reason ('' settled), schedule of the next turn
---          (u|z), state (packed). An uppercase verdict is followed by ten more: error or '' (= keeps the existing one),
---          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, v revoked, g garbled, i
---          still garbled, r refused; uppercase for an endpoint), its ms, the number of events, the seq of the first,
---          the channel to publish them on, the payment to store or '' to keep it, its secret or '' if none was learned,
---          1 if the poll covered the change a hint announced, else '', and its new entries in the index, next to each
---          other; then the events, each as JSON and packed or ''. Without events, seq and channel are a line for the
---          item's log of attempts or '', and its time to live in ms
--- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing written); and
---          claim.lua's reply, or an empty list
+-- ARGV     the owner with the values of the claim, if one is requested (ClaimField in ScriptCodes.swift); the list of
+--          commits (CommitField). Both are MessagePack with names
+-- RETURNS  claim.lua's reply with the results: for each commit 1 (recorded, now or before) or 0 (LEASELOST: nothing
+--          written)
 -- USES     lib_texts, lib_created_index, lib_reopen, lib_search_index, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
--- COST     one HSET for an unchanged item, and seven commands for a closed one; everything else once per batch or per
---          lane
+-- COST     one HSET for an unchanged item, and seven commands for a closed one or a change with its event; everything
+--          else once per batch or per lane
 --
 -- All commits are checked before the first write, so an error leaves no partial result. Token and owner at the start of
 -- the lease authorize a commit: an owner whose lease has expired or was taken over changes nothing (0). A commit
@@ -30,43 +23,35 @@
 -- wake-up of their worker, which costs as much as several polls.
 local DUE_GRID = 32
 
-local owner, items = ARGV[1], key(KEY.item)
+local request, commits = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+local items, owner_suffix = key(KEY.item), ' ' .. request.owner .. ' '
 local now, wall, back, gap = clocks_and_gap()
-local isClaiming = ARGV[2] ~= '0'
+local isClaiming = request.limit ~= nil
 local before = not isClaiming and head_of_partition() or nil
 
--- Where each commit begins in ARGV, and whether it has the ten extra values.
-local starts, ids, isLong, count = {}, {}, {}, 0
-local at, last = 8, #ARGV
-while at <= last do
-  count = count + 1
-  starts[count], ids[count] = at, ARGV[at]
-  isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 16 + 2 * number(ARGV[at + 9]) or 6)
-end
-
-local results, valid, marks, lane_names = {}, {}, {}, {}
-local leases = count > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
-local seen, owner_suffix = {}, ' ' .. owner .. ' '
-for index = 1, count do
-  local id, lease, at = ids[index], leases[index], starts[index]
+local results, valid, seen, marks, lane_names, stored, ids = {}, {}, {}, {}, {}, {}, {}
+for index, commit in ipairs(commits) do ids[index] = commit.id end
+local leases = #ids > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
+for index, commit in ipairs(commits) do
+  local id, lease = commit.id, leases[index]
   results[index] = 0
   if not lease then
     -- The item has no lease. If it has our token, an earlier attempt of this commit succeeded.
-    if call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
+    if call('HGET', items .. id, ITEM.token) == commit.token then results[index] = 1 end
   else
-    local lease_prefix = ARGV[at + 1] .. owner_suffix
+    local lease_prefix = commit.token .. owner_suffix
     local length = #lease_prefix
     if sub(lease, 1, length) == lease_prefix then
       results[index] = 1
       -- The same commit twice in one batch counts once.
       if not seen[id] then
         seen[id] = true
-        if isLong[index] and ARGV[at + 9] ~= '0' then
-          local seq = number(call('HGET', items .. id, ITEM.seq) or 0)
-          if number(ARGV[at + 10]) ~= seq + 1 then
-            return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. seq .. ' events')
+        if commit.events then
+          local w = call('HMGET', items .. id, ITEM.seq, ITEM.metadata, ITEM.pendingHint)
+          if commit.seq ~= number(w[1] or 0) + 1 then
+            return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[1] or 0) .. ' events')
           end
+          stored[index] = w
         end
         valid[#valid + 1] = index
         marks[index] = sub(lease, length + 1, length + 3)
@@ -90,9 +75,7 @@ local FAILURES = {
 local REPEATED = { [SIGNAL.stillFailing] = true, [SIGNAL.stillGarbled] = true }
 
 -- Applies the signal of an attempt to its whole lane (`LaneSignal`).
-local function apply_signal(lane, signal, span)
-  local kind = string.lower(signal)
-  local isEndpoint = kind ~= signal
+local function apply_signal(lane, kind, span, isEndpoint)
   -- Measured until an attempt succeeds. A hold of zero changes nothing.
   local isFailure = FAILURES[kind] and kind ~= SIGNAL.refused
   if isEndpoint and (not lane.failingSince or lane.failingSince > wall) and (isFailure or span > 0) then
@@ -150,61 +133,67 @@ end
 
 local has_events, finished, released_slots, closed, dead = false, {}, {}, {}, {}
 local due_items = { [KEY.urgent] = {}, [KEY.normal] = {} }
+local NOTHING = {}
 for _, index in ipairs(valid) do
-  local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
-  local token, verdict, wait, schedule = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
-  local lane = lane_of(name)
-  local isHinted = byte(mark) == MARKBYTE.hinted
-  local signal, error = '', ''
-  if isLong[index] then
-    verdict = string.lower(verdict)
-    error, signal = ARGV[at + 6], ARGV[at + 7]
-  end
+  local commit, name, mark = commits[index], lane_names[index], marks[index]
+  local id, token = commit.id, commit.token
+  local item, lane = items .. id, lane_of(name)
+  local verdict, reason = commit.verdict or VERDICT.next, commit.reason or CLOSED.settled
+  local isHinted, isClosing = byte(mark) == MARKBYTE.hinted, verdict == VERDICT.close
   -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
-  local isExtended = verdict == VERDICT.close and wait == CLOSED.expired
-    and (isHinted and number(call('HGET', items .. id, ITEM.deadline) or 0) > wall or extend_deadline_over_gap(id))
+  local isExtended = isClosing and reason == CLOSED.expired
+    and (isHinted and number(call('HGET', item, ITEM.deadline) or 0) > wall or extend_deadline_over_gap(id))
   -- A request with a further goal than the one reached joined during the lease. The next poll reports the observed
   -- status.
-  local hasLaterGoal = verdict == VERDICT.close and wait == CLOSED.reached and isHinted
-    and call('HGET', items .. id, OPTION.goal) ~= GOAL.leftPending
+  local hasLaterGoal = isClosing and reason == CLOSED.reached and isHinted
+    and call('HGET', item, OPTION.goal) ~= GOAL.leftPending
+  -- Fields to write with the token and the state, each followed by its value; and the pending hint, once read.
+  local values, hint = NOTHING, nil
   if isExtended or hasLaterGoal then
-    verdict, wait = VERDICT.next, 0
-  elseif isLong[index] then
-    if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + 2 * ARGV[at + 9], ARGV[at + 12])
+    verdict, isClosing = VERDICT.next, false
+  else
+    if commit.events then
+      local w = stored[index]
+      hint = w[3]
+      values = { ITEM.seq, record_events(id, name, w[2], commit.seq, commit.channel, commit.events, 1, #commit.events) }
       has_events = true
-    else
-      if ARGV[at + 10] ~= '' then log_attempt(id, ARGV[at + 10], ARGV[at + 11]) end
-      if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
+    elseif commit.attempt then
+      log_attempt(id, commit.attempt, commit.attemptMs)
     end
-    if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
-    if ARGV[at + 15] ~= '' then add_to_index(id, ARGV[at + 15]) end
-    if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then remove_covered_hint(items .. id, token) end
+    if commit.payment then
+      if values == NOTHING then values = {} end
+      add(values, ITEM.payment, commit.payment)
+    end
+    if commit.secret then call('HSETNX', item, ITEM.secret, commit.secret) end
+    if commit.entries then add_to_index(id, commit.entries) end
+    if hint == nil and (isClosing or commit.seesMoney) then hint = call('HGET', item, ITEM.pendingHint) end
+    if commit.seesMoney and not isClosing and hint and sub(hint, 2) ~= token then
+      call('HDEL', item, ITEM.pendingHint)
+    end
   end
-  if signal ~= '' then
-    apply_signal(lane, signal, number(ARGV[at + 8]))
+  if commit.signal then
+    apply_signal(lane, commit.signal, commit.signalMs, commit.isEndpoint)
   elseif lane.failures or lane.failingSince or lane.lastFailure then
     for _, field in ipairs({ LANE.failures, LANE.lastFailure, LANE.openings, LANE.failingSince,
       LANE.denials }) do set(lane, field, nil) end
     lane.isFailing, lane.isSilent, lane.isDenied = nil, nil, nil
   end
 
-  local due
-  local reason = wait ~= '' and wait or CLOSED.settled
-  local isReopened = verdict == VERDICT.close
-    and has_uncovered_hint(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '', ARGV[at + 5])
-  if isReopened or (isHinted and verdict ~= VERDICT.close) then
+  local due, schedule
+  local isReopened = isClosing
+    and has_uncovered_hint(hint, item, token, reason, commit.seesMoney, commit.payment, commit.state)
+  if isReopened or (isHinted and not isClosing) then
     due, schedule = now, URGENT
   elseif verdict == VERDICT.next then
-    due = now + wait
-  elseif verdict == VERDICT.nextRounded then
-    due = ceil((now + wait) / DUE_GRID) * DUE_GRID
+    local due_at = now + (commit.waitMs or 0)
+    if commit.isDueRounded then due_at = ceil(due_at / DUE_GRID) * DUE_GRID end
+    due, schedule = due_at, commit.isUrgent and URGENT or NORMAL
   end
   if due then
     if hasLaterGoal then
-      call('HSET', items .. id, ITEM.token, token)
+      call('HSET', item, ITEM.token, token)
     else
-      call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
+      call('HSET', item, ITEM.token, token, ITEM.state, commit.state, unpack(values))
     end
     if isReopened then reopen(id, reason, wall) end
     local list = due_items[schedule][name]
@@ -216,7 +205,7 @@ for _, index in ipairs(valid) do
     list[#list + 1] = text(due)
     list[#list + 1] = id
   else
-    call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5], ITEM.closed, reason)
+    call('HSET', item, ITEM.token, token, ITEM.state, commit.state, ITEM.closed, reason, unpack(values))
     closed[#closed + 1] = wall
     closed[#closed + 1] = id
     if reason == CLOSED.dead then
@@ -225,16 +214,17 @@ for _, index in ipairs(valid) do
     end
   end
   -- The mark says that an error is stored among the long values, so a success without one needs no read.
+  local error = commit.error
   if error == KEEP.error then
     -- A dead letter keeps its reason, regardless of later results.
-  elseif error ~= '' then
+  elseif error then
     call('HSET', key(KEY.long, id), LONG.error, error)
-    call('HSET', items .. id, ITEM.hasError, 1)
+    call('HSET', item, ITEM.hasError, 1)
   elseif byte(mark, 2) == MARKBYTE.hasError then
     call('HDEL', key(KEY.long, id), LONG.error)
-    call('HDEL', items .. id, ITEM.hasError)
+    call('HDEL', item, ITEM.hasError)
   end
-  if byte(mark, 3) == MARKBYTE.crashed then call('HDEL', items .. id, ITEM.crashes) end
+  if byte(mark, 3) == MARKBYTE.crashed then call('HDEL', item, ITEM.crashes) end
   released_slots[name] = (released_slots[name] or 0) + 1
   finished[#finished + 1] = id
 end
@@ -258,16 +248,16 @@ end
 if has_events then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
 
 -- The claimer learns of due items from the reply. Lanes are stored once for commit and claim.
-local reply, earliest = {}, nil
+local reply, claimed, earliest = { results = results }, {}, nil
 if isClaiming then
-  reply = { int(wall), '-1', 0, {} }
-  reply[3], earliest = recover(now, number(ARGV[3]))
-  claim(ARGV, now, back, gap, reply)
+  reply.now, reply.fullLanes = wall, {}
+  reply.recovered, earliest = recover(now, request.leaseMs)
+  claimed = claim(request, now, back, gap, reply.fullLanes)
 end
 save_lanes(now)
 if isClaiming then
-  reply[2] = next_ready(back, earliest)
+  reply.nextReady = next_ready(back, earliest)
 else
   wake_if_earlier(before)
 end
-return { results, reply }
+return cmsgpack.pack(reply, claimed)

@@ -101,17 +101,14 @@ local function recover(now, span)
   return #expired, earliest
 end
 
--- Appends up to `limit` due items to `reply` and leases them to `owner`. The names of lanes without a free slot are
--- added to its fourth element.
---
--- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight, ahead ms}: the limit
--- applies to lanes without their own. Times in the reply are wall clock times.
-local function claim(request, now, back, gap, reply)
+-- Claims due items for a request (ClaimField), and returns their leases, each as a list of values (LeaseValue). The names
+-- of lanes without a free slot are added to `full_lanes`.
+local function claim(request, now, back, gap, full_lanes)
   -- A partition that is being split grants no leases. Existing leases are still committed or recovered.
-  if stage then return end
-  local owner, limit, horizon = request[1], number(request[2]), now + number(request[7])
-  local taken, suspects, isFull = 0, false, false
-  local leases, ends, lease_end = {}, {}, text(now + number(request[3]))
+  if stage then return {} end
+  local owner, limit, horizon = request.owner, request.limit, now + request.aheadMs
+  local claimed, taken, suspects, isFull = {}, 0, false, false
+  local leases, ends, lease_end = {}, {}, text(now + request.leaseMs)
   local latest = text(horizon)
   local items = key(KEY.item)
   -- By schedule, the turn of each ready lane once it has been served.
@@ -123,9 +120,9 @@ local function claim(request, now, back, gap, reply)
     rescored[schedule][name] = true
     if lane.paused then return 0 end
     local factor = factor_of(lane, now)
-    local base_interval = (lane.intervalUs or number(request[4])) / 1000
-    local interval, tolerance = base_interval / factor, ((lane.burst or number(request[5])) - 1) * base_interval
-    local in_flight_max = max(1, floor((lane.inFlightMax or number(request[6])) * factor))
+    local base_interval = (lane.intervalUs or request.intervalUs) / 1000
+    local interval, tolerance = base_interval / factor, ((lane.burst or request.burst) - 1) * base_interval
+    local in_flight_max = max(1, floor((lane.inFlightMax or request.inFlightMax) * factor))
     if (lane.failures or 0) >= FAILURES_MAX then in_flight_max = 1 end
     -- GCRA: `arrival` is the theoretical arrival time of the next start. It may be ahead of the start by burst - 1
     -- intervals.
@@ -172,14 +169,14 @@ local function claim(request, now, back, gap, reply)
             '-' .. marks .. (crashes > 0 and MARK.crashed or '-'), schedule, due[at + 1], name)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
-          -- For a lane without failures, the last two elements are missing. Time without claims does not count against
+          -- The last two values are false and 0 for a lane without failures. Time without claims does not count against
           -- an endpoint. The time of an upstream's first failure is not stored, so for its lanes the reply reports only
           -- that the circuit is open.
           local failing_since = lane.failingSince
           if failing_since and failing_since < gap[2] then failing_since = min(failing_since + gap.sum, gap[2]) end
           if not failing_since and (lane.failures or 0) >= FAILURES_MAX then failing_since = 0 end
-          reply[#reply + 1] = { id, token, text(due_at - back), start - back, name, private, w,
-            failing_since, lane.failures or 0 }
+          claimed[#claimed + 1] = { id, token, due_at - back, start - back, name, private, w,
+            failing_since or false, lane.failures or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = max(arrival, start) + interval end
@@ -204,7 +201,6 @@ local function claim(request, now, back, gap, reply)
     if (lane.inFlight or 0) >= in_flight_max and not lane.parked then
       set(lane, LANE.parked, 1)
       rescore(lane)
-      local full_lanes = reply[4]
       full_lanes[#full_lanes + 1] = name
     end
     return #ids
@@ -215,27 +211,27 @@ local function claim(request, now, back, gap, reply)
   -- Serves the ready lanes of one schedule in turn, first a fair share each and then more, until `count_max` items are
   -- claimed; returns their number.
   local function serve_all(ready, schedule, count_max)
-    local claimed = 0
+    local claimed_count = 0
     local waiting = {}
     for at, name in ipairs(ready) do waiting[at] = name end
-    while #waiting > 0 and claimed < count_max and not isFull do
-      local fair_share = max(1, ceil((count_max - claimed) / #waiting))
+    while #waiting > 0 and claimed_count < count_max and not isFull do
+      local fair_share = max(1, ceil((count_max - claimed_count) / #waiting))
       local next_round = {}
       for _, name in ipairs(waiting) do
-        local quota = min(fair_share, count_max - claimed)
+        local quota = min(fair_share, count_max - claimed_count)
         if quota == 0 or isFull then break end
         -- A lane's limit is shared by its two schedules. Without this, its urgent items would use all of it.
         if isNormalFirst and schedule == URGENT and not lane_of(name).hasNormal then
-          claimed = claimed + serve(name, NORMAL, 1)
-          quota = min(quota, count_max - claimed)
+          claimed_count = claimed_count + serve(name, NORMAL, 1)
+          quota = min(quota, count_max - claimed_count)
         end
         local count = quota > 0 and serve(name, schedule, quota) or 0
-        claimed = claimed + count
+        claimed_count = claimed_count + count
         if count == quota then next_round[#next_round + 1] = name end
       end
       waiting = next_round
     end
-    return claimed
+    return claimed_count
   end
 
   -- Returns the lanes to claim from, the longest waiting first.
@@ -310,16 +306,17 @@ local function claim(request, now, back, gap, reply)
     call('HSET', key(KEY.leases), unpack(leases))
     call('ZADD', key(KEY.leaseEnds), unpack(ends))
   end
+  return claimed
 end
 
 -- Returns when the partition is worth a claim again, by the wall clock: when its next lane is ready or its next lease
--- expires. No lease expires before `earliest`.
+-- expires; nil for neither. No lease expires before `earliest`.
 local function next_ready(back, earliest)
-  if stage then return '-1' end
+  if stage then return end
   local ready = head_of_partition()
   if not ready or not earliest or earliest < ready then
     local lease = first_lease_end()
     if lease and (not ready or lease < ready) then ready = lease end
   end
-  return ready and int(ready - back) or '-1'
+  return ready and ready - back
 end

@@ -32,27 +32,21 @@ local function store_hint(item, topic, token)
   call('HSET', item, ITEM.pendingHint, topic .. (token or '0'))
 end
 
--- Returns whether the poll of a lease may have missed a hint that reopens the item in the state it closes with. A
--- covered hint is removed. `hasReadCharge`: the poll has read the charge.
-local function has_uncovered_hint(item, token, reason, hasReadCharge, state)
-  local hint = call('HGET', item, ITEM.pendingHint)
+-- Returns whether the poll of a lease may have missed a hint that reopens the item in the state and with the payment
+-- that it closes with. `hint` is the stored hint or false; a covered one is removed. `hasReadCharge`: the poll has read
+-- the charge.
+local function has_uncovered_hint(hint, item, token, reason, hasReadCharge, payment, state)
   if not hint then return false end
   local topic, isOlder = sub(hint, 1, 1), sub(hint, 2) ~= token
   local isUnanswered = reason == CLOSED.expired or reason == CLOSED.gone or reason == CLOSED.dead
   local isCovered = isOlder and (hasReadCharge or isUnanswered)
   -- A hint that does not name its topic does not contradict that the source is gone.
   if reason == CLOSED.gone and topic == HINT.anything then isCovered = true end
-  if not isCovered and is_reopened_by(topic, reason, call('HGET', item, ITEM.payment), state) then
+  if not isCovered and is_reopened_by(topic, reason, payment or call('HGET', item, ITEM.payment), state) then
     return true
   end
   call('HDEL', item, ITEM.pendingHint)
   return false
-end
-
--- Removes the hint that the poll of a lease has covered. The item stays open.
-local function remove_covered_hint(item, token)
-  local hint = call('HGET', item, ITEM.pendingHint)
-  if hint and sub(hint, 2) ~= token then call('HDEL', item, ITEM.pendingHint) end
 end
 
 -- Reopens a closed item as it was, with its original span: a new run, which stores the seq recorded before it. An item
