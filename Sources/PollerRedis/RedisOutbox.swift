@@ -34,7 +34,8 @@ extension RedisWatchStore: Outbox {
             )
         }
         let start = takeOvers.start(in: partition)
-        let replies = try await redis.client.execute([read, takeOver(from: start, limit)])
+        // Before the read, because the call looks at each pending entry, also at those that are only just read.
+        let replies = try await redis.client.execute([takeOver(from: start, limit), read])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
             return try await self.read(
@@ -47,7 +48,7 @@ extension RedisWatchStore: Outbox {
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
-        guard let unread = replies.first, let left = replies.last, replies.count == 2 else {
+        guard let left = replies.first, let unread = replies.last, replies.count == 2 else {
             throw .corrupt("a pipeline of two commands has \(replies.count) replies")
         }
         let cursor = left.array?.first?.string
@@ -66,8 +67,7 @@ extension RedisWatchStore: Outbox {
         if let newest = fresh.last?.array?.first?.string {
             try await redis.confirm(partition: partition, entry: newest)
         }
-        // If Redis stood still for `idle` between the two commands, the second returns entries of the first as
-        // abandoned.
+        // If Redis stood still for `idle` before the last command, it returns entries that were just read as abandoned.
         var taken = Set(fresh.compactMap { $0.array?.first?.string })
         abandoned = abandoned.filter { taken.insert($0).inserted }
         let entries = try await decoded(

@@ -97,13 +97,14 @@ struct RedisPartitions: Sendable {
         var left = Array(lanes.indices)
         var targets = partitions(of: lanes)
         while let first = left.first {
-            let reply: RedisValue
             let target = targets[first]
-            let group = left.filter { targets[$0] == target }.prefix(most)
+            let all = left.filter { targets[$0] == target }
+            let others = left.filter { targets[$0] != target }
+            let group = all.prefix(most)
             let arguments = call(group)
             let groupLanes = Set(group.map { lanes[$0] })
             var isElsewhere = false
-            reply = try await waitingForSplit { () async throws(RedisError) in
+            let reply = try await waitingForSplit { () async throws(RedisError) in
                 // When the caller learns that the partition was split, it starts over with the elements left.
                 isElsewhere = groupLanes.contains { keys.partition(of: $0.description) != target }
                 return isElsewhere
@@ -114,7 +115,7 @@ struct RedisPartitions: Sendable {
                 continue
             }
             try receive(group, reply)
-            left.removeAll(where: Set(group).contains)
+            left = all.dropFirst(most) + others
         }
     }
 

@@ -2,11 +2,12 @@ import Logging
 import PollerDeliveries
 import PollerIdentity
 import PollerQueue
-import PollerRedis
 import PollerTesting
 import PollerWatches
 import RedisClient
 import Testing
+
+@testable import PollerRedis
 
 @Suite("Delivery marks in a real Redis")
 struct DeliveryMarksTests {
@@ -34,6 +35,48 @@ struct DeliveryMarksTests {
             await #expect(throws: StoreError.self) { try await queue.mark([mark]) }
             // The mark exists anyway: the outbox entry is read again and marks it again.
             #expect(try await queue.stats().pending == 1)
+        }
+    }
+
+    @Test("deliveries marked together are due once each, and their index stays compact")
+    func together() async throws {
+        try await withRedis { client in
+            let layout = try await layout(client)
+            let queue = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
+            func marks(_ numbers: Range<Int>, isUrgent: Bool = true) -> [DeliveryMark] {
+                numbers.map { number in
+                    DeliveryMark(
+                        endpoint: EndpointID(unchecked: "ep_\(number % 3)"),
+                        watch: WatchKey("src_\(number)"),
+                        isUrgent: isUrgent
+                    )
+                }
+            }
+            // Normal ones become urgent, urgent ones stay so, and the rest are new.
+            try await queue.mark(marks(0..<100, isUrgent: false))
+            try await queue.mark(marks(50..<450))
+            try await queue.mark(marks(0..<450, isUrgent: false))
+            #expect(try await queue.stats().pending == 450)
+            let keys = layout.deliveryKeys
+            func members(_ kind: KeyKind, _ name: String, _ partition: Int) async throws -> Int {
+                let key = RedisArgument.string(keys.list(kind, name, partition))
+                return try await client.send(RedisCommand("ZCARD", [key])).int ?? 0
+            }
+            var (urgent, normal, indexed) = (0, 0, 0)
+            for partition in 0..<2 {
+                for number in 0..<3 {
+                    urgent += try await members(.urgent, "ep_\(number)", partition)
+                    normal += try await members(.normal, "ep_\(number)", partition)
+                }
+                let leaves = RedisArgument.string(keys.list(.openCreated, "", partition))
+                let names = try await client.send(RedisCommand("ZRANGE", [leaves, "0", "-1"]))
+                for name in (names.array ?? []).compactMap(\.string) {
+                    let count = try await members(.openCreated, name, partition)
+                    #expect(count <= 100)
+                    indexed += count
+                }
+            }
+            #expect(urgent == 400 && normal == 50 && indexed == 450)
         }
     }
 

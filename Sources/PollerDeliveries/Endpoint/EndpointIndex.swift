@@ -68,6 +68,7 @@ struct EndpointIndex: Sendable {
 
     /// Returns the endpoints that subscribe to an event, according to the event's own data.
     func audience(of event: Event) -> Audience {
+        guard !lists.isEmpty else { return .empty }
         var found: [[Audience.Member]] = []
         for isFinalOnly in event.closed == nil ? [false] : [false, true] {
             for source in [nil, event.key.source] {

@@ -7,14 +7,16 @@
 --          '', 1 when they are urgent, and the number of deliveries; then two values per delivery: id, lane
 -- RETURNS  how many were not marked because they are leased and name an event
 -- USES     lib_created_index
--- COST     for a delivery of an endpoint without one: four reads and four writes; and always one write, so that the
---          caller can wait for replicas
+-- COST     one read per delivery, and one write for a new one; for each lane of urgent deliveries one read and one
+--          write more; and always one write, so that the caller can wait for replicas
 local now, wall = clocks()
 local before = head_of_partition()
 local due, began = int(now), int(wall)
-local busy, at, marked = 0, 1, 0
+local busy, marked = 0, 0
 -- {score, lane, score, lane, …} for the set of ready lanes with normal items, and for the set of lanes with items.
 local ready, occupied = {}, {}
+-- The entries of new deliveries in the index by creation, and the urgent deliveries of each lane.
+local created, urgent = {}, {}
 
 -- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
 local function send_regardless(item, state, seq)
@@ -43,26 +45,28 @@ end
 -- a reason to retry.
 local function mark(group, id, lane)
   local item = key(KEY.item, id)
-  local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
+  local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state, ITEM.began)
   if not w[1] then
-    call('HSET', item, ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane,
-      ITEM.began, began, ITEM.run, '1')
-    add_created(KEY.openCreated, created_entry(id, lane, wall))
+    local values = { ITEM.source, group.source, ITEM.facts, group.facts, ITEM.lane, lane, ITEM.began, began,
+      ITEM.run, '1' }
     if group.url ~= '' and group.url_field ~= '' then
-      call('HSET', item, group.url_field, group.url)
+      values[11], values[12] = group.url_field, group.url
     elseif group.url ~= '' then
-      call('HSET', item, ITEM.hasLong, 1)
+      values[11], values[12] = ITEM.hasLong, '1'
       call('HSET', key(KEY.long, id), LONG.private, group.url)
     end
+    call('HSET', item, unpack(values))
+    created[#created + 1] = created_entry(id, lane, wall)
   elseif w[2] then
     call('HDEL', item, ITEM.closed)
-    move_created_item(id, false)
+    move_created(id, lane, w[4], false)
     group.reopened[#group.reopened + 1] = id
     if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
   end
   if group.seq ~= '' then send_regardless(item, w[3] or DELIVERY.fresh, group.seq) end
   if group.isUrgent then
-    make_due(id, lane, now)
+    urgent[lane] = urgent[lane] or {}
+    table.insert(urgent[lane], id)
   -- A lane that is not listed has no items.
   elseif not w[1] and not lane_of(lane).listed or not call('ZSCORE', key(URGENT, lane), id) then
     call('ZADD', key(NORMAL, lane), 'LT', due, id)
@@ -70,18 +74,41 @@ local function mark(group, id, lane)
   end
 end
 
+-- Makes the deliveries of a lane due now at the latest, as make_due does for one.
+local function make_all_due(name, ids)
+  local entries, moved, waiting = {}, {}, call('ZMSCORE', key(NORMAL, name), unpack(ids))
+  for n, id in ipairs(ids) do
+    entries[2 * n - 1], entries[2 * n] = due, id
+    if waiting[n] then
+      entries[2 * n - 1] = text(min(now, number(waiting[n])))
+      moved[#moved + 1] = id
+    end
+  end
+  call('ZADD', key(URGENT, name), 'LT', unpack(entries))
+  lane_of(name)
+  rescored[URGENT][name] = true
+  if #moved > 0 then
+    call('ZREM', key(NORMAL, name), unpack(moved))
+    rescored[NORMAL][name] = true
+  end
+end
+
+local groups, ids, at = {}, {}, 1
 while ARGV[at] do
   local group = { source = ARGV[at], facts = ARGV[at + 1], url = ARGV[at + 2], url_field = ARGV[at + 3],
-    seq = ARGV[at + 4], isUrgent = ARGV[at + 5] == '1', reopened = {} }
-  local first = at + 7
-  at = first + 2 * ARGV[at + 6]
-  local ids = {}
-  for index = first, at - 1, 2 do ids[#ids + 1] = ARGV[index] end
-  local leases = call('HMGET', key(KEY.leases), unpack(ids))
-  for n, id in ipairs(ids) do
-    local lease = leases[n]
+    seq = ARGV[at + 4], isUrgent = ARGV[at + 5] == '1', reopened = {}, first = at + 7 }
+  at = group.first + 2 * ARGV[at + 6]
+  group.last = at - 1
+  for index = group.first, group.last, 2 do ids[#ids + 1] = ARGV[index] end
+  groups[#groups + 1] = group
+end
+local leases = #ids > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
+for _, group in ipairs(groups) do
+  for index = group.first, group.last, 2 do
+    marked = marked + 1
+    local id, lease = ARGV[index], leases[marked]
     if not lease then
-      mark(group, id, ARGV[first + 2 * n - 1])
+      mark(group, id, ARGV[index + 1])
     elseif group.seq ~= '' then
       busy = busy + 1
     else
@@ -89,8 +116,9 @@ while ARGV[at] do
     end
   end
   if #group.reopened > 0 then call('ZREM', key(KEY.closed), unpack(group.reopened)) end
-  marked = marked + #ids
 end
+add_all_created(KEY.openCreated, created)
+for name, ids in pairs(urgent) do make_all_due(name, ids) end
 if #ready > 0 then call('ZADD', key(READY[NORMAL]), 'LT', unpack(ready)) end
 add_all(key(KEY.occupiedLanes), occupied)
 save_lanes(now)

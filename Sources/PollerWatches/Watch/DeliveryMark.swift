@@ -34,6 +34,12 @@ package struct DeliveryMark: Hashable, Sendable {
         self.forcedSeq = forcedSeq
         self.isUrgent = isUrgent
     }
+
+    /// Hashes the fields that differ most; equality compares the rest.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(endpoint)
+        hasher.combine(watch.source)
+    }
 }
 
 /// A store that takes the marks of deliveries.
