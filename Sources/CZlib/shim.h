@@ -94,14 +94,44 @@ static inline long czlib_pack(
     return deflate(&stream, Z_FINISH) == Z_STREAM_END ? (long)stream.total_out : -1;
 }
 
+/// The memory of one decompression: zlib needs 23 KiB, replacements of zlib up to 40.
+///
+/// malloc would take this from the end of the heap for each event and then give it back, which costs more than
+/// decompressing the event.
+typedef struct {
+    size_t used;
+    _Alignas(64) unsigned char memory[48 << 10];
+} czlib_scratch;
+
+static inline void *czlib_scratch_part(void *opaque, unsigned count, unsigned size) {
+    czlib_scratch *scratch = opaque;
+    size_t length = ((size_t)count * size + 63) & ~(size_t)63;
+    if (length > sizeof scratch->memory - scratch->used) return malloc((size_t)count * size);
+    void *part = scratch->memory + scratch->used;
+    scratch->used += length;
+    return part;
+}
+
+static inline void czlib_scratch_free(void *opaque, void *part) {
+    czlib_scratch *scratch = opaque;
+    unsigned char *begin = part;
+    if (begin < scratch->memory || begin >= scratch->memory + sizeof scratch->memory) free(part);
+}
+
 /// Decompresses the output of czlib_pack with the same dictionary. Returns the number of bytes at
-/// `target`, or -1 if they do not fit in `capacity` or the input is invalid.
+/// `target`, or -1 if the input is invalid. If the output does not fit in `capacity`, it returns
+/// -1 too, or `capacity` if only the beginning is wanted.
 static inline long czlib_unpack(
     const unsigned char *dictionary, unsigned dictionaryLength,
     const unsigned char *source, unsigned length,
-    unsigned char *target, unsigned capacity) {
+    unsigned char *target, unsigned capacity, int onlyBeginning) {
+    czlib_scratch scratch;
+    scratch.used = 0;
     z_stream stream;
     memset(&stream, 0, sizeof stream);
+    stream.zalloc = czlib_scratch_part;
+    stream.zfree = czlib_scratch_free;
+    stream.opaque = &scratch;
     if (inflateInit2(&stream, CZLIB_WINDOW_BITS) != Z_OK) return -1;
     long unpacked = -1;
     if (inflateSetDictionary(&stream, dictionary, dictionaryLength) == Z_OK) {
@@ -109,7 +139,8 @@ static inline long czlib_unpack(
         stream.avail_in = length;
         stream.next_out = target;
         stream.avail_out = capacity;
-        if (inflate(&stream, Z_FINISH) == Z_STREAM_END) unpacked = (long)stream.total_out;
+        int result = inflate(&stream, onlyBeginning ? Z_SYNC_FLUSH : Z_FINISH);
+        if (result == Z_STREAM_END || (onlyBeginning && result == Z_OK)) unpacked = (long)stream.total_out;
     }
     inflateEnd(&stream);
     return unpacked;

@@ -19,8 +19,32 @@ struct LogRead: Sendable {
     /// Returns the events in a reply of log.lua.
     func events(in reply: RedisValue) -> [Event] {
         // Folded events are one entry of the log, which is returned whole.
-        let found = (reply.array ?? []).flatMap { entry in
+        let found = (reply.array ?? []).dropFirst().flatMap { entry in
             entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
+        }
+        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+    }
+
+    /// Returns the same events without decoding them.
+    func log(in reply: RedisValue) -> [LoggedEvent] {
+        guard let values = reply.array, let last = values.first?.int else { return [] }
+        var number = last - (values.count - 1)
+        var found: [LoggedEvent] = []
+        for value in values.dropFirst() {
+            number += 1
+            guard let stored = value.bytes else { continue }
+            if FoldedEvents.isFolded(stored) {
+                found += FoldedEvents.events(stored, of: key).map { LoggedEvent($0) }
+                continue
+            }
+            let seq = number
+            found.append(
+                LoggedEvent(seq: seq) {
+                    PackedEvent.digest(stored)
+                } event: {
+                    PackedEvent.event(stored).flatMap { $0.seq == seq ? $0 : nil }
+                }
+            )
         }
         return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
     }

@@ -48,13 +48,10 @@ enum PackedEvent {
         guard stored.first == mark else {
             return Event(utf8: stored)
         }
-        guard stored.count >= headLength else { return nil }
-        let bodyEnd = headLength + number(stored[1..<4])
-        let length = number(stored[4..<headLength])
-        guard bodyEnd <= stored.count, length <= bodyMax,
-            var json = unpack(stored[headLength..<bodyEnd], count: length)
-        else { return nil }
-        let metadata = stored[bodyEnd...]
+        guard let (body, length) = body(of: stored), var json = unpack(body, count: length) else {
+            return nil
+        }
+        let metadata = stored[body.endIndex...]
         if !metadata.isEmpty {
             // The script added the metadata to the published event in the same form.
             guard json.popLast() == UInt8(ascii: "}") else { return nil }
@@ -63,6 +60,32 @@ enum PackedEvent {
             json.append(UInt8(ascii: "}"))
         }
         return Event(utf8: json)
+    }
+}
+
+/// Reading less than an event.
+extension PackedEvent {
+    /// The beginning of the JSON of an event, before the random part of its ID.
+    private static let idPrefix = Array(#"{"id":"evt_"#.utf8)
+    private static let digestLength = 6
+
+    /// Returns ``EventID/digest`` of an entry, which is at the beginning of its JSON; `nil` if the whole entry must be
+    /// read.
+    static func digest(_ stored: [UInt8]) -> String? {
+        let count = idPrefix.count + digestLength
+        guard stored.first == mark, let (body, length) = body(of: stored), length >= count,
+            let json = unpack(body, count: count, isBeginning: true), json.starts(with: idPrefix)
+        else { return nil }
+        return String(validating: json[idPrefix.count...], as: UTF8.self)
+    }
+
+    /// Returns the deflate stream of a packed entry and its unpacked length; `nil` if they are damaged.
+    private static func body(of stored: [UInt8]) -> (packed: ArraySlice<UInt8>, length: Int)? {
+        guard stored.count >= headLength else { return nil }
+        let end = headLength + number(stored[1..<4])
+        let length = number(stored[4..<headLength])
+        guard end <= stored.count, length <= bodyMax else { return nil }
+        return (stored[headLength..<end], length)
     }
 }
 
@@ -81,11 +104,12 @@ extension PackedEvent {
     private static let dictionary = Array(EventDictionary.text.utf8)
     private static let streams = PackingStreams(dictionary: dictionary)
 
-    /// Unpacks bytes to the given count; `nil` if they are damaged.
+    /// Unpacks bytes to the given count, which may be that of their beginning; `nil` if they are damaged.
     static func unpack(
         _ bytes: ArraySlice<UInt8>,
         count: Int,
-        with dictionary: [UInt8] = dictionary
+        with dictionary: [UInt8] = dictionary,
+        isBeginning: Bool = false
     ) -> [UInt8]? {
         let unpacked = unsafe zlibOutput(capacity: count) { target in
             unsafe dictionary.withUnsafeBufferPointer { dictionary in
@@ -96,7 +120,8 @@ extension PackedEvent {
                         source.baseAddress,
                         UInt32(clamping: source.count),
                         target.baseAddress,
-                        UInt32(clamping: count)
+                        UInt32(clamping: count),
+                        isBeginning ? 1 : 0
                     )
                 }
             }

@@ -160,7 +160,8 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        try await events(of: key, after: seq, limit: limit, isConfirmed: false)
+        let read = LogRead(key: key, seq: seq, limit: limit)
+        return read.events(in: try await reply(to: read, isConfirmed: false))
     }
 
     package func deliverableEvents(
@@ -168,22 +169,28 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        try await events(of: key, after: seq, limit: limit, isConfirmed: redis.durability != nil)
+        let read = LogRead(key: key, seq: seq, limit: limit)
+        return read.events(in: try await reply(to: read, isConfirmed: redis.durability != nil))
     }
 
-    private func events(
+    package func deliverableLog(
         of key: WatchKey,
         after seq: Int,
-        limit: Int,
-        isConfirmed: Bool
-    ) async throws(StoreError) -> [Event] {
+        limit: Int
+    ) async throws(StoreError) -> [LoggedEvent] {
         let read = LogRead(key: key, seq: seq, limit: limit)
+        return read.log(in: try await reply(to: read, isConfirmed: redis.durability != nil))
+    }
+
+    private func reply(
+        to read: LogRead,
+        isConfirmed: Bool
+    ) async throws(StoreError) -> RedisValue {
         let joining = isConfirmed ? confirmedReads : plainReads
-        let reply = try await joining.reply(to: read, partition: partition(of: key)) {
+        return try await joining.reply(to: read, partition: partition(of: read.key)) {
             reads throws(StoreError) in
             try await replies(to: reads, isConfirmed: isConfirmed)
         }
-        return read.events(in: reply)
     }
 
     /// Reads several logs, with one call for each partition, and returns one reply for each.

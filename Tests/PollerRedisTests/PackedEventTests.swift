@@ -49,6 +49,18 @@ import Testing
         #expect(decoded == [try event().carrying(metadata: metadata)])
     }
 
+    @Test("the digest of an ID is read from the beginning of an entry")
+    func digest() throws {
+        let event = try event()
+        let packed = PackedEvent.bytes(of: event)
+        #expect(PackedEvent.digest(packed) == event.id.digest)
+        #expect(PackedEvent.digest(packed + Array(#"{"order":"A77"}"#.utf8)) == event.id.digest)
+        // Other entries are decoded.
+        #expect(PackedEvent.digest(Array(Self.json.utf8)) == nil)
+        #expect(PackedEvent.digest(Array(packed.prefix(packed.count / 2))) == nil)
+        #expect(PackedEvent.digest([]) == nil)
+    }
+
     @Test("threads that pack at the same time get the same bytes, also after a large event")
     func concurrent() async throws {
         let large = Self.json.replacing(

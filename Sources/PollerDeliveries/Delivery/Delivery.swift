@@ -138,9 +138,11 @@ package struct DeliveryState: Hashable, Sendable {
         dead.removeAll { $0 == seq }
     }
 
-    /// Skips the unsubscribed events up to this one.
-    mutating func pass(_ event: Event) {
-        move(to: event.seq, event.id)
+    /// Skips the unsubscribed events up to `seq`.
+    ///
+    /// `digest` is that of the ID of the last one.
+    mutating func pass(_ seq: Int, digest: String?) {
+        move(to: seq, digest)
     }
 
     /// Dead-letters an event.
@@ -200,15 +202,15 @@ package struct DeliveryState: Hashable, Sendable {
         if again.contains(seq) {
             again.removeAll { $0 == seq }
         } else {
-            move(to: seq, id)
+            move(to: seq, id?.digest)
         }
         begin()
     }
 
-    private mutating func move(to seq: Int, _ id: EventID?) {
+    private mutating func move(to seq: Int, _ digest: String?) {
         guard seq > cursor else { return }
         cursor = seq
-        cursorDigest = id?.digest
+        cursorDigest = digest
     }
 
     private mutating func begin() {

@@ -199,16 +199,42 @@ struct PendingEvent: Hashable, Sendable {
         self.more = more
     }
 
+    /// Chooses from the log after the cursor.
+    ///
+    /// Only events that may be sent are decoded.
+    init?(in log: [LoggedEvent], isWhole: Bool, coalesces: Bool, wants: (Event) -> Bool) {
+        var events: [Event] = []
+        for logged in log {
+            guard let event = logged.event, wants(event) else { continue }
+            events.append(event)
+            if !coalesces { break }
+        }
+        self.init(
+            in: events,
+            newest: log.last?.seq,
+            isWhole: isWhole,
+            coalesces: coalesces,
+            wants: { _ in true }
+        )
+    }
+
     /// Chooses from the events after the cursor; `nil` when the endpoint subscribes to none of them.
     ///
     /// - Parameters:
     ///   - events: the events in the order of the log.
+    ///   - newest: the number of the last event in the log; `nil` for that of `events`.
     ///   - isWhole: whether the log has no more after them.
     ///   - coalesces: whether only the newest is sent. An event that announces a debit, which must be
     ///     delivered in time, or that ends a run is never skipped. For an incident the beginning is
     ///     never skipped either.
     ///   - wants: whether the endpoint receives an event at all.
-    init?(in events: [Event], isWhole: Bool, coalesces: Bool, wants: (Event) -> Bool) {
+    init?(
+        in events: [Event],
+        newest: Int? = nil,
+        isWhole: Bool,
+        coalesces: Bool,
+        wants: (Event) -> Bool
+    ) {
         let wanted = events.filter(wants)
         guard let oldest = wanted.first else { return nil }
         var chosen = oldest
@@ -218,6 +244,6 @@ struct PendingEvent: Hashable, Sendable {
         var event = chosen
         event.skippedSeqs = wanted.map(\.seq).filter { $0 < chosen.seq }
         self.event = event
-        more = !isWhole || (events.last?.seq ?? 0) > chosen.seq
+        more = !isWhole || (newest ?? events.last?.seq ?? 0) > chosen.seq
     }
 }

@@ -252,7 +252,7 @@ extension DeliveryHandler {
         // The last delivered event is read once more. A different one in its place means that a failover has started
         // another history.
         let known = state.cursorDigest == nil ? 0 : 1
-        var events = try await store.deliverableEvents(
+        var events = try await store.deliverableLog(
             of: delivery.watch,
             after: state.cursor - known,
             limit: Self.readAhead + known
@@ -261,7 +261,7 @@ extension DeliveryHandler {
             first.seq == state.cursor
         {
             events.removeFirst()
-            if first.id.digest != cursorDigest {
+            if let digest = first.digest, digest != cursorDigest {
                 return try await rewound(leased, newest: state.cursor)
             }
         } else if events.isEmpty, let newest = await newest(before: delivery) {
@@ -278,7 +278,7 @@ extension DeliveryHandler {
         ) {
             return .event(pending)
         }
-        if let last = events.last { state.pass(last) }
+        if let last = events.last { state.pass(last.seq, digest: last.digest) }
         // More events may follow a full page of unsubscribed ones.
         return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
     }

@@ -72,6 +72,13 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [Event]
 
+    /// Returns the same events, decoded when they are used.
+    func deliverableLog(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [LoggedEvent]
+
     /// Deletes the bodies of events (``Event/withoutBody``) of some watches that closed longer than `retention` ago;
     /// true when there may be more.
     ///
@@ -135,6 +142,15 @@ extension WatchStore {
         limit: Int
     ) async throws(StoreError) -> [Event] {
         try await events(of: key, after: seq, limit: limit)
+    }
+
+    /// Returns decoded events, as the default for stores that keep them so.
+    package func deliverableLog(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [LoggedEvent] {
+        try await deliverableEvents(of: key, after: seq, limit: limit).map { LoggedEvent($0) }
     }
 
     /// Hints that a watch may have changed in an unknown way.

@@ -1,5 +1,6 @@
 import PollerIdentity
 import PollerTesting
+import Synchronization
 import Testing
 
 @testable import PollerDeliveries
@@ -39,6 +40,29 @@ struct PendingEventTests {
             true
         }
         #expect(next?.event.seq == 5 && next?.event.skippedSeqs == [3, 4] && next?.more == true)
+    }
+
+    @Test("only the event to send is decoded, unless the newest replaces the others")
+    func decoding() {
+        let decoded = Mutex<[Int]>([])
+        let events = log(3...6)
+        let entries = events.map { event in
+            LoggedEvent(seq: event.seq) {
+                nil
+            } event: {
+                decoded.withLock { $0.append(event.seq) }
+                // An entry that is not understood is left out.
+                return event.seq == 3 ? nil : event
+            }
+        }
+        let next = PendingEvent(in: entries, isWhole: true, coalesces: false) { $0.seq != 4 }
+        #expect(next?.event.seq == 5 && next?.event.skippedSeqs == [] && next?.more == true)
+        #expect(decoded.withLock(\.self) == [3, 4, 5])
+        let newest = PendingEvent(in: entries, isWhole: true, coalesces: true) { $0.seq != 6 }
+        #expect(newest?.event.seq == 5 && newest?.event.skippedSeqs == [4])
+        // The last event of the log is passed in the next step.
+        #expect(newest?.more == true)
+        #expect(PendingEvent(in: entries, isWhole: true, coalesces: false) { _ in false } == nil)
     }
 
     @Test("the signed body lists the skipped events")
