@@ -131,6 +131,35 @@ package struct HTTPCall: Sendable {
         return bytes
     }
 
+    /// The bytes of a POST with its body; `nil` if NIO's encoder must write the request.
+    ///
+    /// They equal those of the encoder, as with ``getBytes(_:)``.
+    func postBytes(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        guard method == .POST, let body else { return nil }
+        var bytes = allocator.buffer(capacity: 1024 + body.readableBytes)
+        bytes.writeString("POST ")
+        bytes.writeString(target)
+        bytes.writeString(" HTTP/1.1\r\n")
+        if headers.first?.name != "host" {
+            bytes.writeString("host: ")
+            bytes.writeString(origin.authority)
+            bytes.writeString("\r\n")
+        }
+        for (name, value) in headers {
+            // The encoder frames the body in chunks.
+            if name.utf8.count == 17, name.lowercased() == "transfer-encoding" { return nil }
+            bytes.writeString(name)
+            bytes.writeString(": ")
+            bytes.writeString(value)
+            bytes.writeString("\r\n")
+        }
+        bytes.writeString("content-length: ")
+        bytes.writeString(String(body.readableBytes))
+        bytes.writeString("\r\n\r\n")
+        bytes.writeImmutableBuffer(body)
+        return bytes
+    }
+
     /// Whether it may be repeated if it is unknown whether it arrived: RFC 9110 §9.2.1.
     var isRepeatable: Bool { (method == .GET || method == .HEAD) && body == nil }
 }

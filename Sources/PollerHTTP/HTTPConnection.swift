@@ -110,12 +110,12 @@ final class HTTPConnection: ChannelInboundHandler {
         if let decoder, let encoderContext,
             let bytes = call.getBytes(context.channel.allocator)
         {
-            decoder.expectGetResponse()
+            decoder.expectResponse()
             encoderContext.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: nil)
             return
         }
-        context.write(wrapOutboundOut(.head(call.head)), promise: nil)
         guard let body = call.body else {
+            context.write(wrapOutboundOut(.head(call.head)), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             return
         }
@@ -125,6 +125,14 @@ final class HTTPConnection: ChannelInboundHandler {
             // earlier one.
             if self.exchange === exchange { state.bodyWritten() }
         }
+        if let decoder, let encoderContext,
+            let bytes = call.postBytes(context.channel.allocator)
+        {
+            decoder.expectResponse()
+            encoderContext.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: written)
+            return
+        }
+        context.write(wrapOutboundOut(.head(call.head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: written)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }

@@ -178,8 +178,10 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
         codec.write(data: data)
     }
 
-    /// Prepares for the response to a GET that the connection wrote without this handler.
-    func expectGetResponse() {
+    /// Prepares for the response to a GET or POST that the connection wrote without this handler.
+    ///
+    /// The codec uses only the method of a request, and treats these two alike.
+    func expectResponse() {
         head = PartialHead()
         hasUnknownGet = true
         plainBytesLeft = nil

@@ -98,7 +98,9 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
         }
         var hmac = HMAC<SHA256>(key: SymmetricKey(data: bytes))
         hmac.update(data: head)
-        hmac.update(data: Array(body.utf8))
+        // Without a copy of the body.
+        var body = body
+        body.withUTF8 { bytes in unsafe hmac.update(data: UnsafeRawBufferPointer(bytes)) }
         return "v1," + Data(hmac.finalize()).base64EncodedString()
     }
 

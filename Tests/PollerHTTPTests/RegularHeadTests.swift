@@ -109,7 +109,7 @@ struct RegularHeadTests {
     }
 
     @Test(
-        "a GET has the bytes of NIO's encoder",
+        "a GET and a POST have the bytes of NIO's encoder",
         arguments: [
             HTTPHeaders([("Authorization", "Bearer sk_test_1"), ("Accept", "application/json")]),
             HTTPHeaders([("host", "other.example"), ("X-Empty", "")]), HTTPHeaders(),
@@ -117,6 +117,13 @@ struct RegularHeadTests {
     )
     func sameBytes(headers: HTTPHeaders) throws {
         let call = Self.call(.GET, headers)
+        #expect(call.getBytes(ByteBufferAllocator()) == (try Self.encoded(call)))
+        let post = Self.call(.POST, headers, body: ByteBuffer(string: #"{"seq":1}"#))
+        #expect(post.postBytes(ByteBufferAllocator()) == (try Self.encoded(post)))
+    }
+
+    /// Returns the bytes of NIO's encoder.
+    private static func encoded(_ call: HTTPCall) throws -> ByteBuffer {
         let channel = EmbeddedChannel()
         var configuration = HTTPRequestEncoder.Configuration()
         configuration.automaticallySetFramingHeaders = false
@@ -124,12 +131,15 @@ struct RegularHeadTests {
             HTTPRequestEncoder(configuration: configuration)
         )
         try channel.writeOutbound(HTTPClientRequestPart.head(call.head))
+        if let body = call.body {
+            try channel.writeOutbound(HTTPClientRequestPart.body(.byteBuffer(body)))
+        }
         try channel.writeOutbound(HTTPClientRequestPart.end(nil))
         var encoded = ByteBuffer()
         while var part = try channel.readOutbound(as: ByteBuffer.self) {
             encoded.writeBuffer(&part)
         }
-        #expect(call.getBytes(ByteBufferAllocator()) == encoded)
+        return encoded
     }
 
     @Test("other methods, bodies and chunked requests are left to NIO's encoder")
@@ -140,6 +150,10 @@ struct RegularHeadTests {
         #expect(Self.call(.POST, [:]).getBytes(allocator) == nil)
         #expect(Self.call(.GET, [:], body: ByteBuffer(string: "{}")).getBytes(allocator) == nil)
         #expect(Self.call(.GET, chunked).getBytes(allocator) == nil)
+        let body = ByteBuffer(string: "{}")
+        #expect(Self.call(.POST, [:]).postBytes(allocator) == nil)
+        #expect(Self.call(.PUT, [:], body: body).postBytes(allocator) == nil)
+        #expect(Self.call(.POST, chunked, body: body).postBytes(allocator) == nil)
     }
 
     private static func call(

@@ -47,7 +47,13 @@ package struct SentMessage: Hashable, Sendable {
         subject: String? = nil,
         to recipient: String
     ) -> String {
-        let text = "\(recipient)\n\(subject ?? "")\n\(composed)"
-        return Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(digestBytes)))
+        var hash = SHA256()
+        hash.update(data: Array("\(recipient)\n\(subject ?? "")\n".utf8))
+        // Without a copy of the message.
+        var composed = composed
+        composed.withUTF8 { bytes in
+            unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
+        }
+        return Base64URL.encode(hash.finalize().prefix(digestBytes))
     }
 }
