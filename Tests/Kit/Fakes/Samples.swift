@@ -1,5 +1,5 @@
 import JSONText
-import PollerDeliveries
+package import PollerDeliveries
 package import PollerIdentity
 package import PollerPayments
 package import PollerQueue
