@@ -1,14 +1,14 @@
 import NIOCore
 import NIOPosix
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Synchronization
 import Testing
-
 @testable import PollerRedis
+
 
 /// Single requests to enqueue that are made at the same time share a call.
 @Suite("Joined requests to enqueue")

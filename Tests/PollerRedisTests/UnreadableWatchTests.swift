@@ -1,11 +1,11 @@
-import Poller
 import PollerIdentity
 import PollerQueue
 import PollerTesting
+import PollerWatches
 import RedisClient
 import Testing
-
 @testable import PollerRedis
+
 
 @Suite("Unreadable watches")
 struct UnreadableWatchTests {

@@ -1,5 +1,6 @@
 import PollerDeliveries
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerTesting
 import PollerWatches
