@@ -7,13 +7,18 @@ import PollerWatches
 import RedisClient
 import Synchronization
 import Testing
-@testable import PollerRedis
 
+@testable import PollerRedis
 
 /// Single requests to enqueue that are made at the same time share a call.
 @Suite("Joined requests to enqueue")
 struct JoinedEnqueuesTests {
     private typealias Answer = JoinedEnqueues.Answer
+
+    /// The number of requests of each call.
+    private final class Calls: Sendable {
+        let counts = Mutex<[Int]>([])
+    }
 
     private static let outage = StoreError.unavailable("no connection")
 
@@ -89,7 +94,7 @@ struct JoinedEnqueuesTests {
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let watches = try (0..<count).map(Self.watch)
         let joining = JoinedEnqueues()
-        let calls = Mutex<[Int]>([])
+        let calls = Calls()
         let (allMade, made) = AsyncStream.makeStream(of: Void.self)
         let answers = await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
             await withTaskGroup(of: (Int, Answer)?.self) { group in
@@ -100,7 +105,7 @@ struct JoinedEnqueuesTests {
                                 of: watch,
                                 partition: number % partitions
                             ) { watches in
-                                calls.withLock { $0.append(watches.count) }
+                                calls.counts.withLock { $0.append(watches.count) }
                                 for await _ in allMade {}
                                 if number == cancelled {
                                     unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -124,6 +129,6 @@ struct JoinedEnqueuesTests {
             }
         }
         try await loops.shutdownGracefully()
-        return ((0..<count).map { answers[$0] }, calls.withLock(\.self))
+        return ((0..<count).map { answers[$0] }, calls.counts.withLock(\.self))
     }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import Poller
 import PollerDeliveries
 import PollerIdentity
 import PollerOperations
