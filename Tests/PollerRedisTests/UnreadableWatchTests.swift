@@ -4,8 +4,8 @@ import PollerTesting
 import PollerWatches
 import RedisClient
 import Testing
-@testable import PollerRedis
 
+@testable import PollerRedis
 
 @Suite("Unreadable watches")
 struct UnreadableWatchTests {

@@ -4,7 +4,6 @@ import PollerTesting
 import PollerWatches
 import Testing
 
-
 @Suite("Watch")
 struct WatchTests {
     private let watch = Watch(
