@@ -25,6 +25,12 @@ let scanning =
     + (Context.packageDirectory.contains("/checkouts/")
         ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))])
 
+/// The folders of `PollerRedis` with scripts.
+let storeFolders = [
+    "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Partition",
+    "Quarantine", "Queue", "Script", "Search", "Store", "Watch",
+]
+
 // Products of other packages, by the names that the targets below use.
 typealias Other = Target.Dependency
 let logging = Other.product(name: "Logging", package: "swift-log")
@@ -204,7 +210,7 @@ let package = Package(
                 "RedisClient",
                 logging, nioCore,
             ],
-            resources: [.embedInCode("Scripts")],
+            resources: storeFolders.map { .embedInCode("\($0)/Scripts") },
             swiftSettings: settings
         ),
 

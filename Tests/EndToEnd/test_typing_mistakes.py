@@ -171,7 +171,7 @@ def test_a_server_that_is_not_poller_is_reported_as_such(calm: Cluster, shared_c
 
 def test_every_route_in_an_error_message_has_a_command():
     """Error messages for programs name routes. For people each of these routes has a command."""
-    known = (ROOT / "Sources/pollerctl/Failure.swift").read_text()
+    known = (ROOT / "Sources/pollerctl/Terminal/Failure.swift").read_text()
     routes = set()
     for file in sorted((ROOT / "Sources/PollerAPI").rglob("*.swift")):
         lines = [line.strip() for line in file.read_text().splitlines()]

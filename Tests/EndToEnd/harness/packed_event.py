@@ -11,7 +11,7 @@ from redis.crc import key_slot
 
 # The first byte of a packed event; an event that cannot be packed is stored as JSON.
 PACKED = 1
-DICTIONARY = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/EventDictionary.swift"
+DICTIONARY = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/Event/EventDictionary.swift"
 
 
 @functools.cache

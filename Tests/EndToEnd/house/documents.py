@@ -8,7 +8,7 @@ from . import COMMITS, Tree, rule, swift, targets
 
 # MARK: - Scripts
 
-SCRIPTS = "Sources/PollerRedis/Scripts/"
+SCRIPTS = "Sources/PollerRedis/"
 # The prefix of scripts that are prepended to others, as the prelude is, and never run alone.
 LIBRARY = "lib_"
 
@@ -31,7 +31,7 @@ def each_script_documents_arguments_and_cost(tree: Tree):
 
 @rule({SCRIPTS + "breach.lua": "local a = key('w', id), key(KEY.forgotten)\n"})
 def every_key_of_the_scripts_is_documented(tree: Tree):
-    schema = tree["Sources/PollerRedis/StoreSchema.swift"]
+    schema = tree["Sources/PollerRedis/Store/StoreSchema.swift"]
     kinds = dict(re.findall(r'^    case (\w+) = "(\w)"', schema[schema.index("enum KeyKind") : schema.index("enum ItemField")], re.M))
     if len(set(kinds.values())) != len(kinds):
         yield "two kinds of keys have one letter"

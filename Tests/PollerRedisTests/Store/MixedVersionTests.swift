@@ -29,7 +29,7 @@ struct ReleasedScripts: Sendable {
     /// Returns those of every release that was kept, the oldest first.
     static func all() throws -> [ReleasedScripts] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "Fixtures")
+            .deletingLastPathComponent().appending(path: "Fixtures")
         return try FileManager.default.contentsOfDirectory(atPath: folder.path())
             .filter { $0.hasPrefix("scripts-") }
             .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
