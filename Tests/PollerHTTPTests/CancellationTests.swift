@@ -1,11 +1,17 @@
 import NIOCore
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import PollerHTTP
 
 @Suite("Cancelling requests")
 struct CancellationTests {
+    /// A class, because a server waits for it on another thread.
+    private final class Condition: Sendable {
+        let isTrue = Mutex(false)
+    }
+
     @Test(
         "a request can be cancelled before it starts, after it was sent and during its response"
     )
@@ -51,8 +57,9 @@ struct CancellationTests {
         var limits = ConnectionLimits()
         limits.connectionsMax = 1
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+        let isCancelled = Condition()
         try await ScriptedServer.run { _ in
-            [.pause(ms: 100), .send(answer)]
+            [.wait { isCancelled.isTrue.withLock(\.self) }, .send(answer)]
         } _: { [limits] server in
             let client = PooledClient(limits: limits)
             let first = Task { await client.get("/first", server) }
@@ -61,6 +68,7 @@ struct CancellationTests {
             let third = Task { await client.get("/third", server) }
             second.cancel()
             #expect(await second.value?.failure == .cancelled)
+            isCancelled.isTrue.withLock { $0 = true }
             #expect(try await first.value.answered().status == 200)
             #expect(try await third.value.answered().status == 200)
             await client.close()

@@ -20,6 +20,8 @@ final class ScriptedServer: Sendable {
         /// Sends one byte at a time at an interval, until the connection ends.
         case drip(String, everyMs: Int64)
         case pause(ms: Int64)
+        /// Continues when the condition is true.
+        case wait(@Sendable () -> Bool)
         /// Closes in order; over TLS with a close notification.
         case close
         /// Closes the socket without a TLS close notification.
@@ -181,6 +183,7 @@ final class ScriptedServer: Sendable {
                 )
                 later(everyMs, [.drip(String(text.dropFirst()), everyMs: everyMs)] + rest)
             case .pause(let ms): later(ms, rest)
+            case .wait(let isOver): if isOver() { run(rest, context) } else { later(5, steps) }
             case .close: context.close(promise: nil)
             case .cut:
                 // Closes below TLS, so that no close notification is sent.
