@@ -33,6 +33,12 @@ typedef struct {
     size_t length, size;
 } chiredis_tape;
 
+/// The memory of a decoder that its reader refers to.
+typedef struct {
+    redisReplyObjectFunctions functions;
+    chiredis_tape tape;
+} chiredis_memory;
+
 /// Appends a value; returns a token that is not `NULL`, or `NULL` when out of memory.
 static inline void *chiredis_append(const redisReadTask *task, int type, long long number) {
     chiredis_tape *tape = (chiredis_tape *)task->privdata;
@@ -81,18 +87,18 @@ static inline void *chiredis_append_nil(const redisReadTask *task) {
 /// The tape belongs to the decoder.
 static inline void chiredis_keep(void *token) { (void)token; }
 
-/// Creates a reader that appends each value to `tape`; `NULL` when out of memory. `functions` must live as
-/// long as the reader.
-static inline redisReader *chiredis_reader(
-    redisReplyObjectFunctions *functions, chiredis_tape *tape) {
-    memset(functions, 0, sizeof(*functions));
+/// Creates a reader that appends each value to the tape; `NULL` when out of memory. `memory` must live as long as
+/// the reader.
+static inline redisReader *chiredis_reader(chiredis_memory *memory) {
+    memset(memory, 0, sizeof(*memory));
+    redisReplyObjectFunctions *functions = &memory->functions;
     functions->createString = chiredis_append_text;
     functions->createArray = chiredis_append_array;
     functions->createInteger = chiredis_append_integer;
     functions->createNil = chiredis_append_nil;
     functions->freeObject = chiredis_keep;
     redisReader *reader = redisReaderCreateWithFunctions(functions);
-    if (reader) reader->privdata = tape;
+    if (reader) reader->privdata = &memory->tape;
     return reader;
 }
 

@@ -17,6 +17,8 @@ import NIOHTTP1
 struct PlainHead {
     /// A longer head goes to the codec, which has the limits.
     private static let bytesMax = 8192
+    /// The codec rejects a head with more fields.
+    private static let fieldsMax = 256
 
     let head: HTTPResponseHead
     /// The number of bytes of the body.
@@ -83,6 +85,7 @@ struct PlainHead {
             case 17 where name.lowercased() == "transfer-encoding": return nil
             default: break
             }
+            guard fields.count < Self.fieldsMax else { return nil }
             fields.append((name, string(value)))
             start = end + 2
         }

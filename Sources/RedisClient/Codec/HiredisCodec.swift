@@ -72,25 +72,17 @@ final class RedisReplyDecoder {
     private static let keptMax = (bytes: 1 << 20, values: 1 << 16)
 
     /// The memory that hiredis refers to.
-    @unsafe private struct Shared {
-        var functions = redisReplyObjectFunctions()
-        var tape = unsafe chiredis_tape()
-    }
-
-    private let shared: UnsafeMutablePointer<Shared>
+    private let shared: UnsafeMutablePointer<chiredis_memory>
     private let reader: UnsafeMutablePointer<redisReader>
     private var inspector: RedisReplyGuard
     private var violation: RedisCodecError?
 
     init(limits: RedisReplyLimits) {
         unsafe shared = .allocate(capacity: 1)
-        unsafe shared.initialize(to: Shared())
-        guard
-            let reader = unsafe chiredis_reader(
-                &shared.pointee.functions,
-                &shared.pointee.tape
-            )
-        else { preconditionFailure("out of memory: hiredis cannot allocate a reader") }
+        unsafe shared.initialize(to: chiredis_memory())
+        guard let reader = unsafe chiredis_reader(shared) else {
+            preconditionFailure("out of memory: hiredis cannot allocate a reader")
+        }
         unsafe self.reader = reader
         self.inspector = RedisReplyGuard(limits: limits)
     }
