@@ -33,7 +33,7 @@ struct LogRead: Sendable {
         for value in values.dropFirst() {
             number += 1
             guard let stored = value.bytes else { continue }
-            if FoldedEvents.isFolded(stored) {
+            if stored.first == FoldedEvents.mark {
                 found += FoldedEvents.events(stored, of: key).map { LoggedEvent($0) }
                 continue
             }

@@ -58,7 +58,15 @@ final class JoinedEnqueues: Sendable {
             case .failure(.unavailable): failWaiting(in: partition, own)
             default: startNext(in: partition)
             }
-            for other in others { other.resume(.answered(answers.popFirst() ?? Self.missing)) }
+            for other in others {
+                let answer = answers.popFirst() ?? Self.missing
+                // This caller may have been cancelled between the calls for single requests.
+                if case .failure(.unavailable) = answer, Task.isCancelled {
+                    other.resume(.calls([]))
+                } else {
+                    other.resume(.answered(answer))
+                }
+            }
             return try own.get()
         }
     }

@@ -29,6 +29,14 @@ def each_script_documents_arguments_and_cost(tree: Tree):
                 yield f"{path}: no {word} in the header"
 
 
+@rule({SCRIPTS + "breach.lua": "table.sort(entries)\n"})
+def scripts_sort_texts_by_their_bytes(tree: Tree):
+    """Without a function, Lua compares texts by the locale of the server."""
+    for path, text in scripts(tree).items():
+        if re.search(r"table\.sort\([^,()]*\)", text):
+            yield f"{path}: pass a function to table.sort"
+
+
 @rule({SCRIPTS + "breach.lua": "local a = key('w', id), key(KEY.forgotten)\n"})
 def every_key_of_the_scripts_is_documented(tree: Tree):
     schema = tree["Sources/PollerRedis/Store/StoreSchema.swift"]

@@ -33,4 +33,25 @@ struct UnreadableWatchTests {
             #expect(single.map(\.outcome) == [.refused(.unreadable)])
         }
     }
+
+    @Test("a damaged deadline fails the call before its first write")
+    func damagedDeadline() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 1)
+            let store = harness.store
+            let keys = (1...3).map { WatchKey("src_\($0)") }
+            _ = try await store.enqueue([try NewWatch(key: keys[1])])
+            let item = store.redis.keys.item(keys[1].id.description, 0)
+            let deadline = String(ItemField.deadline.rawValue)
+            _ = try await client.send(
+                RedisCommand("HSET", [.string(item), .string(deadline), "soon"])
+            )
+            let watches = try keys.map { try NewWatch(key: $0) }
+            await #expect(throws: StoreError.self) { try await store.enqueue(watches) }
+            for key in [keys[0], keys[2]] {
+                let results = try await store.enqueue([try NewWatch(key: key)])
+                #expect(results.map(\.outcome) == [.created])
+            }
+        }
+    }
 }

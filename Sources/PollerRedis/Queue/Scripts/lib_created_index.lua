@@ -55,14 +55,36 @@ local function add_created(kind, entry)
   if count > LEAF_MAX then split_leaf(kind, leaf, entry, count) end
 end
 
--- Adds entries of new items, in any order. They are mostly the newest: those after the last entry of the index fill its
--- last leaf, and then new leaves, without a search for each.
+-- Returns whether a text precedes another one by their bytes, as in Redis. `<` compares by the locale of the server, in
+-- which `a` may precede `B`.
+local function is_before(a, b)
+  local at = 1
+  while byte(a, at) and byte(a, at) == byte(b, at) do at = at + 1 end
+  return (byte(a, at) or -1) < (byte(b, at) or -1)
+end
+
+-- Sorts entries of one time by their bytes: by the six after the time, as one number, and then by all.
+local function sort_entries(entries)
+  local ranks = {}
+  for _, entry in ipairs(entries) do
+    local rank = 0
+    for at = 14, 19 do rank = 256 * rank + (byte(entry, at) or 0) end
+    ranks[entry] = rank
+  end
+  table.sort(entries, function(a, b)
+    if ranks[a] ~= ranks[b] then return ranks[a] < ranks[b] end
+    return is_before(a, b)
+  end)
+end
+
+-- Adds entries of new items, all of one time, in any order. They are mostly the newest: those after the last entry of
+-- the index fill its last leaf, and then new leaves, without a search for each.
 local function add_all_created(kind, entries)
-  table.sort(entries)
+  sort_entries(entries)
   local leaf = entries[2] and call('ZREVRANGE', key(kind), '0', '0')[1]
   local last = leaf and (call('ZREVRANGE', key(kind, leaf), '0', '0')[1] or leaf)
   local at = 1
-  while entries[at] and not (last and entries[at] > last) do
+  while entries[at] and not (last and is_before(last, entries[at])) do
     add_created(kind, entries[at])
     at = at + 1
   end

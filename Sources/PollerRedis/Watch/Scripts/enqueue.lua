@@ -11,7 +11,8 @@
 -- RETURNS  for each request {outcome (OUTCOME), run, seq, order of the watch or '', the result of read_item
 --          (lib_read_item.lua), if the watch is read}. A watch is read by the steps `read` and `separate`, and when a
 --          request with an order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
--- ERRORS   IDCLASH: another source has this id; nothing of the call is written
+-- ERRORS   IDCLASH: another source has this id; nothing of the call is written. The same for a watch whose run, seq or
+--          deadline is damaged
 -- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events, lib_read_item
 -- COST     one read and one write for a new watch, one more if it has a long value, one per entry in the search index,
 --          three writes per lane and about three per hundred new watches. For a watch that is read and is not new, the
@@ -41,6 +42,10 @@ while ARGV[at] do
   local w = call('HGET', key(KEY.item, new.id), ITEM.source) and read_watch(new.id) or {}
   if w[1] and w[1] ~= new.source then
     return redis.error_reply(ERROR.idClash .. ' ' .. new.id .. ' is the id of another source')
+  end
+  -- Later, it would stop the script between two writes, and other requests of the call would have no due time.
+  if w[1] and not (number(w[3] or 1) and number(w[4] or 0) and (w[2] or number(w[5] or ''))) then
+    return redis.error_reply('ERR the run, seq or deadline of ' .. new.id .. ' is no number')
   end
   is_rejected = is_rejected or other_order(w, new)
   requests[#requests + 1], found[#found + 1] = new, w
