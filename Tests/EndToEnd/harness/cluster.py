@@ -293,7 +293,12 @@ class Cluster:
         channels in `doubles` and lose one on the channels in `gaps`.
         """
         self.wait_delivered(sources)
-        history = self.history({source: self.api.events(source) for source in sources})
+        events = {source: self.api.events(source) for source in sources}
+        last = {recorded[-1]["id"] for recorded in events.values()}
+        for name in {"websocket", "redis"} - set(gaps):
+            if live := self.channels().get(name):
+                wait_until(lambda live=live: last <= live.receipts.ids(), 30, f"the last events on {name}")
+        history = self.history(events)
         for name, peer in self.channels().items():
             history.channel(
                 name, peer.receipts.among(sources), doubles=name in doubles, gaps=name in gaps
