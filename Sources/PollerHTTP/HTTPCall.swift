@@ -104,14 +104,14 @@ package struct HTTPCall: Sendable {
         return HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: headers)
     }
 
-    /// The bytes of a GET without a body; `nil` if NIO's encoder must write the request.
+    /// The bytes of a GET without a body or a POST with one; `nil` if NIO's encoder must write the request.
     ///
     /// They equal those of the encoder. Written directly, a request needs no head object, no copy of
     /// the headers and no call of the handlers.
-    func getBytes(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
-        guard method == .GET, body == nil else { return nil }
-        var bytes = allocator.buffer(capacity: 512)
-        bytes.writeString("GET ")
+    func plainBytes(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        guard body == nil ? method == .GET : method == .POST else { return nil }
+        var bytes = allocator.buffer(capacity: 512 + (body.map { 512 + $0.readableBytes } ?? 0))
+        bytes.writeString(body == nil ? "GET " : "POST ")
         bytes.writeString(target)
         bytes.writeString(" HTTP/1.1\r\n")
         if headers.first?.name != "host" {
@@ -127,36 +127,13 @@ package struct HTTPCall: Sendable {
             bytes.writeString(value)
             bytes.writeString("\r\n")
         }
+        if let body {
+            bytes.writeString("content-length: ")
+            bytes.writeString(String(body.readableBytes))
+            bytes.writeString("\r\n")
+        }
         bytes.writeString("\r\n")
-        return bytes
-    }
-
-    /// The bytes of a POST with its body; `nil` if NIO's encoder must write the request.
-    ///
-    /// They equal those of the encoder, as with ``getBytes(_:)``.
-    func postBytes(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
-        guard method == .POST, let body else { return nil }
-        var bytes = allocator.buffer(capacity: 1024 + body.readableBytes)
-        bytes.writeString("POST ")
-        bytes.writeString(target)
-        bytes.writeString(" HTTP/1.1\r\n")
-        if headers.first?.name != "host" {
-            bytes.writeString("host: ")
-            bytes.writeString(origin.authority)
-            bytes.writeString("\r\n")
-        }
-        for (name, value) in headers {
-            // The encoder frames the body in chunks.
-            if name.utf8.count == 17, name.lowercased() == "transfer-encoding" { return nil }
-            bytes.writeString(name)
-            bytes.writeString(": ")
-            bytes.writeString(value)
-            bytes.writeString("\r\n")
-        }
-        bytes.writeString("content-length: ")
-        bytes.writeString(String(body.readableBytes))
-        bytes.writeString("\r\n\r\n")
-        bytes.writeImmutableBuffer(body)
+        if let body { bytes.writeImmutableBuffer(body) }
         return bytes
     }
 

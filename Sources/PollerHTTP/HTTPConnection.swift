@@ -107,8 +107,8 @@ final class HTTPConnection: ChannelInboundHandler {
                 refusesLongBodies: call.refusesLongBodies
             )
         )
-        if let decoder, let encoderContext,
-            let bytes = call.getBytes(context.channel.allocator)
+        if call.body == nil, let decoder, let encoderContext,
+            let bytes = call.plainBytes(context.channel.allocator)
         {
             decoder.expectResponse()
             encoderContext.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: nil)
@@ -126,7 +126,7 @@ final class HTTPConnection: ChannelInboundHandler {
             if self.exchange === exchange { state.bodyWritten() }
         }
         if let decoder, let encoderContext,
-            let bytes = call.postBytes(context.channel.allocator)
+            let bytes = call.plainBytes(context.channel.allocator)
         {
             decoder.expectResponse()
             encoderContext.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: written)

@@ -119,9 +119,9 @@ struct RegularHeadTests {
     )
     func sameBytes(headers: HTTPHeaders) throws {
         let call = Self.call(.GET, headers)
-        #expect(call.getBytes(ByteBufferAllocator()) == (try Self.encoded(call)))
+        #expect(call.plainBytes(ByteBufferAllocator()) == (try Self.encoded(call)))
         let post = Self.call(.POST, headers, body: ByteBuffer(string: #"{"seq":1}"#))
-        #expect(post.postBytes(ByteBufferAllocator()) == (try Self.encoded(post)))
+        #expect(post.plainBytes(ByteBufferAllocator()) == (try Self.encoded(post)))
     }
 
     /// Returns the bytes of NIO's encoder.
@@ -148,14 +148,13 @@ struct RegularHeadTests {
     func others() {
         let allocator = ByteBufferAllocator()
         let chunked = HTTPHeaders([("Transfer-Encoding", "chunked")])
-        #expect(Self.call(.HEAD, [:]).getBytes(allocator) == nil)
-        #expect(Self.call(.POST, [:]).getBytes(allocator) == nil)
-        #expect(Self.call(.GET, [:], body: ByteBuffer(string: "{}")).getBytes(allocator) == nil)
-        #expect(Self.call(.GET, chunked).getBytes(allocator) == nil)
+        #expect(Self.call(.HEAD, [:]).plainBytes(allocator) == nil)
+        #expect(Self.call(.POST, [:]).plainBytes(allocator) == nil)
+        #expect(Self.call(.GET, [:], body: ByteBuffer(string: "{}")).plainBytes(allocator) == nil)
+        #expect(Self.call(.GET, chunked).plainBytes(allocator) == nil)
         let body = ByteBuffer(string: "{}")
-        #expect(Self.call(.POST, [:]).postBytes(allocator) == nil)
-        #expect(Self.call(.PUT, [:], body: body).postBytes(allocator) == nil)
-        #expect(Self.call(.POST, chunked, body: body).postBytes(allocator) == nil)
+        #expect(Self.call(.PUT, [:], body: body).plainBytes(allocator) == nil)
+        #expect(Self.call(.POST, chunked, body: body).plainBytes(allocator) == nil)
     }
 
     private static func call(
