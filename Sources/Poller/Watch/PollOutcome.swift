@@ -6,18 +6,19 @@ import PollerWatches
 /// The outcome of one poll, on which ``PollDecider`` decides: the upstream's answer, or the result of the
 /// ``FollowUp`` that acted on it.
 ///
-/// A follow-up acts on an observation only, so its case carries that observation.
+/// A follow-up acts on an observation only, so its case carries that observation. The rare cases are indirect, so that
+/// the usual one is small: an outcome is copied several times.
 package enum PollOutcome: Hashable, Sendable {
     /// The answer about the watched object.
     case answer(PollResult)
     /// The answer about the charge of a source, which was read instead of the source.
-    case chargeAnswer(ChargeID, PollResult)
+    indirect case chargeAnswer(ChargeID, PollResult)
     /// The result of charging a source, or of the search for its charge.
-    case charged(Observation, ChargeResult)
+    indirect case charged(Observation, ChargeResult)
     /// The result of capturing or cancelling a payment before its deadline.
-    case acted(Observation, DeadlineAct, SettleResult)
+    indirect case acted(Observation, DeadlineAct, SettleResult)
     /// The refund of a duplicate payment must be tried again.
-    case refundPostponed(Observation, String, retryAfter: Duration?)
+    indirect case refundPostponed(Observation, String, retryAfter: Duration?)
 
     /// The upstream's answer.
     package var result: PollResult {

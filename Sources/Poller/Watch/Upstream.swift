@@ -82,40 +82,88 @@ package enum PollResult: Hashable, Sendable {
 
 /// A status that a poll returned.
 package struct Observation: Hashable, Sendable {
-    package let status: SourceStatus
+    /// The values of an observation: more than 200 bytes with about ten references.
+    private struct Fields: Hashable, Sendable {
+        let status: SourceStatus
+        var rank: StatusRank
+        let object: RawJSON?
+        let detail: String
+        let digest: String
+        var lists = ChargeLists.unread
+        var intent: RawJSON?
+        var hasLapsed = false
+        var charge: RawJSON?
+        var expiresAt: Timestamp?
+        var upstreamTime: Timestamp?
+        var stretch: Double
+    }
+
+    /// A class, because an observation passes through about twenty functions of a poll.
+    ///
+    /// Each of them copied all values and retained all references.
+    private final class Box: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var box: Box
+
+    package var status: SourceStatus { box.fields.status }
     /// The progress of the source towards its end.
-    package var rank: StatusRank
+    package var rank: StatusRank {
+        get { box.fields.rank }
+        set { change { $0.rank = newValue } }
+    }
     /// The upstream's object, unchanged.
-    package let object: RawJSON?
+    package var object: RawJSON? { box.fields.object }
     /// A short fingerprint of the facts that are worth an event although the status stays: a declined attempt, received
     /// money, another next step.
     ///
     /// Empty without such facts.
-    package let detail: String
+    package var detail: String { box.fields.detail }
     /// A fingerprint of the whole object, of six characters; empty without an object.
     ///
     /// If it equals the stored one (`PaymentMemory.object`), nothing has changed.
-    package let digest: String
+    package var digest: String { box.fields.digest }
     /// The lists of the object's charge that were read separately.
-    package var lists = ChargeLists.unread
+    package var lists: ChargeLists {
+        get { box.fields.lists }
+        set { change { $0.lists = newValue } }
+    }
     /// The intent of a held charge, which contains how the hold ended; `nil` if it was not read.
-    package var intent: RawJSON?
+    package var intent: RawJSON? {
+        get { box.fields.intent }
+        set { change { $0.intent = newValue } }
+    }
     /// Whether the upstream has an event for the expiry of the charge's hold.
     ///
     /// The charge does not show it.
-    package var hasLapsed = false
+    package var hasLapsed: Bool {
+        get { box.fields.hasLapsed }
+        set { change { $0.hasLapsed = newValue } }
+    }
     /// The charge of the object, read with more fields than usual; `nil` if the usual ones were enough.
-    package var charge: RawJSON?
+    package var charge: RawJSON? {
+        get { box.fields.charge }
+        set { change { $0.charge = newValue } }
+    }
     /// The time at which the upstream expires an object in this status; `nil` if it does not, or the time is unknown.
-    package private(set) var expiresAt: Timestamp?
-    /// The clock reading that ``expiresAt`` refers to; `nil` for the store's clock.
-    private var upstreamTime: Timestamp?
+    package var expiresAt: Timestamp? { box.fields.expiresAt }
     /// The factor, 1 or more, by which the watch may exceed its policy's wait while nothing changes.
     ///
     /// It is above 1 while another source, such as the account's event sweep, reports changes.
-    package var stretch: Double
+    package var stretch: Double {
+        get { box.fields.stretch }
+        set {
+            // Every poll sets it, and it is usually 1.
+            if newValue != box.fields.stretch { change { $0.stretch = newValue } }
+        }
+    }
 
     /// Creates an observation.
+    ///
+    /// `upstreamTime` is the clock reading that `expiresAt` refers to; `nil` for the store's clock.
     package init(
         status: SourceStatus,
         rank: StatusRank,
@@ -126,22 +174,40 @@ package struct Observation: Hashable, Sendable {
         upstreamTime: Timestamp? = nil,
         stretch: Double = 1
     ) {
-        self.status = status
-        self.rank = rank
-        self.object = object
-        self.detail = detail
-        self.digest = digest
-        self.expiresAt = expiresAt
-        self.upstreamTime = upstreamTime
-        self.stretch = stretch
+        box = Box(
+            Fields(
+                status: status,
+                rank: rank,
+                object: object,
+                detail: detail,
+                digest: digest,
+                expiresAt: expiresAt,
+                upstreamTime: upstreamTime,
+                stretch: stretch
+            )
+        )
     }
+
+    private mutating func change(_ body: (inout Fields) -> Void) {
+        var fields = box.fields
+        body(&fields)
+        box = Box(fields)
+    }
+
+    package static func == (one: Observation, other: Observation) -> Bool {
+        one.box === other.box || one.box.fields == other.box.fields
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(box.fields) }
 
     /// Returns the observation with its expiry converted to the store's clock, which may differ from the upstream's.
     package func converted(at now: Timestamp) -> Observation {
-        guard let expiresAt, let upstreamTime else { return self }
+        guard let expiresAt, let upstreamTime = box.fields.upstreamTime else { return self }
         var copy = self
-        copy.expiresAt = now + (expiresAt - upstreamTime)
-        copy.upstreamTime = nil
+        copy.change {
+            $0.expiresAt = now + (expiresAt - upstreamTime)
+            $0.upstreamTime = nil
+        }
         return copy
     }
 
