@@ -19,8 +19,8 @@ package protocol ItemHandler<Item, Change>: Sendable {
 /// A claimed item, with the store's time.
 package struct LeasedItem<Item: Sendable>: Sendable {
     package let lease: Lease<Item>
-    private let trip: Duration
-    private let elapsed: @Sendable () -> Duration
+    /// The clock of the lease.
+    package let clock: LeaseClock
 
     /// Wraps a lease whose claim took `trip`; `elapsed` returns the local time since the answer.
     package init(
@@ -29,19 +29,53 @@ package struct LeasedItem<Item: Sendable>: Sendable {
         elapsed: @escaping @Sendable () -> Duration
     ) {
         self.lease = lease
-        self.trip = trip
-        self.elapsed = elapsed
+        clock = LeaseClock(
+            claimedAt: lease.claimedAt,
+            endsAt: lease.endsAt,
+            trip: trip,
+            elapsed: elapsed
+        )
     }
 
     package var item: Item { lease.item }
 
+    /// The store's time (``LeaseClock/now``).
+    package var now: Timestamp { clock.now }
+
+    /// The time for which the lease is certain to hold (``LeaseClock/remaining``).
+    package var remaining: Duration { clock.remaining }
+}
+
+/// The store's time during a lease.
+///
+/// Not a part of ``LeasedItem``, because each use of a generic type in another module looks up its description at run
+/// time, and a poll reads the time six times.
+package struct LeaseClock: Sendable {
+    private let claimedAt: Timestamp
+    private let endsAt: Timestamp
+    private let trip: Duration
+    private let elapsed: @Sendable () -> Duration
+
+    /// Creates a clock of a lease whose claim took `trip`; `elapsed` returns the local time since the answer.
+    init(
+        claimedAt: Timestamp,
+        endsAt: Timestamp,
+        trip: Duration,
+        elapsed: @escaping @Sendable () -> Duration
+    ) {
+        self.claimedAt = claimedAt
+        self.endsAt = endsAt
+        self.trip = trip
+        self.elapsed = elapsed
+    }
+
     /// The store's time: the time of the claim plus the local time since the answer.
     ///
     /// It may be ahead by the duration of the answer.
-    package var now: Timestamp { lease.claimedAt + elapsed() }
+    package var now: Timestamp { claimedAt + elapsed() }
 
     /// The time for which the lease is certain to hold, counted from when the claim was sent.
-    package var remaining: Duration { lease.endsAt - now - trip }
+    package var remaining: Duration { endsAt - now - trip }
 }
 
 /// The decision of a handler, to be recorded under the lease.

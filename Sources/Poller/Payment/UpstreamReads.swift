@@ -84,7 +84,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
             watch,
             due: leased.lease.due,
             polledAt: polledAt,
-            now: leased.now,
+            now: leased.clock.now,
             isLaneDown: leased.lease.trouble?.isProbed ?? false,
             payments: payments
         )
@@ -123,7 +123,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         let result = await upstream.poll(target, timeout: limit / share)
         if Task.isCancelled { return nil }
         guard case .observed(let seen) = result else { return result }
-        return .observed(seen.converted(at: leased.now))
+        return .observed(seen.converted(at: leased.clock.now))
     }
 
     /// Whether the poll ends with an answer about the charge, because it contains a change or needs a retry.

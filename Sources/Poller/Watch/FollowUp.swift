@@ -35,7 +35,7 @@ extension LeasedItem<Watch> {
     /// Returns the time for the next request of a poll, `timeout` at most; `nil` when its result could not be committed
     /// within the lease.
     package func limit(_ timeout: Duration) -> Duration? {
-        let limit = min(timeout, remaining - Self.commitMargin)
+        let limit = min(timeout, clock.remaining - Self.commitMargin)
         return limit > .zero ? limit : nil
     }
 }

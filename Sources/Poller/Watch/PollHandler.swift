@@ -60,9 +60,9 @@ package final class PollHandler<Provider: Upstream>: ItemHandler {
 
     package func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
         if leased.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(leased) }
-        var watch = leased.item
+        var watch = leased.lease.item
         for followUp in followUps { followUp.prepare(&watch) }
-        let polledAt = leased.now
+        let polledAt = leased.clock.now
         // A thousand polls wait for an answer at a time, so this frame holds only the values that the request needs.
         // The follow-ups have another frame.
         guard let read = await reads.read(watch, leased, polledAt) else { return nil }
@@ -83,7 +83,7 @@ package final class PollHandler<Provider: Upstream>: ItemHandler {
             outcome = await followUp.act(on: outcome, &context, leased, timeout: reads.timeout)
             // The next poll repeats the action, with the same result.
             if Task.isCancelled { return nil }
-            context.now = leased.now
+            context.now = leased.clock.now
         }
         let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }
         if let traced { context.watch.trace = traced.cause }
@@ -99,8 +99,8 @@ package final class PollHandler<Provider: Upstream>: ItemHandler {
         let crashes = leased.lease.crashes
         logger.error(
             "quarantined: its workers died",
-            metadata: ["source": "\(leased.item.key.source)", "crashes": "\(crashes)"]
+            metadata: ["source": "\(leased.lease.item.key.source)", "crashes": "\(crashes)"]
         )
-        return decider.poisoned(leased.item, crashes: crashes, now: leased.now)
+        return decider.poisoned(leased.lease.item, crashes: crashes, now: leased.clock.now)
     }
 }
