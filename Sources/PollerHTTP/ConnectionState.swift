@@ -143,6 +143,28 @@ struct ConnectionState {
         return .none
     }
 
+    /// A head was read without the codec.
+    mutating func receive(_ head: PlainHead) -> Action {
+        switch phase {
+        case .awaitingHead: break
+        case .complete:
+            hasSurplus = true
+            return .none
+        case .opening, .idle, .readingBody:
+            return broken(.notHTTP("an unexpected part of a response"))
+        case .closed: return .none
+        }
+        if expectation.refusesLongBodies, head.length > expectation.bodyBytesMax {
+            // The head is valid, so the failure is about the whole response.
+            status = nil
+            return broken(.tooLarge)
+        }
+        isKeptAlive = head.isKeptAlive
+        reply = HTTPReply(status: head.status, headers: head.headers)
+        phase = .readingBody
+        return .none
+    }
+
     private mutating func receive(_ head: HTTPResponseHead) -> Action {
         let status = Int(clamping: head.status.code)
         if status == 101 { return broken(.notHTTP("a switch of protocols that was not requested")) }

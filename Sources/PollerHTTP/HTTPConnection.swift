@@ -232,6 +232,12 @@ final class HTTPConnection: ChannelInboundHandler {
         perform(state.receive(part))
     }
 
+    /// A head was read without the codec.
+    func received(_ head: PlainHead) {
+        exchange?.headAt = origin.now
+        perform(state.receive(head))
+    }
+
     func channelReadComplete(context: ChannelHandlerContext) {
         guard state.phase == .complete else { return }
         let isClean = decoder?.isBetweenResponses(context) ?? false

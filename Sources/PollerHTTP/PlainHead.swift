@@ -20,9 +20,12 @@ struct PlainHead {
     /// The codec rejects a head with more fields.
     private static let fieldsMax = 256
 
-    let head: HTTPResponseHead
+    let status: Int
+    let headers: HTTPHeaders
     /// The number of bytes of the body.
     let length: Int
+    /// Whether the server keeps the connection open.
+    let isKeptAlive: Bool
 
     /// Reads a complete head with its blank line; `nil` if the codec must read it.
     init?(_ bytes: ByteBufferView) {
@@ -53,16 +56,15 @@ struct PlainHead {
         fields.reserveCapacity(16)
         var length: Int?
         var hasOption = false
+        var isKeptAlive = true
         var start = end + 2
         while let end = Self.lineEnd(text, from: start) {
             if end == start {
                 guard let length, end + 2 == text.count else { return nil }
+                self.status = status
                 self.length = length
-                head = HTTPResponseHead(
-                    version: .http1_1,
-                    status: HTTPResponseStatus(statusCode: status),
-                    headers: HTTPHeaders(fields)
-                )
+                self.isKeptAlive = isKeptAlive
+                headers = HTTPHeaders(fields)
                 return
             }
             var colon = start
@@ -78,6 +80,7 @@ struct PlainHead {
                 let option = string(value).lowercased()
                 guard !hasOption, option == "keep-alive" || option == "close" else { return nil }
                 hasOption = true
+                isKeptAlive = option == "keep-alive"
             case 14 where name.lowercased() == "content-length":
                 guard length == nil, let number = Self.number(text, value) else { return nil }
                 length = number

@@ -109,7 +109,7 @@ final class ResponseDecoder: WriteObservingByteToMessageDecoder {
             buffer.moveReaderIndex(forwardBy: length)
             head = nil
             plainBytesLeft = plain.length
-            connection.received(.head(plain.head))
+            connection.received(plain)
             if plain.length == 0 { connection.received(.end(nil)) }
             return true
         }
