@@ -20,17 +20,10 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     /// The time between two writes of a process.
     static var interval: Duration { .seconds(10) }
 
-    /// The reads that are not stored yet, and the last sum from the store.
-    private struct Account: Sendable {
-        var fresh = ReadUsage(reads: 0, transactions: 0)
-        var sum = ReadUsage(reads: 0, transactions: 0)
-        var isSwept = false
-    }
-
     private let store: any SweepStore
     private let clock: C
     private let logger: Logger
-    private let accounts = Mutex<[AccountID: Account]>([:])
+    private let accounts = Mutex<[AccountID: AccountReads]>([:])
 
     /// Creates a meter that writes to `store`.
     package init(store: any SweepStore, clock: C, logger: Logger) {
@@ -40,32 +33,31 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// Counts a read; `isFirst` for the first poll of a watch.
-    package func count(_ account: AccountID, isFirst: Bool) {
+    ///
+    /// Returns the factor by which waits of this account's watches are extended (``stretch(_:)``).
+    @discardableResult
+    package func count(_ account: AccountID, isFirst: Bool) -> Double {
         accounts.withLock { accounts in
-            // Changing a value inside the dictionary allocates twice, and this is done for each poll.
-            var known = accounts[account] ?? Account()
+            let known = accounts.reads(of: account)
             known.fresh.reads += 1
             if isFirst { known.fresh.transactions += 1 }
-            accounts.updateValue(known, forKey: account)
+            return known.stretch
         }
     }
 
     /// Notes that money has arrived in an account, which is then swept more often for a day, to find refunds.
     package func notePaid(_ account: AccountID) {
-        accounts.withLock { $0[account, default: Account()].fresh.isPaid = true }
+        accounts.withLock { $0.reads(of: account).fresh.isPaid = true }
     }
 
     /// Notes whether the account's sweep reports changes soon enough.
     package func setSwept(_ account: AccountID, _ isSwept: Bool) {
-        accounts.withLock { $0[account, default: Account()].isSwept = isSwept }
+        accounts.withLock { $0.reads(of: account).isSwept = isSwept }
     }
 
     /// Returns the factor by which waits of this account's watches are extended.
     package func stretch(_ account: AccountID) -> Double {
-        accounts.withLock { accounts in
-            guard let account = accounts[account] else { return 1 }
-            return ReadBudget.stretch(used: account.sum.used, isSwept: account.isSwept)
-        }
+        accounts.withLock { $0[account]?.stretch ?? 1 }
     }
 
     /// Returns the reads of thirty days, as of the last sum.
@@ -122,6 +114,28 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         Gauge(label: "poller_reads_30d", dimensions: dimensions).record(sum.reads)
         Gauge(label: "poller_read_budget_30d", dimensions: dimensions).record(sum.allowance)
         Gauge(label: "poller_read_stretch", dimensions: dimensions).record(stretch(account))
+    }
+}
+
+/// The reads of an account that are not stored yet, and the last sum from the store.
+///
+/// A class, because every poll counts a read: a struct in the dictionary would be copied twice for it. Not a part of
+/// ``ReadMeter``, whose clock would make it generic: its type would be looked up at run time.
+private final class AccountReads {
+    var fresh = ReadUsage(reads: 0, transactions: 0)
+    var sum = ReadUsage(reads: 0, transactions: 0)
+    var isSwept = false
+
+    var stretch: Double { ReadBudget.stretch(used: sum.used, isSwept: isSwept) }
+}
+
+extension [AccountID: AccountReads] {
+    /// Returns the reads of an account, of which there may have been none.
+    fileprivate mutating func reads(of account: AccountID) -> AccountReads {
+        if let known = self[account] { return known }
+        let new = AccountReads()
+        self[account] = new
+        return new
     }
 }
 
@@ -204,9 +218,9 @@ package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Durat
         case .unserved, .unaskable: return result
         default: break
         }
-        meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
+        let stretch = meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
         guard case .observed(var observation) = result else { return result }
-        observation.stretch = meter.stretch(watch.key.account)
+        observation.stretch = stretch
         return .observed(observation)
     }
 }
