@@ -70,18 +70,19 @@ extension RedisQueue {
         _ request: RedisArgument
     ) async throws(StoreError) -> RedisValue {
         var writer = MessagePackWriter(capacity: commits.count * Self.usualCommitBytes)
-        writer.beginList(commits.count)
+        writer.beginList(commits.count * CommitValue.allCases.count)
+        var events: [RedisArgument] = []
         for commit in commits {
             precondition(
                 commit.ref.partition == partition && commit.ref.owner == commits[0].ref.owner,
                 "commits of one call belong to one partition and one owner"
             )
-            write(commit, to: &writer)
+            write(commit, to: &writer, events: &events)
         }
         return try await redis.run(
             redis.scripts[.commit],
             partition: partition,
-            [request, writer.argument]
+            [request, writer.argument] + events
         )
     }
 
@@ -139,17 +140,26 @@ extension RedisQueue {
         redis.partitionUpdates(on: redis.keys.markedChannel)
     }
 
-    /// Writes a commit (``CommitField``).
-    private func write(_ commit: Commit<Change>, to writer: inout MessagePackWriter) {
+    /// Writes a commit (``CommitValue``), and adds the values of its events to those of the commits before it.
+    private func write(
+        _ commit: Commit<Change>,
+        to writer: inout MessagePackWriter,
+        events arguments: inout [RedisArgument]
+    ) {
         typealias Field = CommitField
+        writer.append(commit.ref.id.description)
+        writer.append(String(commit.ref.token))
+        writer.append(Record.state(after: commit.change))
+        if case .next(let wait) = commit.verdict {
+            writer.append(max(wait.ms, 0))
+            writer.append(commit.isDueRounded)
+        } else {
+            writer.append(0)
+            writer.append(false)
+        }
         writer.beginMap()
-        writer.add(Field.id, commit.ref.id.description)
-        writer.add(Field.token, String(commit.ref.token))
-        writer.add(Field.state, Record.state(after: commit.change))
         switch commit.verdict {
-        case .next(let wait):
-            writer.add(Field.waitMs, max(wait.ms, 0))
-            writer.add(Field.isDueRounded, commit.isDueRounded)
+        case .next: break
         case .close(let reason):
             writer.add(Field.verdict, VerdictCode.close.rawValue)
             writer.add(Field.reason, reason.rawValue)
@@ -174,11 +184,10 @@ extension RedisQueue {
             writer.add(Field.seq, events[0].seq)
             // Safe: events are at least one.
             writer.add(Field.channel, redis.keys.events(of: events[0].key.source.description))
-            writer.add(Field.events)
-            writer.beginList(2 * events.count)
+            writer.add(Field.events, events.count)
             for event in events {
-                writer.append(event.json)
-                writer.append(PackedEvent.bytes(of: event))
+                arguments.append(.string(event.json))
+                arguments.append(.bytes(PackedEvent.bytes(of: event)))
             }
         case .attempt(let line):
             writer.add(Field.attempt, line)
@@ -193,7 +202,7 @@ extension RedisQueue {
         let entries = Record.searchEntries(after: commit.change)
         if !entries.isEmpty { writer.add(Field.entries, entries) }
         writer.add(Field.seesMoney, Record.seesMoney(commit.change))
-        writer.endMap()
+        writer.endMapOrNothing()
     }
 
     private func code(of signal: LaneSignal) -> (SignalCode?, Duration) {

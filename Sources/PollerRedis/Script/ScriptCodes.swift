@@ -15,21 +15,29 @@ enum ClaimField: String, CaseIterable {
     case aheadMs
 }
 
-/// A result in commit.lua; a value that is empty, false, or has its default is not sent.
-enum CommitField: String, CaseIterable {
+/// The values of a result in commit.lua, in their order.
+///
+/// They are all in one list: a table for each result would cost Redis more than the rest of reading it.
+enum CommitValue: Int, CaseIterable {
     case id
     /// The token of the lease, as text.
     case token
     /// The state after the result, packed (``ItemRecord/state(after:)``).
     case state
-    /// A ``VerdictCode``; `next` by default.
-    case verdict
-    /// The close reason; `settled` by default.
-    case reason
     /// From now to the next due time; 0 by default.
     case waitMs
     /// Whether the next due time is rounded up (`Commit.isDueRounded`).
     case isDueRounded
+    /// The values that most results do not have, with names (``CommitField``); false for none.
+    case others
+}
+
+/// Other values of a result; a value that is empty, false, or has its default is not sent.
+enum CommitField: String, CaseIterable {
+    /// A ``VerdictCode``; `next` by default.
+    case verdict
+    /// The close reason; `settled` by default.
+    case reason
     /// Whether the item enters the urgent schedule.
     case isUrgent
     /// The last error; missing to clear it, ``ItemError/kept`` to keep it.
@@ -39,7 +47,8 @@ enum CommitField: String, CaseIterable {
     case signalMs
     /// Whether the lane of the signal is an endpoint.
     case isEndpoint
-    /// A list with two values for each event: the JSON, and the same packed or an empty text.
+    /// The number of its events, each with two values among the arguments: the JSON, and the same packed or an empty
+    /// text.
     case events
     /// The number of the first event.
     case seq

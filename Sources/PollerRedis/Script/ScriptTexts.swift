@@ -26,6 +26,7 @@ enum ScriptName: String, CaseIterable {
         case record
         case createdIndex
         case reopen
+        case results
         case searchIndex
         case foldedEvents
         case readItem
@@ -125,7 +126,8 @@ enum ScriptName: String, CaseIterable {
         case .read: [.prelude, .foldedEvents, .readItem]
         case .log, .logConfirmed, .foldRead, .foldWrite: [.prelude, .foldedEvents]
         case .claim: [.prelude, .claim]
-        case .commit: [.prelude, .texts, .record, .createdIndex, .reopen, .searchIndex, .claim]
+        case .commit:
+            [.prelude, .texts, .record, .createdIndex, .reopen, .results, .searchIndex, .claim]
         case .cancel: [.prelude, .texts, .record, .createdIndex]
         case .announce, .orderStore, .incidentStore: [.prelude, .texts, .record]
         case .release, .recall: [.prelude, .release]
@@ -191,6 +193,7 @@ struct ScriptTexts {
             .record: Self.rendered(PackageResources.lib_record_lua),
             .createdIndex: Self.rendered(PackageResources.lib_created_index_lua),
             .reopen: Self.rendered(PackageResources.lib_reopen_lua),
+            .results: Self.rendered(PackageResources.lib_results_lua),
             .searchIndex: Self.rendered(PackageResources.lib_search_index_lua),
             .foldedEvents: Self.rendered(PackageResources.lib_folded_events_lua),
             .readItem: Self.rendered(PackageResources.lib_read_item_lua),

@@ -7,11 +7,11 @@
 -- USES     lib_claim
 -- COST     one HGETALL per item and four variadic writes per lane. Lanes at their limit are not read: their score in
 --          the ready set is in the future
-local request = cmsgpack.unpack(ARGV[1])
+local request = request_of(ARGV[1])
 local now, wall, back, gap = clocks_and_gap()
-local reply, earliest = { now = wall, fullLanes = {} }, nil
-reply.recovered, earliest = recover(now, request.leaseMs)
+local reply, first_lease = { now = wall, fullLanes = {} }, nil
+reply.recovered, first_lease = recover(now)
 local claimed = claim(request, now, back, gap, reply.fullLanes)
 save_lanes(now)
-reply.nextReady = next_ready(back, earliest)
+reply.nextReady = next_ready(back, first_lease, claimed[1] and now + request.leaseMs)
 return cmsgpack.pack(reply, claimed)

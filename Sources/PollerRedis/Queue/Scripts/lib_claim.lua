@@ -59,6 +59,20 @@ local function clocks_and_gap()
   return now, wall, back, gap
 end
 
+-- Requests that were unpacked before. A worker mostly repeats the same ones.
+local requests, requests_size = {}, 0
+
+-- Returns a request for a claim (ClaimField), which callers do not change.
+local function request_of(packed)
+  local request = requests[packed]
+  if not request then
+    if requests_size >= 256 then requests, requests_size = {}, 0 end
+    request = cmsgpack.unpack(packed)
+    requests[packed], requests_size = request, requests_size + 1
+  end
+  return request
+end
+
 -- Workers close a poison item after five crashes. With more crashes, no worker could close it.
 local CRASHES_MAX = 6
 
@@ -70,12 +84,10 @@ end
 -- Recovers expired leases: puts their items back into their schedules and releases their slots. The new token rejects
 -- any commit that the old owners still send.
 --
--- Returns the number of leases, and a time before which no lease expires, including the leases that this claim grants
--- for a span of ms; nil when there was none.
-local function recover(now, span)
+-- Returns the number of leases, and the end of the first one that is left, or nil.
+local function recover(now)
   local first = first_lease_end()
-  local earliest = first and min(first, now + span)
-  if not first or first > now then return 0, earliest end
+  if not first or first > now then return 0, first end
   local expired = call('ZRANGE', key(KEY.leaseEnds), '-inf', text(now), 'BYSCORE', 'LIMIT', '0', '128')
   local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
@@ -98,7 +110,7 @@ local function recover(now, span)
   end
   call('ZREM', key(KEY.leaseEnds), unpack(expired))
   call('HDEL', key(KEY.leases), unpack(expired))
-  return #expired, earliest
+  return #expired, first_lease_end()
 end
 
 -- Claims due items for a request (ClaimField), and returns their leases, each as a list of values (LeaseValue). The names
@@ -237,9 +249,12 @@ local function claim(request, now, back, gap, full_lanes)
   -- Returns the lanes to claim from, the longest waiting first.
   local function ready(schedule)
     -- A score within the last millisecond is ready: its fraction only keeps the order of the lanes.
-    local stored = call('ZRANGE', key(READY[schedule]), '-inf', '(' .. text((horizon + 1) * 1000),
-      'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
-    local scores, found = {}, {}
+    local stored, scores, found = {}, {}, {}
+    -- Urgent lanes are rare: mostly their first score, which next_ready needs too, says that none is ready.
+    if schedule == NORMAL or (first_score(URGENT) or math.huge) < (horizon + 1) * 1000 then
+      stored = call('ZRANGE', key(READY[schedule]), '-inf', '(' .. text((horizon + 1) * 1000),
+        'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
+    end
     for at = 1, #stored, 2 do
       found[#found + 1], scores[stored[at]] = stored[at], number(stored[at + 1])
     end
@@ -310,13 +325,12 @@ local function claim(request, now, back, gap, full_lanes)
 end
 
 -- Returns when the partition is worth a claim again, by the wall clock: when its next lane is ready or its next lease
--- expires; nil for neither. No lease expires before `earliest`.
-local function next_ready(back, earliest)
+-- expires; nil for neither. `lease` is the end of the first lease before this claim, or nil. Leases that the claim
+-- granted end at `granted`, nil for none. So the set of leases is not read again.
+local function next_ready(back, lease, granted)
   if stage then return end
   local ready = head_of_partition()
-  if not ready or not earliest or earliest < ready then
-    local lease = first_lease_end()
-    if lease and (not ready or lease < ready) then ready = lease end
-  end
+  if lease and (not ready or lease < ready) then ready = lease end
+  if granted and (not ready or granted < ready) then ready = granted end
   return ready and ready - back
 end

@@ -21,6 +21,9 @@ local call, number, floor, ceil, max, min, format, match, find, sub, byte
 -- those that have only gained items: {lane -> earliest due ms}.
 local M, N, P, keys_by_kind, lanes, rescored, gained
 
+-- By schedule, the first score of the ready set as it is now: false if it has none, nil if it was not read.
+local first_scores
+
 -- The caller's lane layout, as its second key declares it; the value of that key before any split; whether the script
 -- writes nothing; and the stage of the partition's split, once the clocks were read.
 local declared_layout, base_layout, isReading, stage
@@ -34,7 +37,7 @@ local function enter(keys, reads)
     call, number, floor, ceil, max, min = redis.call, tonumber, math.floor, math.ceil, math.max, math.min
     format, match, find, sub, byte = string.format, string.match, string.find, string.sub, string.byte
   end
-  M, lanes = keys[1], {}
+  M, lanes, first_scores = keys[1], {}, {}
   rescored, gained = { [KEY.urgent] = {}, [KEY.normal] = {} }, { [KEY.urgent] = {}, [KEY.normal] = {} }
   local partition = partition_cache[M]
   if not partition then
@@ -153,17 +156,23 @@ local function unpack_lease(text)
   return match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
 end
 
--- Returns the earliest ready time of any lane of the partition in ms, or nil.
+-- Returns the first score in the ready set of a schedule, or false.
 --
 -- Scores in ready sets are thousandths of a ms, whose last three digits keep the turns of the lanes. They are whole
 -- numbers, because fractions take Redis ten times as long to write.
-local function head_of_partition()
-  local earliest
-  for _, set in pairs(READY) do
-    local score = number(call('ZRANGE', key(set), '0', '0', 'WITHSCORES')[2] or '')
-    if score and score < math.huge and (not earliest or score < earliest) then earliest = score end
+local function first_score(schedule)
+  local score = first_scores[schedule]
+  if score == nil then
+    score = number(call('ZRANGE', key(READY[schedule]), '0', '0', 'WITHSCORES')[2] or '') or false
+    first_scores[schedule] = score
   end
-  return earliest and floor(earliest / 1000)
+  return score
+end
+
+-- Returns the earliest ready time of any lane of the partition in ms, or nil.
+local function head_of_partition()
+  local earliest = min(first_score(URGENT) or math.huge, first_score(NORMAL) or math.huge)
+  return earliest < math.huge and floor(earliest / 1000) or nil
 end
 
 -- A script reads a lane once, changes it in memory, and writes it once in save_lanes.
@@ -261,6 +270,7 @@ local function save_lanes(now)
         if not head and schedule == NORMAL then isEmpty = true end
         if not head and (schedule == URGENT or (lane.inFlight or 0) == 0) then
           call('ZREM', key(READY[schedule]), name)
+          first_scores[schedule] = nil
         else
           local isParked = not head or lane.paused or lane.parked
           list[#list + 1] = isParked and '+inf' or text(score_of(lane, schedule, head))
@@ -309,11 +319,18 @@ local function save_lanes(now)
       end
     end
   end
-  for schedule, list in pairs(ready) do add_all(key(READY[schedule]), list) end
+  for schedule, list in pairs(ready) do
+    if list[1] then
+      add_all(key(READY[schedule]), list)
+      first_scores[schedule] = nil
+    end
+  end
 end
 
 -- Wakes the workers if the partition has an earlier item than they know.
 local function wake_if_earlier(before)
+  -- Some scripts write to the ready sets themselves.
+  first_scores = {}
   local after = head_of_partition()
   if after and (not before or after < before) then
     call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))

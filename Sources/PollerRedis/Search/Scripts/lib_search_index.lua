@@ -34,11 +34,12 @@ local function write_entries(id, entries)
   end, function(word) add_created(KEY.words, word_entry(word, id)) end)
 end
 
--- Adds entries to those that an item has: {terms, words, more words}. Returns the fields to write to the item, and the
--- text of the entries that are new. Entries without room are left out.
-local function merge_entries(known, entries)
-  local terms, first, more = known[1] or '', known[2] or '', known[3] or ''
-  local new, values = { '', '' }, {}
+-- Adds an item under entries, except those that it has: its terms, words and more words. The caller writes the fields
+-- that are added to `values`. Entries that it has already cost nothing, and entries without room are left out.
+local function index_item(id, terms, first, more, entries, values)
+  if entries == terms then return end
+  terms, first, more = terms or '', first or '', more or ''
+  local new = { '', '' }
   local function append_word(words, word) return words == '' and word or words .. ' ' .. word end
   each_entry(entries, function(term)
     if term_position(terms, term) or #terms >= TERM * TERMS_MAX then return end
@@ -54,29 +55,27 @@ local function merge_entries(known, entries)
     end
     new[2] = new[2] .. ' ' .. word
   end)
-  for field, value in pairs({ [ITEM.terms] = terms, [ITEM.words] = first, [ITEM.moreWords] = more }) do
+  local function add_field(field, value)
     if value ~= '' then
       values[#values + 1] = field
       values[#values + 1] = value
     end
   end
-  return values, new[1] .. new[2]
+  if new[1] ~= '' then add_field(ITEM.terms, terms) end
+  if new[2] ~= '' then
+    add_field(ITEM.words, first)
+    add_field(ITEM.moreWords, more)
+  end
+  local texts = new[1] .. new[2]
+  if texts ~= '' then write_entries(id, texts) end
 end
 
 -- Adds an item under entries. Entries that it has already cost nothing.
 local function add_to_index(id, entries)
-  local item = key(KEY.item, id)
-  local values, new = merge_entries(call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords), entries)
-  if new == '' then return end
-  write_entries(id, new)
-  call('HSET', item, unpack(values))
-end
-
--- Adds an item that has no entries yet. The caller writes the fields that are added to `values`.
-local function add_new_to_index(id, entries, values)
-  local own, new = merge_entries({}, entries)
-  write_entries(id, new)
-  for _, value in ipairs(own) do values[#values + 1] = value end
+  local item, values = key(KEY.item, id), {}
+  local w = call('HMGET', item, ITEM.terms, ITEM.words, ITEM.moreWords)
+  index_item(id, w[1], w[2], w[3], entries, values)
+  if #values > 0 then call('HSET', item, unpack(values)) end
 end
 
 -- Returns the entries of an item, in the form that callers pass.

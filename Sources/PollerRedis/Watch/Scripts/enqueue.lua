@@ -135,7 +135,7 @@ for n, new in ipairs(requests) do
       restart_created(id, w[6], call('HGET', item, ITEM.began), wall)
     else
       created[#created + 1] = created_entry(id, lane, wall)
-      if entries then add_new_to_index(id, entries, values) end
+      if entries then index_item(id, nil, nil, nil, entries, values) end
       entries, fresh[id] = nil, { values, long }
     end
     call('HSET', item, unpack(values))
