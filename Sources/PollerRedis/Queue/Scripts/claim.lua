@@ -5,8 +5,8 @@
 -- ARGV     the request, MessagePack with names (ClaimField in ScriptCodes.swift)
 -- RETURNS  the reply, MessagePack with names (ReplyField), then a list of leases, each a list of values (LeaseValue)
 -- USES     lib_claim
--- COST     one HGETALL per item and four variadic writes per lane. Lanes at their limit are not read: their score in
---          the ready set is in the future
+-- COST     five reads if nothing is due, else one HGETALL per item and four variadic writes per lane. Lanes at their
+--          limit are not read: their score in the ready set is in the future
 local request = request_of(ARGV[1])
 local now, wall, back, gap = clocks_and_gap()
 local reply, first_lease = { now = wall, fullLanes = {} }, nil

@@ -10,7 +10,7 @@
 --          written)
 -- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
--- COST     one HSET for an unchanged item, and seven commands for a closed one or a change with its event, and one more
+-- COST     one HSET for an unchanged item, seven commands for a closed one, six for a change with its event and one more
 --          for a new search entry; everything else once per batch or per lane
 --
 -- All commits are checked before the first write, so an error leaves no partial result. Token and owner at the start of

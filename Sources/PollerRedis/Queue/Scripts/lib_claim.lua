@@ -66,7 +66,7 @@ local requests, requests_size = {}, 0
 local function request_of(packed)
   local request = requests[packed]
   if not request then
-    if requests_size >= 256 then requests, requests_size = {}, 0 end
+    if requests_size >= 64 then requests, requests_size = {}, 0 end
     request = cmsgpack.unpack(packed)
     requests[packed], requests_size = request, requests_size + 1
   end
@@ -250,8 +250,10 @@ local function claim(request, now, back, gap, full_lanes)
   local function ready(schedule)
     -- A score within the last millisecond is ready: its fraction only keeps the order of the lanes.
     local stored, scores, found = {}, {}, {}
-    -- Urgent lanes are rare: mostly their first score, which next_ready needs too, says that none is ready.
-    if schedule == NORMAL or (first_score(URGENT) or math.huge) < (horizon + 1) * 1000 then
+    -- Urgent lanes are rare, and a claim without results mostly finds nothing: the first score, which next_ready needs
+    -- too, says so.
+    local isMostlyEmpty = schedule == URGENT or not next(gained[NORMAL])
+    if not isMostlyEmpty or (first_score(schedule) or math.huge) < (horizon + 1) * 1000 then
       stored = call('ZRANGE', key(READY[schedule]), '-inf', '(' .. text((horizon + 1) * 1000),
         'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
     end
