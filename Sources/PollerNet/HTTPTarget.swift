@@ -1,3 +1,4 @@
+import PollerHTTP
 package import PollerIdentity
 import SafeNumbers
 
@@ -18,6 +19,8 @@ package struct HTTPTarget: Hashable, Sendable {
     package let port: Int
     /// Scheme, host and port, all written out.
     private let origin: String
+    /// The same for the HTTP client.
+    let destination: HTTPOrigin
     /// Path and query as given.
     private let requested: String
     /// Path and query of the request line, with ``escaped`` characters encoded.
@@ -75,6 +78,7 @@ package struct HTTPTarget: Hashable, Sendable {
         // Written out with its port, so that the client has nothing left to infer.
         let bracketed = host.contains(":") ? "[\(host)]" : host
         origin = "\(notify.scheme)://\(bracketed):\(port)"
+        destination = HTTPOrigin(isSecure: isSecure, host: host, port: port)
         requested = target.hasPrefix("/") ? String(target) : "/\(target)"
         path = Self.encoded(requested)
     }
@@ -85,6 +89,7 @@ package struct HTTPTarget: Hashable, Sendable {
         host = other.host
         port = other.port
         origin = other.origin
+        destination = other.destination
         requested = path
         self.path = path
     }
