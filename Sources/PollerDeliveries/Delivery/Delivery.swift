@@ -5,19 +5,25 @@ import SafeNumbers
 
 /// The pending events of one source for one endpoint: a cursor into the watch's log.
 package struct Delivery: Hashable, Sendable {
-    package let endpoint: EndpointID
-    /// The inline `notify` URL; `nil` for a registered endpoint, whose data is in the registry.
-    package let url: NotifyURL?
-    package let watch: WatchKey
-    package let state: DeliveryState
+    private struct Fields: Hashable, Sendable {
+        let endpoint: EndpointID
+        let url: NotifyURL?
+        let watch: WatchKey
+        let state: DeliveryState
+    }
+
+    private let fields: Boxed<Fields>
 
     /// Creates a delivery from the fields of a store.
     package init(endpoint: EndpointID, url: NotifyURL?, watch: WatchKey, state: DeliveryState) {
-        self.endpoint = endpoint
-        self.url = url
-        self.watch = watch
-        self.state = state
+        fields = Boxed(Fields(endpoint: endpoint, url: url, watch: watch, state: state))
     }
+
+    package var endpoint: EndpointID { fields.value.endpoint }
+    /// The inline `notify` URL; `nil` for a registered endpoint, whose data is in the registry.
+    package var url: NotifyURL? { fields.value.url }
+    package var watch: WatchKey { fields.value.watch }
+    package var state: DeliveryState { fields.value.state }
 
     /// Returns the item ID of the delivery of a source's events to an endpoint.
     package static func id(endpoint: EndpointID, watch: WatchKey) -> ItemID {

@@ -14,6 +14,7 @@ struct DeliveryContext: Sendable {
     }
 
     private let leased: LeasedItem<Delivery>
+    private let state: DeliveryState
     private let pending: PendingEvent
     private let target: DeliveryTarget
     private let decider: DeliveryDecider
@@ -32,6 +33,7 @@ struct DeliveryContext: Sendable {
         _ logger: Logger
     ) {
         self.leased = leased
+        state = leased.item.state
         self.pending = pending
         self.target = target
         self.decider = decider
@@ -47,7 +49,6 @@ struct DeliveryContext: Sendable {
     }
 
     private var event: Event { pending.event }
-    private var state: DeliveryState { leased.item.state }
 
     /// Records the result of an attempt.
     func conclude(_ result: AttemptResult, began: Timestamp) -> Conclusion {
@@ -188,16 +189,18 @@ extension DeliveryContext {
 
 /// The next event of a delivery, and the events that it replaces.
 struct PendingEvent: Hashable, Sendable {
-    /// The event, with the numbers of the events that it replaces.
-    let event: Event
     /// Whether more events may be pending after it.
     let more: Bool
+    private let boxedEvent: Boxed<Event>
 
     /// Creates a value for a requested event.
     init(_ event: Event, more: Bool) {
-        self.event = event
+        boxedEvent = Boxed(event)
         self.more = more
     }
+
+    /// The event, with the numbers of the events that it replaces.
+    var event: Event { boxedEvent.value }
 
     /// Chooses from the log after the cursor.
     ///
@@ -243,7 +246,7 @@ struct PendingEvent: Hashable, Sendable {
         }
         var event = chosen
         event.skippedSeqs = wanted.map(\.seq).filter { $0 < chosen.seq }
-        self.event = event
+        boxedEvent = Boxed(event)
         more = !isWhole || (newest ?? events.last?.seq ?? 0) > chosen.seq
     }
 }

@@ -95,7 +95,8 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         _ target: DeliveryTarget,
         through channel: any DeliveryChannel
     ) async -> Decision<DeliveryChange>? {
-        let state = leased.item.state
+        let delivery = leased.item
+        let state = delivery.state
         // An endpoint's own schedule is about the endpoint, not about a missing channel.
         let own = channel is MissingChannel ? nil : target.endpoint?.retry
         let decider = DeliveryDecider(
@@ -117,7 +118,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         guard leased.remaining > timeout else { return nil }
         let (began, host) = (leased.now, String(target.url.host))
         let group = SlowRecipientLimiter.RecipientGroup(
-            account: leased.item.watch.account,
+            account: delivery.watch.account,
             channel: channel.schemes.min() ?? ""
         )
         // After a crash the attempt is always made, or the cause could never be determined.

@@ -57,11 +57,13 @@ package struct UnstoredMarks: Hashable, Sendable {
 
 /// The changes that an attempt makes to a delivery.
 package struct DeliveryChange: Hashable, Sendable {
-    package let state: DeliveryState
-    /// The error of the attempt, for operators; `nil` clears it, unless ``keepsError``.
-    package let lastError: String?
-    /// The entry for the delivery's log; `nil` without an attempt.
-    package let attempt: AttemptRecord?
+    private struct Fields: Hashable, Sendable {
+        let state: DeliveryState
+        let lastError: String?
+        let attempt: AttemptRecord?
+    }
+
+    private let fields: Boxed<Fields>
 
     /// Creates a change.
     package init(
@@ -69,10 +71,14 @@ package struct DeliveryChange: Hashable, Sendable {
         lastError: String? = nil,
         attempt: AttemptRecord? = nil
     ) {
-        self.state = state
-        self.lastError = lastError
-        self.attempt = attempt
+        fields = Boxed(Fields(state: state, lastError: lastError, attempt: attempt))
     }
+
+    package var state: DeliveryState { fields.value.state }
+    /// The error of the attempt, for operators; `nil` clears it, unless ``keepsError``.
+    package var lastError: String? { fields.value.lastError }
+    /// The entry for the delivery's log; `nil` without an attempt.
+    package var attempt: AttemptRecord? { fields.value.attempt }
 
     /// Whether the stored error is kept: a dead letter keeps its reason, whatever the later results.
     package var keepsError: Bool { lastError == nil && !state.dead.isEmpty }

@@ -6,23 +6,30 @@ package import PollerWatches
 /// The target of one attempt: an inline `notify` URL, or a registered endpoint with its settings.
 package struct DeliveryTarget: Hashable, Sendable {
     package let url: NotifyURL
-    /// The registered endpoint; `nil` for an inline URL.
-    package let endpoint: Endpoint?
-    /// The watch, for channels that need more than the event; `nil` when it was deleted.
-    package var snapshot: WatchSnapshot?
+    private let boxedEndpoint: Boxed<Endpoint>?
+    private var boxedSnapshot: Boxed<WatchSnapshot>?
     /// The trace context for the recipient: the attempt's, or the event's; `nil` without tracing.
     package var trace: TraceContext?
 
     /// Creates a target for an inline `notify` URL.
     package init(_ url: NotifyURL) {
         self.url = url
-        endpoint = nil
+        boxedEndpoint = nil
     }
 
     /// Creates a target for a registered endpoint.
     package init(_ endpoint: Endpoint) {
         url = endpoint.url
-        self.endpoint = endpoint
+        boxedEndpoint = Boxed(endpoint)
+    }
+
+    /// The registered endpoint; `nil` for an inline URL.
+    package var endpoint: Endpoint? { boxedEndpoint?.value }
+
+    /// The watch, for channels that need more than the event; `nil` when it was deleted.
+    package var snapshot: WatchSnapshot? {
+        get { boxedSnapshot?.value }
+        set { boxedSnapshot = newValue.map { Boxed($0) } }
     }
 
     /// Returns the endpoint's ID, under the account of the watch.

@@ -178,17 +178,19 @@ package struct OutboxEntry: Hashable, Sendable {
     /// The ID, `<ms>-<n>`, ascending within a partition.
     package let id: String
     package let partition: Int
-    package let event: Event
     /// The `notify` URLs of the watch.
     package let notify: [NotifyURL]
+    private let boxedEvent: Boxed<Event>
 
     /// Creates an entry from the values of a store.
     package init(id: String, partition: Int, event: Event, notify: [NotifyURL]) {
         self.id = id
         self.partition = partition
-        self.event = event
         self.notify = notify
+        boxedEvent = Boxed(event)
     }
+
+    package var event: Event { boxedEvent.value }
 }
 
 /// An entry that a consumer is processing.
