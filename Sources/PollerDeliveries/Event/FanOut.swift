@@ -144,7 +144,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
     private let partition: Int
     private let consumer: OwnerID
     private let clock: C
-    private var pending: [String]
+    private var pending: Set<String>
     private var next: C.Instant
 
     /// Creates a value for entries that were just read.
@@ -159,7 +159,7 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         self.partition = partition
         self.consumer = consumer
         self.clock = clock
-        pending = ids
+        pending = Set(ids)
         next = clock.now.advanced(by: Self.pace)
     }
 
@@ -190,13 +190,13 @@ struct PendingEntries<Events: Outbox, C: Clock> where C.Duration == Duration {
         guard !entries.isEmpty else { return }
         let done = entries.map(\.id)
         try await outbox.acknowledge(partition: partition, done)
-        pending.removeAll(where: done.contains)
+        pending.subtract(done)
     }
 
     private mutating func hold(_ entries: [PendingEntry]) async throws(StoreError) {
         let lost = try await outbox.hold(partition: partition, consumer: consumer, entries)
         if entries.count >= pending.count { next = clock.now.advanced(by: Self.pace) }
-        pending.removeAll(where: lost.contains)
+        pending.subtract(lost)
     }
 }
 

@@ -18,7 +18,8 @@ package protocol Outbox: Sendable {
     /// Hands a consumer unacknowledged entries: new ones, and the IDs of those that another consumer has held for
     /// longer than `idle`.
     ///
-    /// A missing consumer group is created, from the start of the stream. `limit` applies to each of the two.
+    /// A missing consumer group is created, from the start of the stream. `limit` applies to each of the two. Of the
+    /// abandoned ones there may be fewer, but not fewer than ``OutboxRead/abandonedMax`` if there are more.
     func read(
         partition: Int,
         consumer: OwnerID,
@@ -145,6 +146,11 @@ extension Outbox {
 
 /// The entries that a consumer receives.
 package struct OutboxRead: Hashable, Sendable {
+    /// The number of abandoned entries that a store may limit a read to.
+    ///
+    /// If one of them ends its process again, each of them is handled alone.
+    package static let abandonedMax = 128
+
     /// The new entries, the oldest first.
     package let fresh: [OutboxEntry]
     /// The IDs of entries that another consumer has abandoned, and that may have crashed its process.

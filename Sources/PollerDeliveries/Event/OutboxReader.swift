@@ -21,8 +21,14 @@ import Synchronization
 /// unacknowledged and is read again after five seconds. The other entries of its batch continue.
 package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
-    /// The number of entries read at a time.
+    /// The number of entries in the first batch of a partition, and while events are large.
     private let batch = 128
+    /// The number of entries in a later batch.
+    ///
+    /// Each batch is marked with a script for each partition, whose fixed cost its deliveries share.
+    private let longBatch = 512
+    /// The mean size of events up to which batches may be long: 4 MiB for each partition that is read.
+    private let smallEventBytes = 8192
     /// The time after which another notifier's entry counts as abandoned.
     private let abandonedAfter = Duration.seconds(5)
     /// The number of marks stored at a time, which takes some milliseconds.
@@ -120,12 +126,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func readAll(_ partition: Int) async {
         var failure: StoreError?
         do throws(StoreError) {
-            var count: Int
-            repeat {
-                let read = try await readBatch(partition)
-                count = read.count
+            var limit: Int? = batch
+            while let most = limit, !Task.isCancelled {
+                let read = try await readBatch(partition, limit: most)
+                limit = read.next
                 failure = failure ?? read.failure
-            } while count >= batch && !Task.isCancelled
+            }
         } catch {
             failure = failure ?? error
         }
@@ -147,17 +153,19 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Processes a batch, except entries that need an unavailable part of the store.
     ///
-    /// - Returns: the number of entries read, and the reason of the first deferral; `nil` without one.
+    /// - Returns: the limit of the next batch, `nil` if there are no more entries; and the reason of the first deferral,
+    ///   `nil` without one.
     private func readBatch(
-        _ partition: Int
-    ) async throws(StoreError) -> (count: Int, failure: StoreError?) {
+        _ partition: Int,
+        limit: Int
+    ) async throws(StoreError) -> (next: Int?, failure: StoreError?) {
         let read = try await outbox.read(
             partition: partition,
             consumer: owner,
             idle: abandonedAfter,
-            limit: batch
+            limit: limit
         )
-        guard !read.isEmpty else { return (0, nil) }
+        guard !read.isEmpty else { return (nil, nil) }
         // After the read, so that every endpoint older than the entries is known.
         try await directory?.refresh()
         var held = PendingEntries(
@@ -168,7 +176,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             clock: clock
         )
         var failure = try await handle(read.fresh, partition, &held)
-        guard !Task.isCancelled else { return (0, failure) }
+        guard !Task.isCancelled else { return (nil, failure) }
         // After the new entries, which must not be delayed by one that crashes the process.
         try await suspects.handle(
             read.abandoned.map { Suspect(.outbox, partition: partition, name: $0) }
@@ -178,8 +186,12 @@ where C.Duration == Duration, C.Instant: Sendable {
             let pending = try await handle(entries, partition, &held)
             failure = failure ?? pending
         }
-        let count = max(read.fresh.count, read.abandoned.count)
-        return (Task.isCancelled ? 0 : count, failure)
+        guard read.fresh.count >= limit || read.abandoned.count >= OutboxRead.abandonedMax else {
+            return (nil, failure)
+        }
+        let bytes = read.fresh.reduce(0) { $0 + $1.event.json.utf8.count }
+        let isSmall = bytes <= smallEventBytes * read.fresh.count
+        return (isSmall ? longBatch : batch, failure)
     }
 
     /// Processes some entries of a partition.

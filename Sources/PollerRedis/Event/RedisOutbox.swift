@@ -34,8 +34,9 @@ extension RedisWatchStore: Outbox {
             )
         }
         let start = takeOvers.start(in: partition)
+        let abandonedMax = min(limit, OutboxRead.abandonedMax)
         // Before the read, because the call looks at each pending entry, also at those that are only just read.
-        let replies = try await redis.client.execute([takeOver(from: start, limit), read])
+        let replies = try await redis.client.execute([takeOver(from: start, abandonedMax), read])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
             return try await self.read(
@@ -55,8 +56,8 @@ extension RedisWatchStore: Outbox {
         takeOvers.resume(from: cursor, in: partition)
         var abandoned = Self.abandoned(left)
         // After the newest entry, the call continues with the oldest.
-        if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < limit {
-            let rest = limit - abandoned.count
+        if cursor == OutboxTakeOvers.oldest, start != cursor, abandoned.count < abandonedMax {
+            let rest = abandonedMax - abandoned.count
             let reply = try await redis.client.execute(takeOver(from: OutboxTakeOvers.oldest, rest))
             takeOvers.resume(from: reply.array?.first?.string, in: partition)
             abandoned = Self.abandoned(reply) + abandoned

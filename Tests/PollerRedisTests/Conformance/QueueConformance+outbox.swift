@@ -109,6 +109,31 @@ extension QueueConformance {
             }
             try bench.equal(Set(late.map(\.event.seq)), [1, 2], "seq")
         },
+        ConformanceCase("all of many abandoned entries go to another consumer") { bench in
+            for name in ["1", "2"] {
+                let key = bench.key(name)
+                try await bench.record(key, (1...70).map { "s\($0)" })
+                // Only one watch is due at a time.
+                _ = try await bench.commit(bench.take(key), .next(after: .seconds(3600)))
+            }
+            let home = bench.partition(of: bench.key("1"))
+            let dead = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 512)
+            try bench.expect(dead.count > OutboxRead.abandonedMax, "\(dead.count) entries")
+            try await bench.advance(ms: 50)
+            var late: Set<String> = []
+            try await eventually("all abandoned entries go to another consumer") {
+                late.formUnion(
+                    try await bench.unacknowledged(
+                        home,
+                        ConformanceBench.bert,
+                        idle: .milliseconds(40),
+                        limit: 512
+                    ).map(\.id)
+                )
+                return late.count >= dead.count
+            }
+            try bench.equal(late, Set(dead.map(\.id)), "the entries")
+        },
         ConformanceCase("entries that a consumer still holds go to no other consumer") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
