@@ -25,6 +25,7 @@ package struct ByteSearch: Sendable {
     /// Returns the index of the first match in bytes, from the index `start`; `nil` if there is none.
     func first(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
         guard let last = wanted.last else { return nil }
+        if count == 1 { return Self.first(last, in: bytes, range) }
         // Horspool's algorithm is quadratic for a long sequence that a hostile text repeats almost.
         if count > 255 { return bytes[range].firstRange(of: wanted)?.lowerBound }
         let (bytes, wanted, steps) = (bytes.span, wanted.span, steps.span)
@@ -42,12 +43,47 @@ package struct ByteSearch: Sendable {
         }
         return nil
     }
+
+    /// Returns the index of the first of a single byte, where the algorithm would read every byte.
+    private static func first(_ byte: UInt8, in bytes: [UInt8], _ range: Range<Int>) -> Int? {
+        let text = bytes.span
+        var at = range.lowerBound
+        while at + ByteWord.width <= range.upperBound {
+            let found = ByteWord(text, at).matches(of: byte)
+            if found != 0 { return at + ByteWord.first(found) }
+            at += ByteWord.width
+        }
+        while at < range.upperBound {
+            if text[at] == byte { return at }
+            at += 1
+        }
+        return nil
+    }
 }
 
 extension RawJSON {
     /// Returns whether the bytes of the value contain a sequence, anywhere and as it is written.
     package func contains(_ search: ByteSearch) -> Bool {
         search.first(in: bytes, range) != nil
+    }
+
+    /// Returns whether the value may contain a member, at any depth: a name in quotes, and a colon after it.
+    ///
+    /// Without one there is no member of this name, unless its name is written with escapes. This takes less time than
+    /// a pass over all members.
+    package func mayContain(memberNamed quotedName: ByteSearch) -> Bool {
+        var start = range.lowerBound
+        while let match = quotedName.first(in: bytes, start..<range.upperBound) {
+            var at = match + quotedName.count
+            while at < range.upperBound, Self.isSpace(bytes[at]) { at += 1 }
+            if at < range.upperBound, bytes[at] == UInt8(ascii: ":") { return true }
+            start = match + quotedName.count
+        }
+        return false
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     /// Returns the text with each occurrence of a sequence replaced, from the first on; the same value if there is

@@ -145,23 +145,36 @@ extension RawJSON {
     /// A hostile upstream may repeat a name, or write it with escapes; every such member is
     /// removed. A value that is not an object is returned unchanged.
     package func removing(member name: String) -> RawJSON {
-        removingMembers { scanner, spelled in scanner.spells(spelled, text: name) }
+        extracting(member: name).rest
+    }
+
+    /// Returns the object without its direct members of a name, and the value of the first of them.
+    ///
+    /// The same as ``removing(member:)`` and ``member(_:)``, in one pass.
+    package func extracting(member name: String) -> (rest: RawJSON, value: RawJSON?) {
+        var value: RawJSON?
+        let rest = removingMembers { scanner, spelled, range in
+            let isUnwanted = scanner.spells(spelled, text: name)
+            if isUnwanted, value == nil { value = RawJSON(bytes, range) }
+            return isUnwanted
+        }
+        return (rest, value)
     }
 
     /// Returns the object without its direct members of matching names.
     package func removing(_ isUnwanted: (String) -> Bool) -> RawJSON {
-        removingMembers { scanner, name in isUnwanted(scanner.text(name) ?? "") }
+        removingMembers { scanner, name, _ in isUnwanted(scanner.text(name) ?? "") }
     }
 
     private func removingMembers(
-        where isUnwanted: (JSONScanner, JSONScanner.Literal) -> Bool
+        where isUnwanted: (JSONScanner, JSONScanner.Literal, Range<Int>) -> Bool
     ) -> RawJSON {
         var kept: [UInt8] = []
         // The bytes before this index are in `kept`, or are removed.
         var done = range.lowerBound
         var (hasLost, hasKept) = (false, false)
-        eachMember { scanner, name, _, place in
-            if isUnwanted(scanner, name) {
+        eachMember { scanner, name, value, place in
+            if isUnwanted(scanner, name, value) {
                 if !hasLost { kept.reserveCapacity(range.count) }
                 hasLost = true
                 kept += bytes[done..<place.lowerBound]

@@ -99,4 +99,32 @@ struct JSONScannerTests {
         }
         #expect(accepted > 5000)
     }
+
+    @Test("a string ends at its quotation mark, wherever it is and whatever byte is before it")
+    func ends() throws {
+        for length in 0...25 {
+            for place in 0..<max(length, 1) {
+                for byte in UInt8.min...UInt8.max {
+                    var text = [UInt8](repeating: 0x78, count: length)
+                    if place < length { text[place] = byte }
+                    let tail = Array("\",\"tail\"".utf8)
+                    var scanner = JSONScanner([0x22] + text + tail)
+                    let literal = try? scanner.string()
+                    let isSpecial = byte < 0x20 || byte == 0x5C && length > 0
+                    if length > 0, byte == 0x22 {
+                        #expect(literal?.range == 1..<(1 + place))
+                    } else if length > 0, isSpecial {
+                        // An `x` or the quotation mark after the backslash.
+                        let isEscaped = byte == 0x5C && place == length - 1
+                        #expect(literal?.range.count == (isEscaped ? length + 2 : nil))
+                        #expect(literal?.hasEscapes ?? true)
+                    } else {
+                        #expect(literal?.range == 1..<(1 + length))
+                        #expect(literal?.hasEscapes == false)
+                    }
+                    if length == 0 { break }
+                }
+            }
+        }
+    }
 }

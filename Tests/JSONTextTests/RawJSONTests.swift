@@ -243,4 +243,53 @@ struct RawJSONTests {
             #expect(try JSONDecoder().decode(String.self, from: Data(literal.utf8)) == string)
         }
     }
+
+    @Test("a single byte is found at each position, and none outside the value")
+    func singleByte() {
+        let search = ByteSearch("#")
+        for count in 0...40 {
+            let plain = [UInt8](repeating: 0x22, count: count)
+            #expect(!RawJSON(unchecked: plain).contains(search))
+            for place in 0..<count {
+                var text = plain
+                text[place] = UInt8(ascii: "#")
+                for start in 0...count {
+                    for end in start...count {
+                        let json = RawJSON(text, start..<end)
+                        #expect(json.contains(search) == (start..<end).contains(place))
+                    }
+                }
+            }
+        }
+        // The bytes before and after it differ by one bit.
+        #expect(!RawJSON(unchecked: "\"$\"\"$$$$$$$$").contains(search))
+        #expect(RawJSON(unchecked: "$$$$$$$#$$$$").contains(search))
+    }
+
+    @Test("a member is noticed by its quoted name and a colon")
+    func quotedNames() {
+        let search = ByteSearch("\"source\"")
+        for text in [
+            #"{"source":1}"#, "{\"source\" \n\t\r : 1}", #"{"a":"source","b":{"source":1}}"#,
+        ] {
+            #expect(RawJSON(unchecked: text).mayContain(memberNamed: search))
+        }
+        for text in [
+            #"{"object":"source"}"#, #"["source", ":"]"#, #"{"sources":1}"#, #"{"a":"source""#,
+            #""source""#, "",
+        ] {
+            #expect(!RawJSON(unchecked: text).mayContain(memberNamed: search))
+        }
+    }
+
+    @Test("the members of a name are removed, and the first is returned")
+    func extracted() {
+        let json = RawJSON(unchecked: #"{"a":1,"b":[2],"c":{"b":3},"\u0062":4,"b":5}"#)
+        let (rest, value) = json.extracting(member: "b")
+        #expect(rest.description == #"{"a":1,"c":{"b":3}}"#)
+        #expect(value?.description == "[2]")
+        #expect(json.extracting(member: "z").rest == json)
+        #expect(json.extracting(member: "z").value == nil)
+        #expect(RawJSON(unchecked: "[1]").extracting(member: "b").value == nil)
+    }
 }
