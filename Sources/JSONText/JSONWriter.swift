@@ -19,9 +19,12 @@ package struct JSONWriter {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Returns the text that `write` writes.
-    package static func text(_ write: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter()
+    /// Returns the text that `write` writes, with an expected number of bytes.
+    package static func text(
+        capacity: Int = 256,
+        _ write: (inout JSONWriter) -> Void
+    ) -> String {
+        var writer = JSONWriter(capacity: capacity)
         write(&writer)
         return writer.text
     }
@@ -32,8 +35,22 @@ package struct JSONWriter {
     /// Returns a string as a literal with its quotes, escaped as RFC 8259 §7 requires.
     package static func literal(_ text: some StringProtocol) -> String {
         var writer = JSONWriter(capacity: text.utf8.count + 2)
-        writer.quote(text.utf8)
+        writer.quote(String(text))
         return writer.text
+    }
+}
+
+/// The name of a member as it is written, with its quotes and its colon.
+///
+/// A table of fields makes it once, so that each object is written without a scan of its names.
+package struct JSONName: Sendable {
+    fileprivate let bytes: [UInt8]
+
+    /// Makes a name, which must be plain.
+    package init(_ name: String) {
+        var writer = JSONWriter(capacity: name.utf8.count + 3)
+        writer.name(name)
+        bytes = writer.bytes
     }
 }
 
@@ -55,15 +72,22 @@ extension JSONWriter {
     /// Writes a member's name, which must be plain; its value comes next.
     package mutating func name(_ name: String) {
         separate()
-        quote(name.utf8)
+        quote(name)
         bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a member's name; its value comes next.
+    package mutating func name(_ name: JSONName) {
+        separate()
+        bytes.append(contentsOf: name.bytes)
         needsComma = false
     }
 
     /// Writes a string.
     package mutating func value(_ text: String) {
         separate()
-        quote(text.utf8)
+        quote(text)
         needsComma = true
     }
 
@@ -81,6 +105,13 @@ extension JSONWriter {
 
     /// Writes `null`.
     package mutating func null() { raw("null".utf8) }
+
+    /// Writes a value that is already JSON.
+    package mutating func value(_ json: RawJSON) {
+        separate()
+        bytes.append(contentsOf: json.utf8)
+        needsComma = true
+    }
 
     /// Writes a value that is already JSON.
     package mutating func raw(_ json: some Sequence<UInt8>) {
@@ -104,22 +135,39 @@ extension JSONWriter {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
-    private mutating func quote(_ text: some Sequence<UInt8>) {
+    private mutating func quote(_ text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case 0x0A: bytes += "\\n".utf8
-            case 0x0D: bytes += "\\r".utf8
-            case 0x09: bytes += "\\t".utf8
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                bytes += "\\u00".utf8
-                bytes += [digits[Int(clamping: byte >> 4)], digits[Int(clamping: byte & 15)]]
-            default: bytes.append(byte)
+        text.withUTF8 { text in
+            // Nearly no text needs an escape. The loop has no early end, so that it compares several bytes at a time.
+            let span = unsafe text.span
+            var needsEscape = false
+            for index in span.indices { needsEscape = Self.needsEscape(span[index]) || needsEscape }
+            if needsEscape {
+                for index in span.indices { escape(span[index]) }
+            } else {
+                unsafe bytes.append(contentsOf: text)
             }
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+        case 0x0A: bytes += "\\n".utf8
+        case 0x0D: bytes += "\\r".utf8
+        case 0x09: bytes += "\\t".utf8
+        case 0..<0x20:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes += "\\u00".utf8
+            bytes += [digits[Int(clamping: byte >> 4)], digits[Int(clamping: byte & 15)]]
+        default: bytes.append(byte)
+        }
     }
 }
 

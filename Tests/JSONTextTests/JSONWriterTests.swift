@@ -31,3 +31,35 @@ struct JSONWriterTests {
         }
     }
 }
+
+@Suite("JSONWriter strings")
+struct JSONWriterStringTests {
+    @Test("each character is written as one literal, alone and among others, and is read back")
+    func escapes() {
+        for scalar in (0..<0x180).compactMap(Unicode.Scalar.init) {
+            for text in [
+                "\(scalar)", "some plain characters \(scalar) and more", "\(scalar)\(scalar)",
+            ] {
+                let literal = JSONWriter.literal(text)
+                #expect(RawJSON(literal)?.string == text)
+                let isPlain = scalar.value >= 0x20 && scalar != "\"" && scalar != "\\"
+                #expect(isPlain == (literal == "\"\(text)\""))
+            }
+        }
+        #expect(JSONWriter.literal("a\n\r\t\u{1}\u{1f}\"\\b") == #""a\n\r\t\u0001\u001f\"\\b""#)
+    }
+
+    @Test("a prepared name is written as its text is")
+    func names() {
+        let name = JSONName("status")
+        let prepared = JSONWriter.text { json in
+            json.object { json in
+                json.name(name)
+                json.value(1)
+                json.name(name)
+                json.null()
+            }
+        }
+        #expect(prepared == #"{"status":1,"status":null}"#)
+    }
+}

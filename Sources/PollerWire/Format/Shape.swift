@@ -124,8 +124,10 @@ package struct Shape<Object: Sendable>: Sendable {
     }
 
     func write(_ object: Object, to json: inout JSONWriter) {
-        json.object { json in
-            for field in fields { field.write(object, &json) }
+        unsafe withUnsafePointer(to: object) { object in
+            json.object { json in
+                for field in fields { unsafe field.write(object, &json) }
+            }
         }
     }
 
@@ -142,6 +144,9 @@ package struct Shape<Object: Sendable>: Sendable {
 }
 
 /// A field of an object: its name, property, type, and whether it is required.
+///
+/// It gets a pointer only from ``Shape/write(_:to:)``, for the time of a call, hence `@safe`.
+@safe
 package struct Field<Object>: Sendable {
     /// The member's name.
     package let name: String
@@ -152,7 +157,7 @@ package struct Field<Object>: Sendable {
     /// Decodes the member's value, or handles its absence.
     let read: @Sendable (RawJSON?, inout Object) throws(WireError) -> Void
     /// Encodes the member, or omits it.
-    let write: @Sendable (Object, inout JSONWriter) -> Void
+    let write: @Sendable (UnsafePointer<Object>, inout JSONWriter) -> Void
     private let type: Schema
     private let isNullable: Bool
     private let facets: [Facet]
@@ -165,15 +170,17 @@ package struct Field<Object>: Sendable {
         _ facets: Facet...,
         note: String = ""
     ) {
-        self.init(name, Value.self, true, false, facets, note) { (json, object) throws(WireError) in
+        let (member, property) = (JSONName(name), StoredProperty(path))
+        unsafe self.init(name, Value.self, true, false, facets, note) {
+            (json, object) throws(WireError) in
             guard let json, !(json.isNull && Value.self != RawJSON.self) else {
                 if facets.contains(where: \.isAdded) { return }
                 throw WireError(.missingField, "\(name) is required.", field: name)
             }
             object[keyPath: path] = try Value.read(json, FieldLocation(name, facets))
         } write: { object, json in
-            json.name(name)
-            object[keyPath: path].write(to: &json)
+            json.name(member)
+            unsafe property.value(in: object).write(to: &json)
         }
     }
 
@@ -184,9 +191,10 @@ package struct Field<Object>: Sendable {
         _ facets: Facet...,
         note: String = ""
     ) {
-        self.init(name, optional: path, false, facets, note) { object, json in
-            guard let value = object[keyPath: path] else { return }
-            json.name(name)
+        let (member, property) = (JSONName(name), StoredProperty(path))
+        unsafe self.init(name, optional: path, false, facets, note) { object, json in
+            guard let value = unsafe property.value(in: object) else { return }
+            json.name(member)
             value.write(to: &json)
         }
     }
@@ -198,9 +206,14 @@ package struct Field<Object>: Sendable {
         _ facets: Facet...,
         note: String = ""
     ) {
-        self.init(name, optional: path, true, facets, note) { object, json in
-            json.name(name)
-            if let value = object[keyPath: path] { value.write(to: &json) } else { json.null() }
+        let (member, property) = (JSONName(name), StoredProperty(path))
+        unsafe self.init(name, optional: path, true, facets, note) { object, json in
+            json.name(member)
+            if let value = unsafe property.value(in: object) {
+                value.write(to: &json)
+            } else {
+                json.null()
+            }
         }
     }
 
@@ -211,15 +224,17 @@ package struct Field<Object>: Sendable {
         _ facets: Facet...,
         note: String = ""
     ) {
-        self.init(name, Value.self, false, false, facets, note) {
+        let (member, property) = (JSONName(name), StoredProperty(path))
+        unsafe self.init(name, Value.self, false, false, facets, note) {
             (json, object) throws(WireError) in
             guard let json else { return }
             object[keyPath: path] =
                 json.isNull ? .standard : .set(try Value.read(json, FieldLocation(name, facets)))
         } write: { object, json in
-            guard object[keyPath: path].isGiven else { return }
-            json.name(name)
-            if let value = object[keyPath: path].value {
+            let change = unsafe property.value(in: object)
+            guard change.isGiven else { return }
+            json.name(member)
+            if let value = change.value {
                 value.write(to: &json)
             } else {
                 json.null()
@@ -233,9 +248,9 @@ package struct Field<Object>: Sendable {
         _ isNullable: Bool,
         _ facets: [Facet],
         _ note: String,
-        write: @escaping @Sendable (Object, inout JSONWriter) -> Void
+        write: @escaping @Sendable (UnsafePointer<Object>, inout JSONWriter) -> Void
     ) {
-        self.init(
+        unsafe self.init(
             name,
             Value.self,
             isNullable || facets.contains(where: \.isAdded),
@@ -246,7 +261,7 @@ package struct Field<Object>: Sendable {
                 guard let json, !json.isNull else { return }
                 object[keyPath: path] = try Value.read(json, FieldLocation(name, facets))
             },
-            write: write
+            write: unsafe write
         )
     }
 
@@ -258,7 +273,7 @@ package struct Field<Object>: Sendable {
         _ facets: [Facet],
         _ note: String,
         read: @escaping @Sendable (RawJSON?, inout Object) throws(WireError) -> Void,
-        write: @escaping @Sendable (Object, inout JSONWriter) -> Void
+        write: @escaping @Sendable (UnsafePointer<Object>, inout JSONWriter) -> Void
     ) {
         self.name = name
         self.isRequired = isRequired
@@ -267,7 +282,7 @@ package struct Field<Object>: Sendable {
         self.facets = facets
         self.note = note
         self.read = read
-        self.write = write
+        unsafe self.write = write
     }
 
     /// Returns the field's schema.
@@ -293,7 +308,10 @@ extension Field {
         facets = field.facets
         note = field.note
         read = { (json, object) throws(WireError) in try field.read(json, &object[keyPath: path]) }
-        write = { object, json in field.write(object[keyPath: path], &json) }
+        let property = StoredProperty(path)
+        unsafe write = { object, json in
+            unsafe property.withPointer(in: object) { unsafe field.write($0, &json) }
+        }
     }
 
     /// Returns all fields of a part, as fields of the enclosing object.
@@ -301,6 +319,38 @@ extension Field {
         _ path: any WritableKeyPath<Object, Part> & Sendable
     ) -> [Field<Object>] {
         Part.shape.fields.map { Field($0, in: path) }
+    }
+}
+
+/// A property of an object, read at its offset.
+///
+/// The runtime interprets a key path at each use, which takes most of the time in which an object is written. Only a
+/// stored property has an offset; any other is read through its key path.
+private struct StoredProperty<Object, Value>: Sendable {
+    private let path: any KeyPath<Object, Value> & Sendable
+    private let offset: Int?
+
+    init(_ path: any KeyPath<Object, Value> & Sendable) {
+        self.path = path
+        offset = MemoryLayout<Object>.offset(of: path)
+    }
+
+    /// Returns a copy of the value.
+    @inline(__always)
+    func value(in object: UnsafePointer<Object>) -> Value {
+        guard let offset else { return unsafe object.pointee[keyPath: path] }
+        return unsafe UnsafeRawPointer(object).load(fromByteOffset: offset, as: Value.self)
+    }
+
+    /// Passes a pointer to the value, which is valid for the time of the call.
+    func withPointer(
+        in object: UnsafePointer<Object>,
+        _ use: (UnsafePointer<Value>) -> Void
+    ) {
+        guard let offset else {
+            return unsafe withUnsafePointer(to: object.pointee[keyPath: path], use)
+        }
+        unsafe use((UnsafeRawPointer(object) + offset).assumingMemoryBound(to: Value.self))
     }
 }
 

@@ -72,11 +72,17 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
         let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        let date = "\(Self.pad(year, 4))-\(Self.pad(month, 2))-\(Self.pad(day, 2))"
         let seconds = msOfDay / 1000
-        let time =
-            "\(Self.pad(seconds / 3600, 2)):\(Self.pad(seconds / 60 % 60, 2)):\(Self.pad(seconds % 60, 2))"
-        return "\(date)T\(time).\(Self.pad(msOfDay % 1000, 3))Z"
+        var bytes = Self.zero
+        // Safe: the format has 24 bytes.
+        Self.write(year, 0..<4, to: &bytes)
+        Self.write(month, 5..<7, to: &bytes)
+        Self.write(day, 8..<10, to: &bytes)
+        Self.write(seconds / 3600, 11..<13, to: &bytes)
+        Self.write(seconds / 60 % 60, 14..<16, to: &bytes)
+        Self.write(seconds % 60, 17..<19, to: &bytes)
+        Self.write(msOfDay % 1000, 20..<23, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Returns whether one instant is before another.
@@ -87,9 +93,15 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         return remainder < 0 ? remainder + modulus : remainder
     }
 
-    private static func pad(_ value: Int64, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    private static let zero = Array("0000-00-00T00:00:00.000Z".utf8)
+
+    /// Writes a number with leading zeros.
+    private static func write(_ number: Int64, _ place: Range<Int>, to bytes: inout [UInt8]) {
+        var rest = number
+        for index in place.reversed() {
+            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
     }
 }
 

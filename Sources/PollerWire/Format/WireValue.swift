@@ -47,7 +47,12 @@ extension WireObject {
     }
 
     /// The object as JSON text.
-    package var json: String { JSONWriter.text { write(to: &$0) } }
+    package var json: String { json(capacity: 256) }
+
+    /// Returns the object as JSON text, with an expected number of bytes.
+    package func json(capacity: Int) -> String {
+        JSONWriter.text(capacity: capacity) { write(to: &$0) }
+    }
 
     /// Decodes an object from valid JSON.
     ///
@@ -159,7 +164,7 @@ extension RawJSON: WireValue {
         _ location: FieldLocation
     ) throws(WireError) -> RawJSON { json }
 
-    package func write(to json: inout JSONWriter) { json.raw(utf8) }
+    package func write(to json: inout JSONWriter) { json.value(self) }
 }
 
 /// A value of an enumeration that may grow.
@@ -305,7 +310,7 @@ extension Texts: WireValue {
         return Texts(texts)
     }
 
-    package func write(to json: inout JSONWriter) { json.raw(self.json.utf8) }
+    package func write(to json: inout JSONWriter) { json.value(self.json) }
 
     private static func isClean(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
