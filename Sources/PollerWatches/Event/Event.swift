@@ -173,8 +173,11 @@ package struct Event: Hashable, Sendable {
         trace = watch.trace
         wire.traceparent = trace?.traceparent
         metadata = ""
-        json = wire.json
+        json = wire.json(capacity: Self.fieldsCapacity + (wire.object?.utf8.count ?? 4))
     }
+
+    /// The bytes of most events without their object.
+    private static let fieldsCapacity = 768
 
     /// Parses the bytes of an event.
     ///

@@ -3,22 +3,27 @@ package import JSONText
 extension RawJSON {
     /// Returns the object as it may be recorded: without client secrets, and without the payer's account for a refund.
     package func withoutSecrets() -> RawJSON {
+        // Names may be written with escapes, and then no search finds them.
+        let hasEscapes = contains(SecretSearches.backslash)
         // A charge contains its source, and no object contains more than one level. Following deeper levels would parse
         // a hostile text once for each of them.
-        guard let source = member("source"), source.kind == .object else {
-            return withoutRefundAccount().withoutClientSecrets()
-        }
-        let shown = source.withoutRefundAccount().withoutClientSecrets()
-        return replacing(source, with: shown).withoutClientSecrets()
+        guard hasEscapes || mayContain(memberNamed: SecretSearches.sourceName),
+            let source = member("source"), source.kind == .object
+        else { return withoutRefundAccount(hasEscapes).withoutClientSecrets(hasEscapes) }
+        let shown = source.withoutRefundAccount(hasEscapes).withoutClientSecrets(hasEscapes)
+        return replacing(source, with: shown).withoutClientSecrets(hasEscapes)
     }
 
     /// Removes the refund account, which a source has in the hash of its type.
     ///
     /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
     /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
-    private func withoutRefundAccount() -> RawJSON {
-        guard SecretSearches.refund.contains(where: contains), let type = member("type")?.string,
-            let details = member(type),
+    private func withoutRefundAccount(_ hasEscapes: Bool) -> RawJSON {
+        guard
+            hasEscapes
+                || contains(SecretSearches.anyRefund)
+                    && SecretSearches.refund.contains(where: contains),
+            let type = member("type")?.string, let details = member(type),
             details.kind == .object
         else { return self }
         let kept = details.removing { name in
@@ -33,13 +38,18 @@ extension RawJSON {
     /// Stripe's redirect and return URLs contain `?client_secret=…`, and a mandate's URL has it in its path. An object
     /// without any secret is returned unchanged, without a copy.
     package func withoutClientSecrets() -> RawJSON {
-        // A name may be written with escapes.
-        guard contains(SecretSearches.clientSecret) || contains(SecretSearches.backslash) else {
-            return self
-        }
-        var shown = removing(member: "client_secret")
-        if let own = member("client_secret")?.string, own.utf8.count >= 8 {
-            shown = shown.replacing(ByteSearch(own), with: "redacted")
+        withoutClientSecrets(contains(SecretSearches.backslash))
+    }
+
+    private func withoutClientSecrets(_ hasEscapes: Bool) -> RawJSON {
+        guard hasEscapes || contains(SecretSearches.clientSecret) else { return self }
+        var shown = self
+        if hasEscapes || mayContain(memberNamed: SecretSearches.clientSecretName) {
+            let (rest, secret) = extracting(member: "client_secret")
+            shown = rest
+            if let own = secret?.string, own.utf8.count >= 8 {
+                shown = shown.replacing(ByteSearch(own), with: "redacted")
+            }
         }
         return shown.replacing(
             SecretSearches.queryValue,
@@ -62,10 +72,14 @@ extension RawJSON {
 private enum SecretSearches {
     static let backslash = ByteSearch("\\")
     static let clientSecret = ByteSearch("client_secret")
+    static let clientSecretName = ByteSearch("\"client_secret\"")
+    static let sourceName = ByteSearch("\"source\"")
     static let queryValue = ByteSearch("client_secret=")
-    /// The beginnings of names, which may also be written with escapes.
+    /// The common beginning of ``refund``.
+    static let anyRefund = ByteSearch("refund_")
+    /// The beginnings of names.
     static let refund = [
         ByteSearch("refund_iban"), ByteSearch("refund_account_"),
-        ByteSearch("refund_routing_number"), backslash,
+        ByteSearch("refund_routing_number"),
     ]
 }
