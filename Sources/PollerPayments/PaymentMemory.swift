@@ -82,7 +82,9 @@ package struct PaymentMemory: Hashable, Sendable {
         self.isAttached = isAttached
         lastDay = changesUntil.map { min(max($0.ms / Self.dayMs, 0), Self.lastDayMax) }
         guard let reported else { return }
-        let room = RememberedPayment.room - parts.joined(separator: "|").utf8.count
+        let parts = self.parts
+        let room =
+            RememberedPayment.room - parts.reduce(parts.count - 1) { $0 + $1.utf8.count }
         self.reported = RememberedPayment(reported, besides: money, room: room)
     }
 
@@ -132,9 +134,19 @@ package struct PaymentMemory: Hashable, Sendable {
 
     /// The stored form.
     package var packed: String {
-        var parts = self.parts + (reported?.parts(besides: money) ?? [])
-        while parts.last?.isEmpty ?? false { parts.removeLast() }
-        return parts.joined(separator: "|")
+        var text = ""
+        text.reserveCapacity(Self.bytesMax)
+        // The separators before the next value that is not empty.
+        var separators = 0
+        for part in parts + (reported?.parts(besides: money) ?? []) {
+            if !part.isEmpty {
+                for _ in 0..<separators { text.append("|") }
+                text.append(part)
+                separators = 0
+            }
+            separators += 1
+        }
+        return text
     }
 
     /// All values except the payment.
@@ -150,12 +162,17 @@ package struct PaymentMemory: Hashable, Sendable {
     }
 
     private var marks: String {
-        let marks: [(String, Bool?)] = [
-            ("r", money?.isReturned), ("d", money?.isDuplicate), ("h", money?.mayCaptureMore),
-            ("u", money?.hasUnknownSum), ("b", money?.isGivenBack), ("a", isAttached),
-            ("p", isPayable),
-        ]
-        return marks.map { $1 == true ? $0 : "" }.joined()
+        var marks = ""
+        if let money {
+            if money.isReturned { marks.append("r") }
+            if money.isDuplicate { marks.append("d") }
+            if money.mayCaptureMore { marks.append("h") }
+            if money.hasUnknownSum { marks.append("u") }
+            if money.isGivenBack { marks.append("b") }
+        }
+        if isAttached { marks.append("a") }
+        if isPayable { marks.append("p") }
+        return marks
     }
 }
 

@@ -40,7 +40,8 @@ package struct RememberedPayment: Hashable, Sendable {
         returned = payment.amountReturned
         currency = payment.currency.flatMap { Self.isCurrency($0) ? $0 : nil }
         method = payment.method.flatMap { Self.isMethod($0.name) ? $0 : nil }
-        if bytes(besides: money) > room { method = nil }
+        guard bytes(besides: money) > room else { return }
+        method = nil
         if bytes(besides: money) > room { currency = nil }
         if money != nil, bytes(besides: money) > room { return nil }
     }
