@@ -38,4 +38,25 @@ struct ByteWord {
     /// Returns the index of the first match in a result that is not 0.
     @inline(__always)
     static func first(_ matches: UInt64) -> Int { matches.trailingZeroBitCount / 8 }
+
+    /// Returns the position of the next byte that is not a plain part of a string: a quotation mark, a backslash or a
+    /// control character; `end` if there is none.
+    @inline(__always)
+    static func special(in text: Span<UInt8>, from start: Int, _ end: Int) -> Int {
+        var at = start
+        while at + ByteWord.width <= end {
+            let word = ByteWord(text, at)
+            let found =
+                word.matches(of: UInt8(ascii: "\"")) | word.matches(of: UInt8(ascii: "\\"))
+                | word.matches(below: 0x20)
+            if found != 0 { return at + ByteWord.first(found) }
+            at += ByteWord.width
+        }
+        while at < end {
+            let byte = text[at]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
+            at += 1
+        }
+        return at
+    }
 }

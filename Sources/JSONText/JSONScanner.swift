@@ -169,7 +169,7 @@ package struct JSONScanner {
         guard peek() == UInt8(ascii: "\"") else { throw error("a string is expected here") }
         position += 1
         let start = position
-        var at = Self.special(in: bytes.span, from: start, end)
+        var at = ByteWord.special(in: bytes.span, from: start, end)
         var hasEscapes = false
         while at < end {
             let byte = bytes[at]
@@ -183,30 +183,9 @@ package struct JSONScanner {
             hasEscapes = true
             position = at + 1
             try escape()
-            at = Self.special(in: bytes.span, from: position, end)
+            at = ByteWord.special(in: bytes.span, from: position, end)
         }
         throw JSONError("the string does not end", at: at)
-    }
-
-    /// Returns the position of the next byte that is not a plain part of a string: a quotation mark, a backslash or a
-    /// control character; `end` if there is none.
-    @inline(__always)
-    private static func special(in text: Span<UInt8>, from start: Int, _ end: Int) -> Int {
-        var at = start
-        while at + ByteWord.width <= end {
-            let word = ByteWord(text, at)
-            let found =
-                word.matches(of: UInt8(ascii: "\"")) | word.matches(of: UInt8(ascii: "\\"))
-                | word.matches(below: 0x20)
-            if found != 0 { return at + ByteWord.first(found) }
-            at += ByteWord.width
-        }
-        while at < end {
-            let byte = text[at]
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
-            at += 1
-        }
-        return at
     }
 
     /// Makes an error at the current position.

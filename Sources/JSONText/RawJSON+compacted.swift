@@ -18,7 +18,9 @@ extension RawJSON {
             let byte = text[at]
             at += 1
             switch byte {
-            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "\""):
+                isInString.toggle()
+                if isInString { at = ByteWord.special(in: text, from: at, range.upperBound) }
             case UInt8(ascii: "\\"):
                 // The next byte ends no string, but it may be a line end.
                 guard isInString, at < range.upperBound, !Self.isLineEnd(text[at]) else { continue }
