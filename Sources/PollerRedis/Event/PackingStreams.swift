@@ -3,8 +3,6 @@ import Synchronization
 
 /// Deflate streams that have read the same dictionary, for any number of threads.
 ///
-/// They pack what ``EventPacker`` leaves.
-///
 /// *Problem.* A stream serves one thread at a time, and making one takes three times as long as packing an event.
 ///
 /// *Approach.* A thread uses the first stream that is free, so a process that packs on one thread has one stream. A
