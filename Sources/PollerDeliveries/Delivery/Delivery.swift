@@ -12,11 +12,11 @@ package struct Delivery: Hashable, Sendable {
         let state: DeliveryState
     }
 
-    private let fields: Boxed<Fields>
+    private let fields: Box<Fields>
 
     /// Creates a delivery from the fields of a store.
     package init(endpoint: EndpointID, url: NotifyURL?, watch: WatchKey, state: DeliveryState) {
-        fields = Boxed(Fields(endpoint: endpoint, url: url, watch: watch, state: state))
+        fields = Box(Fields(endpoint: endpoint, url: url, watch: watch, state: state))
     }
 
     package var endpoint: EndpointID { fields.value.endpoint }

@@ -191,11 +191,11 @@ extension DeliveryContext {
 struct PendingEvent: Hashable, Sendable {
     /// Whether more events may be pending after it.
     let more: Bool
-    private let boxedEvent: Boxed<Event>
+    private let boxedEvent: Box<Event>
 
     /// Creates a value for a requested event.
     init(_ event: Event, more: Bool) {
-        boxedEvent = Boxed(event)
+        boxedEvent = Box(event)
         self.more = more
     }
 
@@ -246,7 +246,7 @@ struct PendingEvent: Hashable, Sendable {
         }
         var event = chosen
         event.skippedSeqs = wanted.map(\.seq).filter { $0 < chosen.seq }
-        boxedEvent = Boxed(event)
+        boxedEvent = Box(event)
         more = !isWhole || (newest ?? events.last?.seq ?? 0) > chosen.seq
     }
 }

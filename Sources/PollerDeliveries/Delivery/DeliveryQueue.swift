@@ -63,7 +63,7 @@ package struct DeliveryChange: Hashable, Sendable {
         let attempt: AttemptRecord?
     }
 
-    private let fields: Boxed<Fields>
+    private let fields: Box<Fields>
 
     /// Creates a change.
     package init(
@@ -71,7 +71,7 @@ package struct DeliveryChange: Hashable, Sendable {
         lastError: String? = nil,
         attempt: AttemptRecord? = nil
     ) {
-        fields = Boxed(Fields(state: state, lastError: lastError, attempt: attempt))
+        fields = Box(Fields(state: state, lastError: lastError, attempt: attempt))
     }
 
     package var state: DeliveryState { fields.value.state }

@@ -6,8 +6,8 @@ package import PollerWatches
 /// The target of one attempt: an inline `notify` URL, or a registered endpoint with its settings.
 package struct DeliveryTarget: Hashable, Sendable {
     package let url: NotifyURL
-    private let boxedEndpoint: Boxed<Endpoint>?
-    private var boxedSnapshot: Boxed<WatchSnapshot>?
+    private let boxedEndpoint: Box<Endpoint>?
+    private var boxedSnapshot: Box<WatchSnapshot>?
     /// The trace context for the recipient: the attempt's, or the event's; `nil` without tracing.
     package var trace: TraceContext?
 
@@ -20,7 +20,7 @@ package struct DeliveryTarget: Hashable, Sendable {
     /// Creates a target for a registered endpoint.
     package init(_ endpoint: Endpoint) {
         url = endpoint.url
-        boxedEndpoint = Boxed(endpoint)
+        boxedEndpoint = Box(endpoint)
     }
 
     /// The registered endpoint; `nil` for an inline URL.
@@ -29,7 +29,7 @@ package struct DeliveryTarget: Hashable, Sendable {
     /// The watch, for channels that need more than the event; `nil` when it was deleted.
     package var snapshot: WatchSnapshot? {
         get { boxedSnapshot?.value }
-        set { boxedSnapshot = newValue.map { Boxed($0) } }
+        set { boxedSnapshot = newValue.map { Box($0) } }
     }
 
     /// Returns the endpoint's ID, under the account of the watch.

@@ -186,14 +186,14 @@ package struct OutboxEntry: Hashable, Sendable {
     package let partition: Int
     /// The `notify` URLs of the watch.
     package let notify: [NotifyURL]
-    private let boxedEvent: Boxed<Event>
+    private let boxedEvent: Box<Event>
 
     /// Creates an entry from the values of a store.
     package init(id: String, partition: Int, event: Event, notify: [NotifyURL]) {
         self.id = id
         self.partition = partition
         self.notify = notify
-        boxedEvent = Boxed(event)
+        boxedEvent = Box(event)
     }
 
     package var event: Event { boxedEvent.value }
