@@ -17,7 +17,7 @@ enum ClaimField: String, CaseIterable {
 
 /// The values of a result in commit.lua, in their order.
 ///
-/// They are all in one list: a table for each result would cost Redis more than the rest of reading it.
+/// They are all in one list, so Redis makes no table for a result without other values.
 enum CommitValue: Int, CaseIterable {
     case id
     /// The token of the lease, as text.
