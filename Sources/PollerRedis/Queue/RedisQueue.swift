@@ -70,7 +70,7 @@ extension RedisQueue {
         _ request: RedisArgument
     ) async throws(StoreError) -> RedisValue {
         var writer = MessagePackWriter(capacity: commits.count * Self.usualCommitBytes)
-        writer.beginList(commits.count * CommitValue.allCases.count)
+        writer.beginList(commits.count)
         var events: [RedisArgument] = []
         for commit in commits {
             precondition(
@@ -140,26 +140,21 @@ extension RedisQueue {
         redis.partitionUpdates(on: redis.keys.markedChannel)
     }
 
-    /// Writes a commit (``CommitValue``), and adds the values of its events to those of the commits before it.
+    /// Writes a commit (``CommitField``), and adds the values of its events to those of the commits before it.
     private func write(
         _ commit: Commit<Change>,
         to writer: inout MessagePackWriter,
         events arguments: inout [RedisArgument]
     ) {
         typealias Field = CommitField
-        writer.append(commit.ref.id.description)
-        writer.append(String(commit.ref.token))
-        writer.append(Record.state(after: commit.change))
-        if case .next(let wait) = commit.verdict {
-            writer.append(max(wait.ms, 0))
-            writer.append(commit.isDueRounded)
-        } else {
-            writer.append(0)
-            writer.append(false)
-        }
         writer.beginMap()
+        writer.add(Field.id, commit.ref.id.description)
+        writer.add(Field.token, String(commit.ref.token))
+        writer.add(Field.state, Record.state(after: commit.change))
         switch commit.verdict {
-        case .next: break
+        case .next(let wait):
+            writer.add(Field.waitMs, max(wait.ms, 0))
+            writer.add(Field.isDueRounded, commit.isDueRounded)
         case .close(let reason):
             writer.add(Field.verdict, VerdictCode.close.rawValue)
             writer.add(Field.reason, reason.rawValue)
@@ -202,7 +197,7 @@ extension RedisQueue {
         let entries = Record.searchEntries(after: commit.change)
         if !entries.isEmpty { writer.add(Field.entries, entries) }
         writer.add(Field.seesMoney, Record.seesMoney(commit.change))
-        writer.endMapOrNothing()
+        writer.endMap()
     }
 
     private func code(of signal: LaneSignal) -> (SignalCode?, Duration) {

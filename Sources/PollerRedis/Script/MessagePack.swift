@@ -46,16 +46,6 @@ struct MessagePackWriter {
         bytes[map.position + 1] = UInt8(truncatingIfNeeded: map.count)
     }
 
-    /// Ends a map, and replaces an empty one by false.
-    mutating func endMapOrNothing() {
-        if map.count == 0 {
-            bytes.removeSubrange((map.position - 1)...)
-            append(false)
-        } else {
-            endMap()
-        }
-    }
-
     /// Begins a value of the open map.
     mutating func add(_ name: some RawRepresentable<String>) {
         append(name.rawValue)
@@ -87,10 +77,6 @@ struct MessagePackWriter {
     mutating func append(_ raw: [UInt8]) {
         beginText(raw.count)
         bytes.append(contentsOf: raw)
-    }
-
-    mutating func append(_ flag: Bool) {
-        bytes.append(flag ? 0xC3 : 0xC2)
     }
 
     mutating func append(_ number: some BinaryInteger) {

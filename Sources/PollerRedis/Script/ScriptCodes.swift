@@ -15,29 +15,21 @@ enum ClaimField: String, CaseIterable {
     case aheadMs
 }
 
-/// The values of a result in commit.lua, in their order.
-///
-/// They are all in one list, so Redis makes no table for a result without other values.
-enum CommitValue: Int, CaseIterable {
+/// A result in commit.lua; a value that is empty, false, or has its default is not sent.
+enum CommitField: String, CaseIterable {
     case id
     /// The token of the lease, as text.
     case token
     /// The state after the result, packed (``ItemRecord/state(after:)``).
     case state
-    /// From now to the next due time; 0 by default.
-    case waitMs
-    /// Whether the next due time is rounded up (`Commit.isDueRounded`).
-    case isDueRounded
-    /// The values that most results do not have, with names (``CommitField``); false for none.
-    case others
-}
-
-/// Other values of a result; a value that is empty, false, or has its default is not sent.
-enum CommitField: String, CaseIterable {
     /// A ``VerdictCode``; `next` by default.
     case verdict
     /// The close reason; `settled` by default.
     case reason
+    /// From now to the next due time; 0 by default.
+    case waitMs
+    /// Whether the next due time is rounded up (`Commit.isDueRounded`).
+    case isDueRounded
     /// Whether the item enters the urgent schedule.
     case isUrgent
     /// The last error; missing to clear it, ``ItemError/kept`` to keep it.

@@ -7,7 +7,7 @@
 -- USES     lib_claim
 -- COST     five reads if nothing is due, else one HGETALL per item and four variadic writes per lane. Lanes at their
 --          limit are not read: their score in the ready set is in the future
-local request = request_of(ARGV[1])
+local request = cmsgpack.unpack(ARGV[1])
 local now, wall, back, gap = clocks_and_gap()
 local reply, first_lease = { now = wall, fullLanes = {} }, nil
 reply.recovered, first_lease = recover(now)

@@ -2,10 +2,10 @@
 -- Commits the results of leases, each only while the lease is valid. Then claims due items, if requested.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     the owner with the values of the claim, if one is requested, with names (ClaimField in ScriptCodes.swift);
---          the commits, each six values of one list (CommitValue). Both are MessagePack. Then two values for each event
---          of the commits, in order: the JSON, and the same packed (PackedEvent.swift) or '' to store the JSON. Lua
---          hashes every byte of a string, so within the list it would hash them twice
+-- ARGV     the owner with the values of the claim, if one is requested (ClaimField in ScriptCodes.swift); the list of
+--          commits (CommitField). Both are MessagePack with names. Then two values for each event of the commits, in
+--          order: the JSON, and the same packed (PackedEvent.swift) or '' to store the JSON. Lua hashes every byte of a
+--          string, so within the list it would hash them twice
 -- RETURNS  claim.lua's reply with the results: for each commit 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written)
 -- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_claim
@@ -25,8 +25,8 @@
 -- wake-up of their worker, which costs as much as several polls.
 local DUE_GRID = 32
 
-local request, commits = request_of(ARGV[1]), cmsgpack.unpack(ARGV[2])
-local count, NOTHING = #commits / 6, {}
+local request, commits = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+local NOTHING = {}
 local items, owner_suffix = key(KEY.item), ' ' .. request.owner .. ' '
 local now, wall, back, gap = clocks_and_gap()
 local isClaiming = request.limit ~= nil
@@ -35,11 +35,10 @@ local before = not isClaiming and head_of_partition() or nil
 local results, valid, seen, marks, lane_names, stored, ids = {}, {}, {}, {}, {}, {}, {}
 -- The first event of each commit among the arguments, and that of the next one.
 local events_at, next_event = {}, 3
-for index = 1, count do ids[index] = commits[6 * index - 5] end
+for index, commit in ipairs(commits) do ids[index] = commit.id end
 local leases = #ids > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
-for index = 1, count do
-  local id, token, lease = ids[index], commits[6 * index - 4], leases[index]
-  local commit = commits[6 * index] or NOTHING
+for index, commit in ipairs(commits) do
+  local id, token, lease = commit.id, commit.token, leases[index]
   results[index] = 0
   if commit.events then
     events_at[index] = next_event
@@ -76,9 +75,8 @@ end
 local has_events, finished, released_slots, closed, dead = false, {}, {}, {}, {}
 local due_items = { [KEY.urgent] = {}, [KEY.normal] = {} }
 for _, index in ipairs(valid) do
-  local name, mark = lane_names[index], marks[index]
-  local id, token, state, wait, isDueRounded, commit = unpack(commits, 6 * index - 5, 6 * index)
-  commit = commit or NOTHING
+  local commit, name, mark = commits[index], lane_names[index], marks[index]
+  local id, token, state = commit.id, commit.token, commit.state
   local item, lane = items .. id, lane_of(name)
   local verdict, reason = commit.verdict or VERDICT.next, commit.reason or CLOSED.settled
   local isHinted, isClosing = byte(mark) == MARKBYTE.hinted, verdict == VERDICT.close
@@ -128,8 +126,8 @@ for _, index in ipairs(valid) do
   if isReopened or (isHinted and not isClosing) then
     due, schedule = now, URGENT
   elseif verdict == VERDICT.next then
-    local due_at = now + (wait or 0)
-    if isDueRounded then due_at = ceil(due_at / DUE_GRID) * DUE_GRID end
+    local due_at = now + (commit.waitMs or 0)
+    if commit.isDueRounded then due_at = ceil(due_at / DUE_GRID) * DUE_GRID end
     due, schedule = due_at, commit.isUrgent and URGENT or NORMAL
   end
   if due then

@@ -59,20 +59,6 @@ local function clocks_and_gap()
   return now, wall, back, gap
 end
 
--- Requests that were unpacked before. A worker mostly repeats the same ones.
-local requests, requests_size = {}, 0
-
--- Returns a request for a claim (ClaimField), which callers do not change.
-local function request_of(packed)
-  local request = requests[packed]
-  if not request then
-    if requests_size >= 64 then requests, requests_size = {}, 0 end
-    request = cmsgpack.unpack(packed)
-    requests[packed], requests_size = request, requests_size + 1
-  end
-  return request
-end
-
 -- Workers close a poison item after five crashes. With more crashes, no worker could close it.
 local CRASHES_MAX = 6
 
