@@ -36,6 +36,8 @@ struct SystemResolverTests {
         #expect(found.map(\.description) == [try expected(port: 8443).description])
         #expect(lookups.started.count { $0.hasSuffix("slow-one.test") } < 10)
 
+        // Each lookup begins in a thread of its own, later than its caller waits.
+        try await eventually("four lookups of each domain run") { lookups.running == 8 }
         // The callers time out, and queued lookups never start.
         let begun = Set(lookups.started)
         clock.advance(by: .seconds(5))
