@@ -27,7 +27,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     ///
     /// Each batch is marked with a script for each partition, whose fixed cost its deliveries share.
     private let longBatch = 512
-    /// The mean size of events up to which batches may be long: 4 MiB for each partition that is read.
+    /// The mean size of the last batch's events up to which the next one may be long: usually 4 MiB for each partition.
     private let smallEventBytes = 8192
     /// The time after which another notifier's entry counts as abandoned.
     private let abandonedAfter = Duration.seconds(5)
@@ -189,9 +189,18 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard read.fresh.count >= limit || read.abandoned.count >= OutboxRead.abandonedMax else {
             return (nil, failure)
         }
-        let bytes = read.fresh.reduce(0) { $0 + $1.event.json.utf8.count }
-        let isSmall = bytes <= smallEventBytes * read.fresh.count
-        return (isSmall ? longBatch : batch, failure)
+        return (nextBatch(after: read.fresh), failure)
+    }
+
+    /// Returns the limit of the batch after these entries.
+    ///
+    /// Each event that concerns an order is a request, and they precede the marks. Of a long batch they would delay the
+    /// others four times as long, so it is only read after a batch with few of them.
+    private func nextBatch(after entries: [OutboxEntry]) -> Int {
+        let bytes = entries.reduce(0) { $0 + $1.event.json.utf8.count }
+        let concerned = entries.count - orderUpdater.unconcerned(of: entries).count
+        let isCheap = bytes <= smallEventBytes * entries.count && concerned * 4 <= entries.count
+        return isCheap ? longBatch : batch
     }
 
     /// Processes some entries of a partition.
