@@ -1,5 +1,5 @@
--- Preface of commit.lua: what results do to lanes and deadlines. Functions and tables of a body are made at each call,
--- those of a preface once.
+-- Preface of commit.lua: applies results to lanes and deadlines. Redis creates the functions and tables of a preface
+-- once, and those of a script at each call.
 
 -- The first and the longest hold of an open circuit, ms, and the number of denials that double a hold like one
 -- unanswered attempt (CircuitHold in Lane.swift).
