@@ -196,7 +196,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     ///
     /// Each event that concerns an order is a request, and they precede the marks. Of a long batch they would delay the
     /// others four times as long, so it is only read after a batch with few of them.
-    private func nextBatch(after entries: [OutboxEntry]) -> Int {
+    func nextBatch(after entries: [OutboxEntry]) -> Int {
         let bytes = entries.reduce(0) { $0 + $1.event.json.utf8.count }
         let concerned = entries.count - orderUpdater.unconcerned(of: entries).count
         let isCheap = bytes <= smallEventBytes * entries.count && concerned * 4 <= entries.count

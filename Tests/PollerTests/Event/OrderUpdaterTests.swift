@@ -1,10 +1,11 @@
-import PollerDeliveries
 import PollerIdentity
 import PollerPayments
 import PollerQueue
 import PollerTesting
 import PollerWatches
 import Testing
+
+@testable import PollerDeliveries
 
 @Suite("OrderUpdater", .timeLimit(.minutes(5)))
 struct OrderUpdaterTests {
@@ -36,6 +37,37 @@ struct OrderUpdaterTests {
                 try await rig.store.stats().undelivered == 0
             }
         }
+    }
+
+    @Test("the next batch is long only if few events concern orders and they are small")
+    func batchLimit() async throws {
+        let orders = SilentOrders(clock: rig.clock, isAway: Shared(false))
+        let reader = OutboxReader(
+            rig.store,
+            MemoryDeliveryQueue(time: ClockTime(rig.clock)),
+            orders: OrderService(orders.orderStore),
+            clock: rig.clock
+        )
+        let watches = try (0..<8).map { number in
+            try NewWatch(key: Sample.key("src_\(number)"), order: number < 4 ? order : nil)
+        }
+        _ = try await rig.store.enqueue(watches)
+        for watch in watches { _ = try await rig.store.cancel(watch.key) }
+        var entries: [OutboxEntry] = []
+        for partition in 0..<rig.store.partitions {
+            entries += try await rig.store.entries(partition: partition, after: "0", limit: 9)
+        }
+        let ordered = entries.filter { $0.event.order != nil }
+        let others = entries.filter { $0.event.order == nil }
+        try #require(ordered.count == 4 && others.count == 4)
+        #expect(reader.nextBatch(after: others) == 512)
+        #expect(reader.nextBatch(after: others + ordered.prefix(1)) == 512)
+        #expect(reader.nextBatch(after: others + ordered.prefix(2)) == 128)
+        #expect(reader.nextBatch(after: ordered) == 128)
+        let note = String(repeating: "x", count: 20_000)
+        let event = Samples.event(object: #"{"id":"src_1","note":"\#(note)"}"#)
+        let long = OutboxEntry(id: "1-0", partition: 0, event: event, notify: [])
+        #expect(reader.nextBatch(after: [long]) == 128)
     }
 
     @Test("events without an order are marked before an unavailable order partition is probed")
