@@ -9,7 +9,7 @@ import PollerWatches
 // ```
 // chargeable observed   ─▶ source.chargeable; poll again at once, and then charge
 // made                  ─▶ charge.pending | charge.succeeded | charge.failed, by the bank's answer
-// unauthenticated       ─▶ charge.failed; another source is charged instead (``ThreeDSecureSource``)
+// unauthenticated       ─▶ charge.failed; another source is charged instead (``ThreeDSecureWatcher``)
 // declined              ─▶ charge.failed; the watch continues without a charge
 // indeterminate         ─▶ doubtful; the same key again, or the charge is found once the source is consumed
 // incomplete, postponed ─▶ later
@@ -255,5 +255,51 @@ extension WatchState {
     /// Counts an unanswered poll that is not a failure, because the stored charge may now be outdated.
     mutating func markOutdated() {
         if charge.charge != nil { step = max(step, 1) }
+    }
+}
+
+extension PollDecider {
+    /// Decides on a card that requires authentication: its watch ends, with the next step.
+    func unauthenticated(
+        _ context: PollContext,
+        _ observation: Observation,
+        _ secure: ThreeDSecureSource?
+    ) -> Decision<WatchChange> {
+        var state = context.polledState
+        state.understood()
+        state.failures = 0
+        state.step = 0
+        state.charge = .failed
+        let failure = PaymentFacts.Failure(code: "authentication_required")
+        // Without such a source only the shop's page can continue.
+        let step = secure?.step ?? .returnToShop
+        let made = secure.map { JSONWriter.literal("\($0.key.source)") } ?? "null"
+        let object = """
+            {"object":"charge_failure","source":\(JSONWriter.literal("\(context.watch.key.source)")),\
+            "code":"authentication_required","decline_code":null,"three_d_secure":\(made)}
+            """
+        let reading = context.reading(observation, refused: failure, asking: step)
+        let events = context.events(
+            reading,
+            .charge(.failed),
+            status: state.status,
+            final: false,
+            closed: .reached,
+            progress: state.charge,
+            object: RawJSON(unchecked: object)
+        )
+        let error =
+            secure.map { secure in
+                "the card needs 3-D Secure: \(secure.key.source) was created from it and is watched"
+            }
+            ?? "the card needs 3-D Secure: create a source of type three_d_secure from it and watch that, or "
+            + "set POLLER_PUBLIC_URL to have this done automatically"
+        let change = WatchChange(
+            state: state,
+            payment: reading?.memory,
+            events: events,
+            lastError: error
+        )
+        return Decision(verdict: .close(.reached), change: change)
     }
 }
