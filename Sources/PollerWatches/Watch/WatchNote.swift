@@ -1,7 +1,6 @@
 import JSONText
 package import PollerIdentity
 package import PollerOperations
-import PollerQueue
 
 /// A hint, visit or action on a watch, stored for its timeline.
 ///
@@ -95,18 +94,5 @@ package struct StoredNote: Hashable, Sendable {
     package init(at: Timestamp, note: WatchNote) {
         self.at = at
         self.note = note
-    }
-}
-
-extension WatchStore {
-    /// Stores a note if possible.
-    ///
-    /// A failure is ignored, because the noted action has already happened.
-    package func tryToNote(_ note: WatchNote, of key: WatchKey) async {
-        do throws(StoreError) {
-            try await self.note(note, of: key)
-        } catch {
-            // No decision depends on a note, and the store reports its own failure.
-        }
     }
 }
