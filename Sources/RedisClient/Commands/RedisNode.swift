@@ -28,9 +28,6 @@ final class RedisNode: Sendable {
         var ends: [EventLoopFuture<Void>] = []
     }
 
-    /// The shared connection's name in the log.
-    static let commands = "commands"
-
     let shared: RedisCommandLink
     private let durableLink: RedisCommandLink
     private let durable: RedisDurableWrites
@@ -56,7 +53,7 @@ final class RedisNode: Sendable {
         }
         self.eventLoop = eventLoop
         self.shared = RedisCommandLink(
-            link: link(Self.commands),
+            link: link(RedisLink.commandRole),
             configuration: configuration,
             eventLoop: eventLoop,
             report: report

@@ -64,6 +64,9 @@ final class RedisLink: @unchecked Sendable {
     /// The server connected to or tried last; `nil` before the first is found.
     private(set) var endpoint: RedisEndpoint?
 
+    /// The role of the link that carries all commands but durable ones.
+    static let commandRole = "commands"
+
     /// How long to wait for the replies to written commands before the connection is replaced.
     ///
     /// A working server replies at once; otherwise it hangs.
@@ -187,7 +190,7 @@ final class RedisLink: @unchecked Sendable {
             self.failure.withLock { $0 = nil }
             // The other links fail together with the one for commands, so only their recovery is
             // logged at `info`.
-            let isNotable = outages.recovered() && (role == RedisNode.commands || hasFailed)
+            let isNotable = outages.recovered() && (role == Self.commandRole || hasFailed)
             logger.log(
                 level: isNotable ? .info : .debug,
                 "connected to Redis",
@@ -238,7 +241,7 @@ final class RedisLink: @unchecked Sendable {
         // Without commands the client does not work, and an operator must act if Redis does not
         // recover.
         let isBack = attempt == 1 && hadBeenReady
-        let level: Logger.Level = !isBack && role == RedisNode.commands ? .error : .warning
+        let level: Logger.Level = !isBack && role == Self.commandRole ? .error : .warning
         logger.log(
             level: failures == nil ? .debug : level,
             hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",
