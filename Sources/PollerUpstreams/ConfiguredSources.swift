@@ -39,18 +39,3 @@ package struct ConfiguredSources: SourceLocator {
         throw .unknownAccount(key.account, among: names.filter(accounts.contains))
     }
 }
-
-extension InvalidInput {
-    /// Returns the error for an account that is not configured.
-    ///
-    /// `names` are the configured accounts that the caller may see.
-    static func unknownAccount(_ account: AccountID, among names: [AccountID]) -> InvalidInput {
-        let known = names.map(\.description).joined(separator: ", ")
-        return InvalidInput(
-            field: "account",
-            message: "names \(account), which is not configured"
-                + (known.isEmpty ? "" : " (configured: \(known))")
-                + ": correct it, or give it a key under accounts in the configuration file"
-        )
-    }
-}

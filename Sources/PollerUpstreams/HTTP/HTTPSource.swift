@@ -308,3 +308,18 @@ struct URLTemplate: Hashable, Sendable {
         return HTTPTarget(exampleTarget, path: pathBefore + id + pathAfter)
     }
 }
+
+extension InvalidInput {
+    /// Returns the error for an account that is not configured.
+    ///
+    /// `names` are the configured accounts that the caller may see.
+    static func unknownAccount(_ account: AccountID, among names: [AccountID]) -> InvalidInput {
+        let known = names.map(\.description).joined(separator: ", ")
+        return InvalidInput(
+            field: "account",
+            message: "names \(account), which is not configured"
+                + (known.isEmpty ? "" : " (configured: \(known))")
+                + ": correct it, or give it a key under accounts in the configuration file"
+        )
+    }
+}
