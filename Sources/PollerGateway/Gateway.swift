@@ -3,10 +3,8 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import PollerDeliveries
-import PollerIdentity
 package import PollerNet
 package import PollerWatches
-import SafeNumbers
 import ServiceLifecycle
 
 /// Publishes events to live clients as soon as they are recorded.
@@ -49,7 +47,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.onListening = onListening
         let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: outbox.partitions)
         core = GatewayCore(
-            store: GatewayStore(outbox: outbox, watches: watches, hub: hub),
+            store: GatewayStore(outbox: outbox, watches: watches) { hub.reached },
             hub: hub,
             authorizer: Authorizer(
                 keys: authenticator,
@@ -120,53 +118,6 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 }
 
-/// The parts that all live connections of a gateway share, on any transport.
-///
-/// It is a class, so that each connection holds a single reference to it.
-final class GatewayCore: Sendable {
-    let store: GatewayStore
-    let hub: LiveHub
-    let authorizer: Authorizer
-    let slots: ConnectionSlots
-    let cursor: GatewayCursor
-    let limits: GatewayLimits
-    let logger: Logger
-    let work = GatewayWork()
-    let open = OpenConnections()
-    /// The span over which goodbyes are spread during a drain.
-    private let drainSpread: Duration
-
-    init(
-        store: GatewayStore,
-        hub: LiveHub,
-        authorizer: Authorizer,
-        slots: ConnectionSlots,
-        cursor: GatewayCursor,
-        limits: GatewayLimits,
-        drainSpread: Duration,
-        logger: Logger
-    ) {
-        self.store = store
-        self.hub = hub
-        self.authorizer = authorizer
-        self.slots = slots
-        self.cursor = cursor
-        self.limits = limits
-        self.drainSpread = drainSpread
-        self.logger = logger
-    }
-
-    /// Returns a random span near `span`, so that connections opened together do not act together.
-    func jittered(_ span: Duration) -> Duration {
-        .milliseconds(Int64(saturating: Double(span.ms) * Double.random(in: 0.8...1.2)))
-    }
-
-    /// A random wait until the goodbye during a drain.
-    var drainWait: Duration {
-        .milliseconds(Int64(saturating: drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
-    }
-}
-
 /// The configuration of the live gateway.
 package struct GatewayConfiguration: Sendable {
     /// The maximum of live connections per process.
@@ -214,81 +165,5 @@ package struct GatewayConfiguration: Sendable {
     /// The rest of the timeout is for the last close frames.
     var drainSpread: Duration {
         min(max(drainTimeout - limits.closeTimeout * 2, .zero), Self.drainSpreadMax)
-    }
-}
-
-/// The limits of one connection (<doc:DeliveryFacts>).
-package struct GatewayLimits: Hashable, Sendable {
-    /// The maximum size of a client message with all its frames.
-    ///
-    /// A subscription of 100 sources fits.
-    package var frameBytesMax = 16_384
-    /// The maximum of subscriptions per connection.
-    package var subscriptionsMax = 100
-    /// The maximum of sources per subscription.
-    package var sourcesMax = 100
-    /// The maximum of event types per subscription.
-    package var typesMax = 50
-    /// The maximum of client messages in any second.
-    package var messagesPerSecond = 20
-    /// The maximum of client frames of any type in any second: messages, their fragments, pings and pongs.
-    package var framesPerSecond = 100
-    /// The maximum of client frames before authentication, which needs one message.
-    package var framesBeforeAuth = 20
-    /// The maximum of bytes read from a connection in one turn of its event loop, because other connections wait
-    /// meanwhile.
-    ///
-    /// The smallest frame has six bytes.
-    package var readBytesMax = 4096
-    /// The maximum of messages and bytes queued for a client that does not read.
-    package var queueMessagesMax = 256
-    package var queueBytesMax = 262_144
-    /// The time for which the queue may stay full.
-    ///
-    /// A burst passes, but a client that has stopped reading does not.
-    package var stallTimeout = Duration.seconds(5)
-    /// The maximum time from connecting to credentials.
-    package var authTimeout = Duration.seconds(5)
-    /// The mean interval between pings.
-    ///
-    /// Proxies drop a silent connection after 30–60 s.
-    package var pingInterval = Duration.seconds(25)
-    /// The maximum time from a ping to its pong.
-    package var pongTimeout = Duration.seconds(10)
-    /// The maximum time from our close frame to the client's.
-    package var closeTimeout = Duration.seconds(3)
-    /// The interval between the comments that keep an event stream alive.
-    package var heartbeatInterval = Duration.seconds(15)
-    /// The mean lifetime of an event stream.
-    ///
-    /// New streams spread over the processes that exist by then.
-    package var rotationInterval = Duration.seconds(600)
-    /// The wait that is sent to an event stream that cannot be served now.
-    package var overloadRetry = Duration.seconds(15)
-    /// The maximum of live connections per API key: half of a process, so that one service cannot exclude others.
-    ///
-    /// 0
-    /// means no limit.
-    package var connectionsPerKeyMax = 25_000
-    /// The maximum of live connections per stream token: a browser with some tabs.
-    package var connectionsPerTokenMax = 10
-    /// The maximum of live connections per client secret: a customer with some tabs.
-    package var connectionsPerSecretMax = 10
-    /// The limit of connections per address, including those not yet authenticated.
-    package var addresses = PerAddressLimit.half
-}
-
-extension GatewayLimits {
-    /// The limits of the protocol.
-    package static let standard = GatewayLimits()
-
-    /// Creates the limits of the protocol with other limits per address and per key.
-    package init(
-        addresses: PerAddressLimit,
-        perKey: Int = GatewayLimits.standard.connectionsPerKeyMax
-    ) {
-        self = .standard
-        self.addresses = addresses
-        connectionsPerKeyMax = perKey
     }
 }

@@ -1,7 +1,5 @@
 import HummingbirdCore
-import JSONText
 import Logging
-import Metrics
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -27,8 +25,6 @@ struct GatewayChannel: ServerChildChannel {
         let channel: any Channel
     }
 
-    /// The protocol name in the handshake.
-    static let subprotocol = "poller.v1.json"
     /// The initial read size, enough for a head.
     ///
     /// The buffer grows as needed, and the channel keeps it for the next read.
@@ -61,7 +57,7 @@ struct GatewayChannel: ServerChildChannel {
             let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
                 maxFrameSize: gateway.limits.frameBytesMax,
                 shouldUpgrade: { channel, _ in
-                    let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": Self.subprotocol]
+                    let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": Handshake.subprotocol]
                     return channel.eventLoop.makeSucceededFuture(headers)
                 },
                 upgradePipelineHandler: { channel, head in
@@ -95,17 +91,12 @@ struct GatewayChannel: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {}
 
-    static func count(_ transport: String) {
-        Counter(label: "poller_gateway_connections_total", dimensions: [("transport", transport)])
-            .increment()
-    }
-
     private func webSocket(
         _ channel: any Channel,
         _ head: HTTPRequestHead
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
-            Self.count("websocket")
+            gateway.count("websocket")
             // Small reads, so that no connection delays the others of its event loop.
             let most = gateway.limits.readBytesMax
             try channel.syncOptions?.setOption(
@@ -163,23 +154,5 @@ struct GatewayChannel: ServerChildChannel {
             )
         }
         return origins.refusal(of: head)
-    }
-}
-
-/// The rejection of a request.
-struct Refusal: Error, Hashable, Sendable {
-    let status: HTTPResponseStatus
-    /// A stable code for programs, as in the API's problems.
-    let code: String
-    let detail: String
-    /// The time after which the request may succeed.
-    var retryAfter: Duration?
-
-    /// The body (RFC 9457).
-    var problem: String {
-        """
-        {"type":"about:blank","title":\(JSONWriter.literal(status.reasonPhrase)),\
-        "status":\(status.code),"code":"\(code)","detail":\(JSONWriter.literal(detail))}
-        """
     }
 }

@@ -23,7 +23,7 @@ struct LiveConnectionTests {
         let log = LogRecorder()
         let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions)
         let core = GatewayCore(
-            store: GatewayStore(outbox: store, watches: store, hub: hub),
+            store: GatewayStore(outbox: store, watches: store) { hub.reached },
             hub: hub,
             authorizer: Authorizer(
                 keys: OpenAuthenticator(),

@@ -145,7 +145,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     private func stream(_ subscription: Subscription, _ head: HTTPRequestHead) {
         guard let context, !isInputClosed else { return cut() }
         pendingConnection.end()
-        GatewayChannel.count("sse")
+        gateway.count("sse")
         let loop = gateway.hub.loop(of: context.eventLoop)
         began = loop.now
         self.subscription = subscription

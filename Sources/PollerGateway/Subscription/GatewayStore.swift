@@ -15,11 +15,15 @@ struct GatewayStore: Sendable {
     private let limiter = ReadLimiter()
     private var end: SubscriptionEnd?
 
-    /// Creates a store for the events that `hub` distributes.
-    init(outbox: any Outbox, watches: any WatchStore, hub: LiveHub) {
+    /// Creates a store; `reached` returns the position up to which events were distributed, or `nil` before the first.
+    init(
+        outbox: any Outbox,
+        watches: any WatchStore,
+        reached: @escaping @Sendable () -> [OutboxPosition]?
+    ) {
         self.outbox = outbox
         self.watches = watches
-        ends = OutboxEndsReader(outbox) { hub.reached }
+        ends = OutboxEndsReader(outbox, reached: reached)
     }
 
     /// Returns the same store for a subscription, without further reads once that has ended.

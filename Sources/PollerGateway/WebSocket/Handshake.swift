@@ -9,6 +9,9 @@ import PollerNet
 /// NIO's upgrader drops the head of a request with an unacceptable handshake, and then no response is sent. So it gets
 /// only handshakes that pass this check.
 enum Handshake {
+    /// The protocol name in the handshake.
+    static let subprotocol = "poller.v1.json"
+
     /// Whether a request asks for a WebSocket.
     ///
     /// Another protocol in `Upgrade`, such as curl's `h2c`, is ignored, and the response uses HTTP/1.1 (RFC 9110 §7.8).
@@ -41,8 +44,8 @@ enum Handshake {
             || headers["content-length"].contains { $0 != "0" }
         guard !hasBody else { return malformed("a handshake has no body") }
         let offered = headers[canonicalForm: "sec-websocket-protocol"]
-        guard offered.contains(Substring(GatewayChannel.subprotocol)) else {
-            return malformed("offer the subprotocol \(GatewayChannel.subprotocol)")
+        guard offered.contains(Substring(subprotocol)) else {
+            return malformed("offer the subprotocol \(subprotocol)")
         }
         return nil
     }
