@@ -85,7 +85,7 @@ struct EventTail: AsyncParsableCommand {
         let start = try EventStart(since: since)
         try await server.perform { client in
             let events = client.follow(from: start, account: account, types: types.list)
-                .onOutage { Follow.report(outage: $0, of: client.url) }
+                .onOutage { Failure.report(outage: $0, of: client.url) }
             for try await item in events {
                 if case .event(let event) = item, !server.json {
                     Terminal.printLine(event.value.lineCells)

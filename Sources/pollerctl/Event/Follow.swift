@@ -49,7 +49,7 @@ struct Follow: AsyncParsableCommand {
             let start = try EventStart(since: since)
             return try await server.perform { client in
                 let events = client.follow(from: start, account: names.account, types: types)
-                    .onOutage { Self.report(outage: $0, of: client.url) }
+                    .onOutage { Failure.report(outage: $0, of: client.url) }
                 for try await item in events { Self.show(item, json: server.json) }
             }
         }
@@ -95,7 +95,7 @@ struct Follow: AsyncParsableCommand {
         }
         guard !open.isEmpty else { return }
         let events = client.follow(Array(runs.keys), after: after)
-            .onOutage { report(outage: $0, of: client.url) }
+            .onOutage { Failure.report(outage: $0, of: client.url) }
         for try await item in events {
             guard case .event(let event) = item else {
                 show(item, json: json)
@@ -121,16 +121,6 @@ struct Follow: AsyncParsableCommand {
             || patterns.contains { pattern in
                 pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
             }
-    }
-
-    /// Reports an outage or its end on standard error; the stream resumes automatically.
-    static func report(outage error: PollerError?, of url: String) {
-        guard let error else {
-            return Terminal.printError("\(url) is available again; events continue")
-        }
-        var why = "\(error)"
-        if case .problem(let problem) = error { why = problem.userMessage }
-        Terminal.printError("\(why)\nEvents continue from here when the server is available again.")
     }
 
     /// Prints an element of the stream.

@@ -119,7 +119,7 @@ struct Listener {
                 position.since = nil
                 position.accepted = []
             } catch let error as PollerError where error.isTransient {
-                if !isUnavailable { Follow.report(outage: error, of: client.url) }
+                if !isUnavailable { Failure.report(outage: error, of: client.url) }
                 isUnavailable = true
                 try await backoff.sleep(atLeast: error.retryAfter)
             }

@@ -53,6 +53,16 @@ struct Failure {
             exitStatus = 1
         }
     }
+
+    /// Reports an outage or its end on standard error; events are read again automatically.
+    static func report(outage error: PollerError?, of url: String) {
+        guard let error else {
+            return Terminal.printError("\(url) is available again; events continue")
+        }
+        var why = "\(error)"
+        if case .problem(let problem) = error { why = problem.userMessage }
+        Terminal.printError("\(why)\nEvents continue from here when the server is available again.")
+    }
 }
 
 extension PollerProblem {
