@@ -28,7 +28,7 @@ die() {
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # release_version: prints the version of the programs in this tree, without the marker of a debug build.
-release_version() { sed -n 's/.*static let version = "\([0-9][0-9.]*\)".*/\1/p' Sources/pollerd/PollerdCommand.swift; }
+release_version() { sed -n 's/.*static let version = "\([0-9][0-9.]*\)".*/\1/p' Sources/pollerd/Output/Release.swift; }
 
 # release_date: prints the time for files made from this commit, in RFC 3339; SOURCE_DATE_EPOCH overrides it.
 release_date() {

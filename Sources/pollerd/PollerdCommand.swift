@@ -9,14 +9,6 @@ import ProgramOutput
 
 /// `pollerd`: every role of the cluster in one program.
 package struct PollerdCommand: AsyncParsableCommand {
-    /// The version that a process reports in lists of workers.
-    static let version = "1.0.0" + (isOptimised ? "" : "-debug")
-    #if DEBUG
-    private static let isOptimised = false
-    #else
-    private static let isOptimised = true
-    #endif
-
     package static let configuration = CommandConfiguration(
         commandName: "pollerd",
         abstract: "Watch payments until they settle and notify their subscribers.",
@@ -26,7 +18,7 @@ package struct PollerdCommand: AsyncParsableCommand {
             order of precedence. `pollerd check-config` lists them all. Flags are visible in the process
             list, so each secret can be read from a file instead (--stripe-api-key-file PATH).
             """,
-        version: version,
+        version: Release.version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
             CheckConfig.self, Diff.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self,

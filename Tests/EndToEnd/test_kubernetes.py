@@ -287,7 +287,7 @@ def test_the_probes_request_existing_paths(calm: Cluster):
 
 
 def test_images_are_pinned_to_this_release():
-    version = re.search(r'version = "([\d.]+)"', (ROOT / "Sources/pollerd/PollerdCommand.swift").read_text())[1]
+    version = re.search(r'version = "([\d.]+)"', (ROOT / "Sources/pollerd/Output/Release.swift").read_text())[1]
     for overlay in OVERLAYS:
         for name, workload in workloads(overlay).items():
             for container in pod(workload)["containers"]:

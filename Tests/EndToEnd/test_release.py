@@ -24,7 +24,7 @@ def untouched(tmp_path_factory) -> Path:
     subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=60)
     # Include uncommitted changes of these files.
     shutil.copy(ROOT / "ops/release", folder / "ops/release")
-    for path in ("Sources/pollerd/PollerdCommand.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
+    for path in ("Sources/pollerd/Output/Release.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
         shutil.copy(ROOT / path, folder / path)
     for path in ("ops/kubernetes", "Tests/EndToEnd/harness"):
         shutil.copytree(ROOT / path, folder / path, dirs_exist_ok=True)
@@ -81,7 +81,7 @@ def test_the_tag_has_the_version_everywhere_and_the_changelog(clone: Path):
     assert told.startswith("Poller 9.8.7") and unreleased.strip() in told
     text = (clone / CHANGELOG).read_text()
     assert re.search(r"^## Unreleased\n\n## 9\.8\.7 – \d{4}-\d\d-\d\d\n\n", text, re.MULTILINE)
-    assert 'version = "9.8.7"' in (clone / "Sources/pollerd/PollerdCommand.swift").read_text()
+    assert 'version = "9.8.7"' in (clone / "Sources/pollerd/Output/Release.swift").read_text()
     assert 'version: "9.8.7"' in (clone / "Sources/pollerctl/Pollerctl.swift").read_text()
     assert "newTag: 9.8.7" in (clone / "ops/kubernetes/overlays/production/kustomization.yaml").read_text()
     # The release's scripts become a fixture, which MixedVersionTests runs next to newer scripts.
@@ -94,7 +94,7 @@ def test_the_tag_has_the_version_everywhere_and_the_changelog(clone: Path):
 
 
 def test_the_current_version_can_be_released_once(clone: Path):
-    version = re.search(r'version = "([\d.]+)"', (clone / "Sources/pollerd/PollerdCommand.swift").read_text())[1]
+    version = re.search(r'version = "([\d.]+)"', (clone / "Sources/pollerd/Output/Release.swift").read_text())[1]
     done = release(clone, version, "--do", "--tag-only")
     assert done.returncode == 0, done.stderr
     assert git(clone, "tag", "--points-at", "HEAD") == f"v{version}"

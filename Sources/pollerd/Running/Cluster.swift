@@ -85,7 +85,7 @@ struct Cluster: Sendable {
                     )
                 }
                 await RedisFunctions(client: client, layout: layout, logger: logger)
-                    .prepare(release: PollerdCommand.version)
+                    .prepare(release: Release.version)
                 var generator = SystemRandomNumberGenerator()
                 let sealing = SealingGate()
                 return Cluster(

@@ -24,7 +24,7 @@ extension Node {
             of: TracedProcess(
                 service: traces.service ?? "pollerd" + (role ?? ""),
                 instance: "\(owner)",
-                version: PollerdCommand.version
+                version: Release.version
             ),
             clock: clock,
             logger: logger

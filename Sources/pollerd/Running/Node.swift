@@ -215,7 +215,7 @@ struct Node: Sendable {
             roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
             pid: Int(clamping: ProcessInfo.processInfo.processIdentifier),
             host: ProcessInfo.processInfo.hostName,
-            version: PollerdCommand.version,
+            version: Release.version,
             startedAt: WallClock.now(),
             inFlight: 0,
             slots: roles.contains(.worker) ? settings.workerConcurrency : nil,

@@ -46,7 +46,7 @@ struct NodeProcess {
         logger.notice(
             "pollerd starts",
             metadata: [
-                "version": "\(PollerdCommand.version)",
+                "version": "\(Release.version)",
                 "roles": "\(roles.map(\.rawValue).sorted().joined(separator: ","))",
             ]
         )
@@ -58,7 +58,7 @@ struct NodeProcess {
         Gauge(
             label: "poller_build_info",
             dimensions: [
-                ("version", PollerdCommand.version),
+                ("version", Release.version),
                 ("roles", roles.map(\.rawValue).sorted().joined(separator: ",")),
             ]
         ).record(1)
