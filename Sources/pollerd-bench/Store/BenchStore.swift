@@ -1,5 +1,4 @@
 import Foundation
-import Histogram
 import Logging
 import PollerIdentity
 import PollerQueue
@@ -189,55 +188,5 @@ struct BenchStore: Sendable {
                 return total + (Double(parts[1]) ?? 0)
             }
         }
-    }
-}
-
-/// The reason why nothing can be measured.
-struct BenchError: Error, CustomStringConvertible {
-    let description: String
-
-    /// Creates an error.
-    ///
-    /// The description names the remedy.
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
-extension Histogram<UInt64> {
-    /// The percentiles of values recorded in µs.
-    var latency: BenchReport.Latency {
-        func ms(_ percentile: Double) -> Double {
-            Double(valueAtPercentile(percentile)) / 1000
-        }
-        return BenchReport.Latency(p50: ms(50), p99: ms(99), max: Double(max) / 1000)
-    }
-}
-
-/// CPU time of this process, all threads, user and system (getrusage(2)).
-enum ProcessCPU {
-    /// The seconds so far.
-    static var seconds: Double { used(by: RUSAGE_SELF) }
-
-    /// The seconds of ended child processes.
-    static var endedChildrenSeconds: Double { used(by: RUSAGE_CHILDREN) }
-
-    #if canImport(Glibc)
-    private typealias Who = __rusage_who
-    #else
-    private typealias Who = Int32
-    #endif
-
-    private static func used(by who: Who) -> Double {
-        var usage = rusage()
-        #if canImport(Glibc)
-        unsafe getrusage(__rusage_who_t(who.rawValue), &usage)
-        #else
-        unsafe getrusage(who, &usage)
-        #endif
-        func seconds(_ time: timeval) -> Double {
-            Double(time.tv_sec) + Double(time.tv_usec) / 1e6
-        }
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 }
