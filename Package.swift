@@ -28,7 +28,7 @@ let scanning =
 /// The folders of `PollerRedis` with scripts.
 let storeFolders = [
     "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Partition",
-    "Quarantine", "Queue", "Script", "Search", "Store", "Watch",
+    "Quarantine", "Queue", "Script", "Search", "Watch",
 ]
 
 // Products of other packages, by the names that the targets below use.
