@@ -27,7 +27,7 @@ let scanning =
 
 /// The folders of `PollerRedis` with scripts.
 let storeFolders = [
-    "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Partition",
+    "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Outbox", "Partition",
     "Quarantine", "Queue", "Script", "Search", "Watch",
 ]
 
