@@ -7,12 +7,6 @@ package import PollerQueue
 package import RedisClient
 import SafeNumbers
 
-/// The fields of an entry of the audit trail.
-enum AuditField: String, CaseIterable {
-    /// The change as JSON.
-    case change = "c"
-}
-
 /// The audit trail in Redis: one stream in partition 0 of the watches.
 ///
 /// *Shape* of an entry: one field, the change as JSON. All accounts share one stream, so a page needs no merging. The

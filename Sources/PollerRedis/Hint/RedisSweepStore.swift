@@ -164,26 +164,3 @@ package struct RedisSweepStore: SweepStore {
         }
     }
 }
-
-/// The fields of an account's sweep.
-enum SweepField: String, CaseIterable {
-    case owner = "o"
-    /// The end of the owner's hold, ms.
-    case heldUntil = "u"
-    /// When it is due, ms.
-    case due = "d"
-    /// The progress: `<ms` since, `=id` after.
-    case cursor = "c"
-    /// When it last caught up, ms.
-    case caughtUp = "t"
-    /// The pause before ``due``, ms.
-    case pause = "p"
-    /// When events that were listed before are to be read again, ms.
-    case reread = "r"
-}
-
-/// The fields of an account's reads, each followed by a day (days since 1970).
-enum UsageField: String, CaseIterable {
-    case reads = "r"
-    case transactions = "t"
-}

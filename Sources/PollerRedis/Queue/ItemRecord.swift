@@ -129,12 +129,6 @@ struct ItemFields {
     }
 }
 
-/// A special value of a commit in place of an item's last error.
-enum ItemError {
-    /// Keeps the stored error.
-    static let kept = "="
-}
-
 /// The log entry that a commit adds.
 enum ItemEntry {
     case nothing

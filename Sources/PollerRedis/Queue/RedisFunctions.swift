@@ -13,8 +13,6 @@ package import RedisClient
 ///
 /// *Shape*: hash `<ns>functions`, name of the library → `<ms of the last start> <release>`.
 package struct RedisFunctions: Sendable {
-    /// The name prefix of our libraries; others are left alone.
-    static let prefix = "poller"
     /// How long a library is kept for a process that has not announced itself yet.
     static let grace = Duration.seconds(3600)
     /// How long a library is kept for a live process of a release that has been built several times.
@@ -58,7 +56,7 @@ package struct RedisFunctions: Sendable {
             let liveReleases = Set(try await membership.members().map(\.version))
             for index in stride(from: 0, to: noted.count - 1, by: 2) {
                 guard let name = noted[index].string, let note = noted[index + 1].string,
-                    name != library.name, name.hasPrefix("\(Self.prefix)_"),
+                    name != library.name, name.hasPrefix("\(Scripts.libraryPrefix)_"),
                     Self.isRemovable(note, liveReleases, now)
                 else { continue }
                 // Some masters may not have it.

@@ -5,6 +5,9 @@ package import RedisClient
 /// They run as the functions of one library, or as single scripts if Redis supports no functions; the text is the same
 /// (``ScriptTexts``). Both are addressed by digest, so two releases with different scripts can run at the same time.
 package struct Scripts: Sendable {
+    /// The name prefix of our libraries; others are left alone.
+    static let libraryPrefix = "poller"
+
     /// All scripts as functions.
     package let library: RedisLibrary
     private let scripts: [ScriptName: RedisScript]
@@ -27,7 +30,7 @@ package struct Scripts: Sendable {
 
     private init(clock: String?) {
         let texts = ScriptTexts(clock: clock)
-        let library = RedisLibrary(prefix: RedisFunctions.prefix, body: texts.library)
+        let library = RedisLibrary(prefix: Self.libraryPrefix, body: texts.library)
         self.library = library
         scripts = Dictionary(
             uniqueKeysWithValues: ScriptName.allCases.map { name in

@@ -125,15 +125,3 @@ extension RedisWatchStore {
         return Dictionary(uniqueKeysWithValues: zip(partitionsToRead, names))
     }
 }
-
-/// The limits of one page of a search by names; the remaining names are left to the next page.
-struct NameSearchLimits {
-    static let standard = NameSearchLimits(lanes: 5000, names: 20_000, namesPerCall: 500)
-
-    /// The number of lane names per call and partition: a millisecond of Redis.
-    let lanes: Int
-    /// The number of names checked: about 30 ms of this process, and the same of Redis in small parts.
-    let names: Int
-    /// The number of names checked by one call: half a millisecond of Redis.
-    let namesPerCall: Int
-}

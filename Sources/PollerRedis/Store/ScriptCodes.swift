@@ -204,3 +204,9 @@ enum NotificationChannel: String, CaseIterable {
     /// An event was recorded.
     case recorded
 }
+
+/// A special value of a commit in place of an item's last error.
+enum ItemError {
+    /// Keeps the stored error.
+    static let kept = "="
+}

@@ -360,3 +360,57 @@ enum DeliveryPart: Int, CaseIterable {
     case cursorDigest
     case pendingFallback
 }
+
+/// The fields of an item that hold the options of a watch.
+///
+/// An option with its default value has no field. Scripts store options without reading them, except for the goal. The
+/// letters differ from those of ``ItemField``.
+enum WatchOption: String, CaseIterable {
+    /// The policy's name.
+    case policy = "P"
+    /// A ``GoalCode``.
+    case goal = "U"
+    case authorisation = "A"
+    case abandoned = "B"
+    /// The trace, packed (`TraceContext`), 34 bytes.
+    case trace = "T"
+
+    /// Whether the first request that sets the option decides it while the watch is open.
+    ///
+    /// Of the others, the policy never changes while the watch is open, and the further of two goals is used.
+    var isKeptFromFirst: Bool {
+        switch self {
+        case .authorisation, .abandoned, .trace: true
+        case .policy, .goal: false
+        }
+    }
+}
+
+/// The fields of an entry of the audit trail.
+enum AuditField: String, CaseIterable {
+    /// The change as JSON.
+    case change = "c"
+}
+
+/// The fields of an account's sweep.
+enum SweepField: String, CaseIterable {
+    case owner = "o"
+    /// The end of the owner's hold, ms.
+    case heldUntil = "u"
+    /// When it is due, ms.
+    case due = "d"
+    /// The progress: `<ms` since, `=id` after.
+    case cursor = "c"
+    /// When it last caught up, ms.
+    case caughtUp = "t"
+    /// The pause before ``due``, ms.
+    case pause = "p"
+    /// When events that were listed before are to be read again, ms.
+    case reread = "r"
+}
+
+/// The fields of an account's reads, each followed by a day (days since 1970).
+enum UsageField: String, CaseIterable {
+    case reads = "r"
+    case transactions = "t"
+}

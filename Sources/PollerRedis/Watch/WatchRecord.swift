@@ -5,31 +5,6 @@ import PollerQueue
 import PollerWatches
 import RedisClient
 
-/// The fields of an item that hold the options of a watch.
-///
-/// An option with its default value has no field. Scripts store options without reading them, except for the goal. The
-/// letters differ from those of ``ItemField``.
-enum WatchOption: String, CaseIterable {
-    /// The policy's name.
-    case policy = "P"
-    /// A ``GoalCode``.
-    case goal = "U"
-    case authorisation = "A"
-    case abandoned = "B"
-    /// The trace, packed (`TraceContext`), 34 bytes.
-    case trace = "T"
-
-    /// Whether the first request that sets the option decides it while the watch is open.
-    ///
-    /// Of the others, the policy never changes while the watch is open, and the further of two goals is used.
-    var isKeptFromFirst: Bool {
-        switch self {
-        case .authorisation, .abandoned, .trace: true
-        case .policy, .goal: false
-        }
-    }
-}
-
 extension WatchOptions {
     /// The stored options, by field.
     var stored: [(field: WatchOption, value: String)] {

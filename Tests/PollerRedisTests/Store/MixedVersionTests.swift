@@ -50,7 +50,7 @@ struct ReleasedScripts: Sendable {
         self.release = release
         form = try #require(Int(head.2))
         let body = ScriptTexts.withClock(Scripts.virtualClock, in: String(text[lineEnd...]))
-        let library = RedisLibrary(prefix: RedisFunctions.prefix, body: body)
+        let library = RedisLibrary(prefix: Scripts.libraryPrefix, body: body)
         let unknown = Self.calledOtherwise[release] ?? []
         let known = ScriptName.allCases.filter { name in
             body.contains("function_name = LIBRARY .. '_\(name.rawValue)'")
