@@ -206,8 +206,8 @@ def test_the_ingress_has_the_body_and_time_limits_of_the_api():
     """Compares the Ingress with the code's limits for bodies and long polls."""
     (ingress,) = of_kind("production", "Ingress").values()
     told = ingress["metadata"]["annotations"]
-    reader = (ROOT / "Sources/PollerAPI/Server/BodyReader.swift").read_text()
-    polls = (ROOT / "Sources/PollerAPI/Server/LongPolls.swift").read_text()
+    reader = (ROOT / "Sources/PollerAPI/Request/BodyReader.swift").read_text()
+    polls = (ROOT / "Sources/PollerAPI/Request/LongPolls.swift").read_text()
     most = int(re.search(r"batchBytesMax = ([\d_]+)", reader)[1].replace("_", ""))
     wait = int(re.search(r"waitMax = Duration\.seconds\((\d+)\)", polls)[1])
     assert int(told["nginx.ingress.kubernetes.io/proxy-body-size"].removesuffix("m")) << 20 >= most
