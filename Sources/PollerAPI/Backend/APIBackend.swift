@@ -190,14 +190,6 @@ package struct APIBackend: Sendable {
     }
 }
 
-/// A ``LiveFeed`` with any store and clock.
-package protocol EventFeed: Sendable {
-    /// Subscribes to events recorded from now on; see ``LiveFeed/listen(bufferMax:to:)``.
-    func listen(bufferMax: Int, to interest: Interest) -> AsyncStream<FeedItem>
-}
-
-extension LiveFeed: EventFeed {}
-
 /// The accounts and their limits, for the routes.
 package struct AccountBackend: Sendable {
     package let counts: any AccountCounts

@@ -201,3 +201,14 @@ final class PayerLimits: Sendable {
         inFlight.withLock { _ = $0.remove(id) }
     }
 }
+
+extension PayerAction {
+    /// Creates the action of a submitted form.
+    init(_ form: PayerForm) {
+        switch form {
+        case .code: self = .code
+        case .amounts: self = .amounts
+        case .account: self = .account
+        }
+    }
+}

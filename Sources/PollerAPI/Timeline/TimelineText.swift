@@ -210,13 +210,4 @@ enum PayerAction: String {
     case amounts
     /// The account for a refund.
     case account
-
-    /// Creates the action of a submitted form.
-    init(_ form: PayerForm) {
-        switch form {
-        case .code: self = .code
-        case .amounts: self = .amounts
-        case .account: self = .account
-        }
-    }
 }
