@@ -1,31 +1,13 @@
-import JSONText
-
 // Enumerations are named components of the OpenAPI description, so generators create one type for each, such as
 // `WatchState`. An inline list of values would create another type for each field.
 
-extension Word {
-    /// The component name: the names of the enclosing types and the type, such as `WatchState`.
-    package static var componentName: String {
-        String(reflecting: Self.self).split(separator: ".").dropFirst().joined()
-    }
-}
-
 extension Components {
-    /// The kind of object of an event or a delivery: the kinds of watches, orders and incidents.
-    static let eventKind: (name: String, schema: Schema) = (
-        "EventKind",
-        Schema([
-            ("type", .text("string")),
-            ("enum", .texts(Kind.allCases.map(\.rawValue) + ["order", "incident"])),
-        ])
-    )
-
     /// Every enumeration that a shape refers to.
     ///
     /// A test resolves every reference of the description.
     package static var enumerations: [(name: String, schema: Schema)] {
         [
-            eventKind,
+            Kind.ofEvents,
             named(AccessKey.Role.self), named(StreamTokenRequest.View.self),
             named(Bounce.Kind.self), named(Suppression.Reason.self),
             named(WebhookResult.Result.self), named(ReturnUpdate.State.self),

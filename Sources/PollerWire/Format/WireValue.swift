@@ -202,6 +202,11 @@ extension Word {
     package static var schema: Schema {
         Schema([("type", .text("string")), ("enum", .texts(allCases.map(\.rawValue)))])
     }
+
+    /// The component name: the names of the enclosing types and the type, such as `WatchState`.
+    package static var componentName: String {
+        String(reflecting: Self.self).split(separator: ".").dropFirst().joined()
+    }
 }
 
 extension Open: WireValue {

@@ -91,8 +91,3 @@ public struct Order: WireObject, Hashable {
         Field("members", \.members)
     }
 }
-
-extension Facet {
-    /// The kinds of objects in events: watched objects, orders and incidents.
-    static let eventObjectKind = Facet { $0 = Schema.component(Components.eventKind.name) }
-}

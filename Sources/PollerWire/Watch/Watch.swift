@@ -1,13 +1,5 @@
 package import JSONText
 
-/// The kind of an upstream object.
-public enum Kind: String, Word {
-    case source
-    case paymentIntent = "payment_intent"
-    case setupIntent = "setup_intent"
-    case charge, http
-}
-
 /// The current state of a watch.
 public struct Watch: WireObject, Hashable {
     /// Whether the watch is polled.
