@@ -192,6 +192,7 @@ let package = Package(
         // An async Redis client: hiredis is the codec, SwiftNIO the transport.
         .systemLibrary(name: "CHiredis"),
         .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CZstd"),
         .target(
             name: "RedisClient",
             dependencies: [
@@ -204,7 +205,7 @@ let package = Package(
         .target(
             name: "PollerRedis",
             dependencies: [
-                "SafeNumbers", "CZlib", "JSONText", "PollerOperations", "PollerPayments",
+                "SafeNumbers", "CZstd", "JSONText", "PollerOperations", "PollerPayments",
                 "PollerWatches", "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents",
                 "PollerQueue", "PollerIdentity",
                 "RedisClient",

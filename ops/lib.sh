@@ -71,7 +71,7 @@ require_packages() {
     if have apt-get && have dpkg-query; then
         for purpose in "$@"; do
             case $purpose in
-            build) wanted="$wanted libhiredis-dev libcurl4-openssl-dev zlib1g-dev" ;;
+            build) wanted="$wanted libhiredis-dev libcurl4-openssl-dev zlib1g-dev libzstd-dev" ;;
             serve) have redis-server || wanted="$wanted redis-server" ;;
             tools) have curl || wanted="$wanted curl" ;;
             python) python_ready || wanted="$wanted python3 python3-venv" ;;
@@ -95,7 +95,7 @@ require_packages() {
     elif have brew; then
         for purpose in "$@"; do
             case $purpose in
-            build) wanted="$wanted hiredis" ;;
+            build) wanted="$wanted hiredis zstd" ;;
             serve) have redis-server || wanted="$wanted redis" ;;
             python) python_ready || wanted="$wanted python@3.13" ;;
             typescript) have tsc || wanted="$wanted typescript" ;;
@@ -125,7 +125,7 @@ require_packages() {
             esac
         done
         [ -z "$missing" ] ||
-            die "missing:$missing. Neither apt-get nor brew is here: install them, with the development files of hiredis and libcurl, and run this again."
+            die "missing:$missing. Neither apt-get nor brew is here: install them, with the development files of hiredis, libcurl, zlib and zstd, and run this again."
     fi
 }
 

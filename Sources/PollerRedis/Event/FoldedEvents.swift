@@ -1,4 +1,3 @@
-import CZlib
 import PollerDeliveries
 import PollerIdentity
 import PollerWatches
@@ -8,22 +7,22 @@ import PollerWatches
 /// *Problem.* Without their bodies, five events are five entries of about 90 bytes. Nearly all of that is repetition:
 /// the order, the kind, the payment, the names of members.
 ///
-/// *Approach.* Their summaries (``Event/shortSummary``) are joined into one raw deflate stream, with a dictionary of
-/// summaries (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other
-/// payments, then cost a few bytes. Only a program can make the stream, so the janitor reads the logs (fold_read.lua),
-/// and writes the result if nothing was added meanwhile (fold_write.lua).
+/// *Approach.* Their summaries (``Event/shortSummary``) are joined and packed together, with a dictionary of summaries
+/// (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other payments, then
+/// cost a few bytes. Only a program can pack them, so the janitor reads the logs (fold_read.lua), and writes the result
+/// if nothing was added meanwhile (fold_write.lua).
 ///
 /// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
 /// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), the number of restored events if only some are (1), the
-/// stream: summaries separated by line feeds. It precedes the events recorded after the watch was reopened. It is the
-/// first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
+/// packed text (``Compressor``): summaries separated by line feeds. It precedes the events recorded after the watch was
+/// reopened. It is the first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
 ///
 /// Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
 /// until the janitor removes these.
 enum FoldedEvents {
     /// The first byte.
     static let mark: UInt8 = 2
-    /// The number of bytes before the stream.
+    /// The number of bytes before the packed text.
     private static let headLength = 5
     /// The events were restored from an archive, so they are not delivered.
     private static let isRestored: UInt8 = 0x80
@@ -31,8 +30,10 @@ enum FoldedEvents {
     private static let isPartlyRestored: UInt8 = 0x20
     /// The entry has the events themselves instead of their summaries.
     private static let isWhole: UInt8 = 0x40
-    private static let dictionary = Array((EventDictionary.text + FoldedDictionary.text).utf8)
-    private static let streams = PackingStreams(dictionary: dictionary)
+    private static let compressor = Compressor(
+        head: FoldedDictionary.head,
+        text: EventDictionary.text + FoldedDictionary.text
+    )
     /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
     /// The longest unpacked form, enough for a hundred large events.
@@ -63,7 +64,7 @@ enum FoldedEvents {
     ) -> [UInt8] {
         let text = Array(texts.joined(separator: "\n").utf8)
         guard (1...countMax).contains(texts.count), text.count <= bytesMax,
-            let packed = streams.pack(text)
+            let packed = compressor.pack(text)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
         var (marks, restoredCount): (UInt8, [UInt8]) = (marks, [])
@@ -95,7 +96,7 @@ enum FoldedEvents {
             stored[2..<headLength].reduce(0) { $0 << 8 | Int(clamping: $1) } ^ Int(clamping: marks)
             << 16
         guard length <= bytesMax,
-            let text = PackedEvent.unpack(stored[start...], count: length, with: dictionary)
+            let text = compressor.unpack(stored[start...], count: length)
         else { return [] }
         return text.split(separator: UInt8(ascii: "\n")).enumerated().compactMap { index, line in
             let line = String(decoding: line, as: UTF8.self)

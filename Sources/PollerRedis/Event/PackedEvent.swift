@@ -1,14 +1,13 @@
-import CZlib
 import PollerIdentity
 import PollerWatches
 
-/// A recorded event in the log of its watch, packed to an eighth of its size.
+/// A recorded event in the log of its watch, packed to a sixth of its size.
 ///
 /// *Problem.* A finished payment left five events of about a kilobyte for a month: 6.5 KB on the first day. Nearly all
 /// of that is member names and the upstream's object, which is not needed after the deliveries.
 ///
 /// *Approach.* A worker records the event's JSON, to be published, and these bytes, to be stored in the log. They hold
-/// the JSON as a raw deflate stream (RFC 1951) with a dictionary of common parts of events. Some days after a watch has
+/// the JSON packed with a dictionary of common parts of events (``Compressor``). Some days after a watch has
 /// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
@@ -17,7 +16,7 @@ import PollerWatches
 ///
 /// *Exact*: an unpacked event has the same bytes that were published, signed and sent.
 ///
-/// *Rejected*: packing without a dictionary (a half instead of an eighth: each event is short); members by position
+/// *Rejected*: packing without a dictionary (a half instead of a sixth: each event is short); members by position
 /// instead of JSON (each new member would change the format).
 enum PackedEvent {
     /// The first byte; another dictionary would get another mark, and this one stays readable.
@@ -33,7 +32,7 @@ enum PackedEvent {
     /// - Returns: an empty array if it cannot be packed; then its JSON is stored.
     static func bytes(of event: Event) -> [UInt8] {
         let body = Array(event.json.utf8)
-        guard body.count <= bodyMax, let packed = streams.pack(body) else { return [] }
+        guard body.count <= bodyMax, let packed = compressor.pack(body) else { return [] }
         var bytes = [mark]
         bytes.reserveCapacity(headLength + packed.count)
         append(packed.count, 3, to: &bytes)
@@ -48,9 +47,9 @@ enum PackedEvent {
         guard stored.first == mark else {
             return Event(utf8: stored)
         }
-        guard let (body, length) = body(of: stored), var json = unpack(body, count: length) else {
-            return nil
-        }
+        guard let (body, length) = body(of: stored),
+            var json = compressor.unpack(body, count: length)
+        else { return nil }
         let metadata = stored[body.endIndex...]
         if !metadata.isEmpty {
             // The script added the metadata to the published event in the same form.
@@ -74,12 +73,12 @@ extension PackedEvent {
     static func digest(_ stored: [UInt8]) -> String? {
         let count = idPrefix.count + digestLength
         guard stored.first == mark, let (body, length) = body(of: stored), length >= count,
-            let json = unpack(body, count: count, isBeginning: true), json.starts(with: idPrefix)
+            let json = compressor.unpack(body, count: length), json.starts(with: idPrefix)
         else { return nil }
-        return String(validating: json[idPrefix.count...], as: UTF8.self)
+        return String(validating: json[idPrefix.count..<count], as: UTF8.self)
     }
 
-    /// Returns the deflate stream of a packed entry and its unpacked length; `nil` if they are damaged.
+    /// Returns the frame of a packed entry and its unpacked length; `nil` if they are damaged.
     private static func body(of stored: [UInt8]) -> (packed: ArraySlice<UInt8>, length: Int)? {
         guard stored.count >= headLength else { return nil }
         let end = headLength + number(stored[1..<4])
@@ -99,35 +98,11 @@ extension PackedEvent {
     }
 }
 
-/// Packing and unpacking.
 extension PackedEvent {
-    private static let dictionary = Array(EventDictionary.text.utf8)
-    private static let streams = PackingStreams(dictionary: dictionary)
-
-    /// Unpacks bytes to the given count, which may be that of their beginning; `nil` if they are damaged.
-    static func unpack(
-        _ bytes: ArraySlice<UInt8>,
-        count: Int,
-        with dictionary: [UInt8] = dictionary,
-        isBeginning: Bool = false
-    ) -> [UInt8]? {
-        let unpacked = unsafe zlibOutput(capacity: count) { target in
-            unsafe dictionary.withUnsafeBufferPointer { dictionary in
-                unsafe bytes.withUnsafeBufferPointer { source in
-                    unsafe czlib_unpack(
-                        dictionary.baseAddress,
-                        UInt32(clamping: dictionary.count),
-                        source.baseAddress,
-                        UInt32(clamping: source.count),
-                        target.baseAddress,
-                        UInt32(clamping: count),
-                        isBeginning ? 1 : 0
-                    )
-                }
-            }
-        }
-        return unpacked?.count == count ? unpacked : nil
-    }
+    private static let compressor = Compressor(
+        head: EventDictionary.head,
+        text: EventDictionary.text
+    )
 
     private static func append(_ number: Int, _ width: Int, to bytes: inout [UInt8]) {
         for index in (0..<width).reversed() {

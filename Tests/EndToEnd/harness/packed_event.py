@@ -1,9 +1,11 @@
 """Decodes a stored event from the description of its format, without the product's code."""
 
+import base64
+import ctypes
+import ctypes.util
 import functools
 import json
 import re
-import zlib
 from pathlib import Path
 
 import redis
@@ -17,9 +19,37 @@ DICTIONARY = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/Event/Ev
 @functools.cache
 def dictionary() -> bytes:
     """Returns the compression dictionary, read from the Swift file that defines it."""
-    text = re.search(r'#"""\n(.*?)\n\s*"""#', DICTIONARY.read_text(), re.DOTALL).group(1)
+    source = DICTIONARY.read_text()
+    head = "".join(re.findall(r'^ +\+ "([\w-]+)"$', source, re.MULTILINE))
+    text = re.search(r'#"""\n(.*?)\n\s*"""#', source, re.DOTALL).group(1)
     lines = [line[8:] for line in text.split("\n")]
-    return "".join(line[:-2] if line.endswith("\\#") else line + "\n" for line in lines).removesuffix("\n").encode()
+    text = "".join(line[:-2] if line.endswith("\\#") else line + "\n" for line in lines).removesuffix("\n")
+    return base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)) + text.encode()
+
+
+@functools.cache
+def zstd() -> ctypes.CDLL:
+    """Returns the library that the programs use; Python's own module needs Python 3.14."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_createDCtx.restype = ctypes.c_void_p
+    library.ZSTD_freeDCtx.argtypes = [ctypes.c_void_p]
+    library.ZSTD_decompress_usingDict.restype = ctypes.c_size_t
+    library.ZSTD_decompress_usingDict.argtypes = [
+        ctypes.c_void_p, *[ctypes.c_char_p, ctypes.c_size_t] * 3,
+    ]
+    return library
+
+
+def unpacked(frame: bytes, length: int) -> bytes:
+    """Unpacks a frame of Zstandard (RFC 8878) that is stored without its magic number."""
+    whole = bytes.fromhex("28b52ffd") + frame
+    context, text = zstd().ZSTD_createDCtx(), ctypes.create_string_buffer(length)
+    try:
+        count = zstd().ZSTD_decompress_usingDict(context, text, length, whole, len(whole), dictionary(), len(dictionary()))
+    finally:
+        zstd().ZSTD_freeDCtx(context)
+    assert count == length, "the stored event is damaged"
+    return text.raw
 
 
 def event(stored: bytes) -> dict:
@@ -27,8 +57,7 @@ def event(stored: bytes) -> dict:
     if stored[0] != PACKED:
         return json.loads(stored)
     end = 7 + int.from_bytes(stored[1:4], "big")
-    text = zlib.decompressobj(-14, zdict=dictionary()).decompress(stored[7:end])
-    assert len(text) == int.from_bytes(stored[4:7], "big")
+    text = unpacked(stored[7:end], int.from_bytes(stored[4:7], "big"))
     metadata = stored[end:]
     return json.loads(text) | ({"metadata": json.loads(metadata)} if metadata else {})
 

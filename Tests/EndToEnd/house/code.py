@@ -12,7 +12,7 @@ from . import Tree, imports, production, rule, swift, targets
 # polling and delivery apart, because one of them could import the other.
 LAYERS = [
     {"SafeNumbers"},
-    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
+    {"CHiredis", "CCurl", "CZlib", "CZstd", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"PollerIdentity", "PollerClient", "StripeSandbox"},
     {"PollerQueue", "PollerPayments"},
