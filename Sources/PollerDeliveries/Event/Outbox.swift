@@ -153,17 +153,27 @@ package struct OutboxRead: Hashable, Sendable {
 
     /// The new entries, the oldest first.
     package let fresh: [OutboxEntry]
+    /// The number of new entries that were read, with those whose event is gone or not understood.
+    package let freshCount: Int
     /// The IDs of entries that another consumer has abandoned, and that may have crashed its process.
     package let abandoned: [String]
 
     /// Creates a value from the results of a store.
-    package init(fresh: [OutboxEntry], abandoned: [String]) {
+    ///
+    /// `freshCount` is `nil` if each new entry that was read has its event.
+    package init(fresh: [OutboxEntry], freshCount: Int? = nil, abandoned: [String]) {
         self.fresh = fresh
+        self.freshCount = freshCount ?? fresh.count
         self.abandoned = abandoned
     }
 
-    /// Whether there are no entries.
+    /// Whether no entry has an event to handle.
     var isEmpty: Bool { fresh.isEmpty && abandoned.isEmpty }
+
+    /// Whether there may be more entries than those of a read with this limit.
+    func isFull(limit: Int) -> Bool {
+        freshCount >= limit || abandoned.count >= Self.abandonedMax
+    }
 }
 
 /// The position of a reader in one partition of the outbox.

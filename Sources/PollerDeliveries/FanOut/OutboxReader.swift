@@ -165,7 +165,9 @@ where C.Duration == Duration, C.Instant: Sendable {
             idle: abandonedAfter,
             limit: limit
         )
-        guard !read.isEmpty else { return (nil, nil) }
+        // Entries without an event count, too: behind a batch of them there may be others.
+        let hasMore = read.isFull(limit: limit)
+        guard !read.isEmpty else { return (hasMore ? limit : nil, nil) }
         // After the read, so that every endpoint older than the entries is known.
         try await directory?.refresh()
         var held = PendingEntries(
@@ -186,10 +188,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             let pending = try await handle(entries, partition, &held)
             failure = failure ?? pending
         }
-        guard read.fresh.count >= limit || read.abandoned.count >= OutboxRead.abandonedMax else {
-            return (nil, failure)
-        }
-        return (nextBatch(after: read.fresh), failure)
+        return (hasMore ? nextBatch(after: read.fresh) : nil, failure)
     }
 
     /// Returns the limit of the batch after these entries.

@@ -75,7 +75,7 @@ extension RedisWatchStore: Outbox {
             fresh.compactMap(OutboxRecord.init),
             partition: partition
         )
-        return OutboxRead(fresh: entries, abandoned: abandoned)
+        return OutboxRead(fresh: entries, freshCount: fresh.count, abandoned: abandoned)
     }
 
     package func handedOver(

@@ -1,3 +1,4 @@
+import Logging
 import PollerIdentity
 import PollerQueue
 import PollerWatches
@@ -39,6 +40,59 @@ import Testing
                 )
                 let events = try await bench.watches.events(of: references)
                 try bench.equal(events.count { $0 == nil }, 30, "events that are gone")
+            }
+            let failure = await behaviour.failure(on: harness)
+            #expect(failure == nil, "\(String(describing: failure))")
+        }
+    }
+
+    @Test("a reader reads a backlog to its end although many events have left their log")
+    func backlog() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let behaviour = ConformanceCase("backlog") { bench in
+                // The log keeps a hundred events. So the first batch of 128 has none, the second has 127, and the rest
+                // is a third one.
+                let (busy, other) = (bench.key("1"), bench.key("2"))
+                try await bench.record(busy, (0..<229).map { "s\($0)" })
+                // Only one watch is due at a time.
+                _ = try await bench.commit(bench.take(busy), .next(after: .seconds(3600)))
+                try await bench.record(other, (0..<60).map { "s\($0)" })
+            }
+            let failure = await behaviour.failure(on: harness)
+            #expect(failure == nil, "\(String(describing: failure))")
+            // With this clock, the only further reads are those of arrivals.
+            let reader = OutboxReader(
+                outbox: harness.store,
+                deliveries: harness.queue,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                clock: ManualClock(),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let reading = Task { await reader.run() }
+            defer { reading.cancel() }
+            try await eventually("all is acknowledged") {
+                try await harness.store.stats().undelivered == 0
+            }
+        }
+    }
+
+    @Test("a read counts the events that have left their log")
+    func counted() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let behaviour = ConformanceCase("counts") { bench in
+                let busy = bench.key("1")
+                try await bench.record(busy, (0..<103).map { "s\($0)" })
+                let read = try await bench.watches.read(
+                    partition: bench.partition(of: busy),
+                    consumer: ConformanceBench.anna,
+                    idle: .seconds(5),
+                    limit: 4
+                )
+                try bench.equal(read.fresh.map(\.event.seq), [4], "events")
+                try bench.equal(read.freshCount, 4, "entries")
+                try bench.expect(read.isFull(limit: 4) && !read.isFull(limit: 5), "whether full")
             }
             let failure = await behaviour.failure(on: harness)
             #expect(failure == nil, "\(String(describing: failure))")
