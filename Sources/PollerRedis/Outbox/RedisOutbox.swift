@@ -215,6 +215,9 @@ extension RedisWatchStore: Outbox {
         }
     }
 
+    /// The number of events in one reply of outbox_events.lua, as an event may have 128 KiB and other clients wait.
+    private static var recordedMax: Int { 128 }
+
     /// Returns the replies of outbox_events.lua for events in their items' logs, one for each.
     ///
     /// An item may have moved to another partition than the outbox that refers to it.
@@ -226,6 +229,7 @@ extension RedisWatchStore: Outbox {
         try await redis.run(
             redis.scripts[isConfirmed ? .outboxEventsConfirmed : .outboxEvents],
             for: named.map(\.lane),
+            most: Self.recordedMax,
             isDurable: isConfirmed
         ) { group in
             group.flatMap { [.string(named[$0].item), RedisArgument(named[$0].seq)] }

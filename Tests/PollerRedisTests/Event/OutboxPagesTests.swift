@@ -99,6 +99,30 @@ import Testing
         }
     }
 
+    @Test("one reply has at most 128 events, and the replies together have all")
+    func bounded() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let store = harness.store
+            let watch = WatchKey("src_1")
+            _ = try await store.enqueue([try NewWatch(key: watch)])
+            _ = try await store.cancel(watch)
+            let home = harness.partition(of: watch.lane)
+            let found = try await store.references(partition: home, after: "0", limit: 10)
+            let reference = try #require(found.first)
+            // The scripts are loaded by the first call.
+            let event = try #require(try await store.events(of: [reference]).first ?? nil)
+            _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+            let many = Array(repeating: reference, count: 300)
+            let events = try await store.events(of: many)
+            #expect(events.count == 300 && events.allSatisfy { $0 == event })
+            let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+            let calls = stats.matches(of: #/cmdstat_(?:evalsha|eval|fcall)(?:_ro)?:calls=(\d+),/#)
+                .compactMap { Int($0.output.1) }
+            #expect(calls.reduce(0, +) == 3, "\(stats)")
+        }
+    }
+
     @Test("an entry behind 1,400 unacknowledged ones is taken over within a few calls")
     func behindMany() async throws {
         try await withRedis { client in
