@@ -16,17 +16,21 @@ struct LogRead: Sendable {
         [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
     }
 
-    /// Returns the events in a reply of log.lua.
-    func events(in reply: RedisValue) -> [Event] {
+    /// Returns the events in a reply of log.lua, without those that are not understood, which are logged.
+    func events(in reply: RedisValue, _ unreadable: UnreadableEvents) -> [Event] {
+        let values = reply.array ?? []
+        let before = (values.first?.count ?? 0) - (values.count - 1)
         // Folded events are one entry of the log, which is returned whole.
-        let found = (reply.array ?? []).dropFirst().flatMap { entry in
-            entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
+        let found = values.enumerated().dropFirst().flatMap { index, entry -> [Event] in
+            let events = entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
+            if events.isEmpty { unreadable.report(key, seq: before + index) }
+            return events
         }
         return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
     }
 
-    /// Returns the same events without decoding them.
-    func log(in reply: RedisValue) -> [LoggedEvent] {
+    /// Returns the same events without decoding them; those that are not understood are logged when they are used.
+    func log(in reply: RedisValue, _ unreadable: UnreadableEvents) -> [LoggedEvent] {
         guard let values = reply.array, let last = values.first?.int else { return [] }
         var number = last - (values.count - 1)
         var found: [LoggedEvent] = []
@@ -34,15 +38,19 @@ struct LogRead: Sendable {
             number += 1
             guard let stored = value.bytes else { continue }
             if stored.first == FoldedEvents.mark {
-                found += FoldedEvents.events(stored, of: key).map { LoggedEvent($0) }
+                let events = FoldedEvents.events(stored, of: key)
+                if events.isEmpty { unreadable.report(key, seq: number) }
+                found += events.map { LoggedEvent($0) }
                 continue
             }
-            let seq = number
+            let (key, seq) = (key, number)
             found.append(
                 LoggedEvent(seq: seq) {
                     PackedEvent.digest(stored)
                 } event: {
-                    PackedEvent.event(stored).flatMap { $0.seq == seq ? $0 : nil }
+                    let event = PackedEvent.event(stored).flatMap { $0.seq == seq ? $0 : nil }
+                    if event == nil { unreadable.report(key, seq: seq) }
+                    return event
                 }
             )
         }

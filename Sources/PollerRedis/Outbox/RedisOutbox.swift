@@ -106,11 +106,13 @@ extension RedisWatchStore: Outbox {
             isConfirmed: redis.durability != nil
         )
         let known = Set(entries.map(\.id))
-        let unreadable = records.map(\.id).filter { !known.contains($0) }
+        let unreadable = records.filter { !known.contains($0.id) }
         if !unreadable.isEmpty {
+            let (ids, events) = (unreadable.map(\.id), unreadable.map { "\($0.item) \($0.seq)" })
+            let metadata: Logger.Metadata = ["ids": "\(ids)", "events": "\(events)"]
+            redis.logger.error("outbox entries not understood", metadata: metadata)
             // Otherwise they would be read again forever and prevent the trimming of all later entries.
-            redis.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
-            try await acknowledge(partition: partition, unreadable)
+            try await acknowledge(partition: partition, ids)
         }
         return entries
     }

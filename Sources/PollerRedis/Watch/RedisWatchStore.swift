@@ -20,6 +20,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     /// The reads of logs that have begun, and those that wait for replicas.
     private let plainReads = LogReads()
     private let confirmedReads = LogReads()
+    private let unreadable: UnreadableEvents
     /// The single requests to enqueue that wait for a call of another.
     let joining = JoinedEnqueues()
     /// The metadata by which watches are found.
@@ -50,6 +51,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         logger: Logger
     ) {
         searchKeys = search
+        unreadable = UnreadableEvents(logger: logger)
         redis = RedisPartitions(
             client: client,
             keys: layout.watchKeys,
@@ -161,7 +163,7 @@ extension RedisWatchStore {
         limit: Int
     ) async throws(StoreError) -> [Event] {
         let read = LogRead(key: key, seq: seq, limit: limit)
-        return read.events(in: try await reply(to: read, isConfirmed: false))
+        return read.events(in: try await reply(to: read, isConfirmed: false), unreadable)
     }
 
     package func deliverableEvents(
@@ -170,7 +172,8 @@ extension RedisWatchStore {
         limit: Int
     ) async throws(StoreError) -> [Event] {
         let read = LogRead(key: key, seq: seq, limit: limit)
-        return read.events(in: try await reply(to: read, isConfirmed: redis.durability != nil))
+        let reply = try await reply(to: read, isConfirmed: redis.durability != nil)
+        return read.events(in: reply, unreadable)
     }
 
     package func deliverableLog(
@@ -179,7 +182,8 @@ extension RedisWatchStore {
         limit: Int
     ) async throws(StoreError) -> [LoggedEvent] {
         let read = LogRead(key: key, seq: seq, limit: limit)
-        return read.log(in: try await reply(to: read, isConfirmed: redis.durability != nil))
+        let reply = try await reply(to: read, isConfirmed: redis.durability != nil)
+        return read.log(in: reply, unreadable)
     }
 
     private func reply(

@@ -1,0 +1,123 @@
+import Logging
+import PollerIdentity
+import PollerQueue
+import PollerTesting
+import PollerWatches
+import RedisClient
+import Synchronization
+import Testing
+
+@testable import PollerDeliveries
+@testable import PollerRedis
+
+/// Events in the store that are damaged or of another release.
+@Suite("Unreadable events")
+struct UnreadableEventsTests {
+    private static let notifier = OwnerID(unchecked: "AAAAAAAAAAA")
+
+    @Test("a delivery passes over the damaged end of a log, and it is logged once with its watch")
+    func end() async throws {
+        try await withStore { store, log, key in
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await store.cancel(key)
+            #expect(try await store.deliverableLog(of: key, after: 0, limit: 9).last?.event != nil)
+            #expect(log.errors.isEmpty)
+            try await damage(key, of: store)
+            // As two endpoints with an attempt each.
+            for _ in 0..<2 {
+                let logged = try await store.deliverableLog(of: key, after: 0, limit: 9)
+                #expect(logged.map(\.seq) == [1] && logged.last?.event == nil)
+            }
+            #expect(try await store.events(of: key, after: 0, limit: 9).isEmpty)
+            #expect(log.errors == ["event not understood account=acct_1 seq=1 source=src_1"])
+        }
+    }
+
+    @Test("a page of a log without deliveries names a damaged event, too")
+    func page() async throws {
+        try await withStore { store, log, key in
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await store.cancel(key)
+            try await damage(key, of: store)
+            for _ in 0..<2 {
+                #expect(try await store.events(of: key, after: 0, limit: 9).isEmpty)
+            }
+            #expect(log.errors == ["event not understood account=acct_1 seq=1 source=src_1"])
+        }
+    }
+
+    @Test("an entry of the outbox with a damaged event is logged with its watch")
+    func outbox() async throws {
+        try await withStore { store, log, key in
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await store.cancel(key)
+            try await damage(key, of: store)
+            for _ in 0..<2 {
+                let read = try await store.read(
+                    partition: store.partition(of: key),
+                    consumer: Self.notifier,
+                    idle: .seconds(5),
+                    limit: 4
+                )
+                #expect(read.fresh.isEmpty)
+            }
+            let error = try #require(log.errors.first)
+            #expect(log.errors.count == 1 && error.hasPrefix("outbox entries not understood"))
+            #expect(error.contains("\(key.id) 1"), "\(error)")
+        }
+    }
+
+    /// Replaces the newest event in the log of a watch.
+    private func damage(_ key: WatchKey, of store: RedisWatchStore) async throws {
+        let list =
+            "\(store.redis.keys.namespace)\(KeyKind.log.rawValue)"
+            + "{\(store.partition(of: key))}\(key.id)"
+        _ = try await store.redis.client.send(
+            RedisCommand("LSET", [.string(list), "-1", "damaged"])
+        )
+    }
+
+    /// Runs `body` with a store on a fresh redis-server, what it logs, and the key of a watch.
+    private func withStore(
+        _ body: (RedisWatchStore, ErrorLog, WatchKey) async throws -> Void
+    ) async throws {
+        try await withRedis { client in
+            let log = ErrorLog()
+            let store = RedisWatchStore(
+                client: client,
+                layout: try await StoreLayout.created(on: client, partitions: 4),
+                logger: log.logger
+            )
+            try await body(store, log, WatchKey("src_1", of: AccountID(unchecked: "acct_1")))
+        }
+    }
+
+    /// The errors that a store has logged, with their metadata.
+    ///
+    /// A class, because handlers are copied.
+    private final class ErrorLog: Sendable {
+        private let lines = Mutex<[String]>([])
+
+        var errors: [String] { lines.withLock(\.self) }
+
+        var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+
+        private struct Handler: LogHandler {
+            let log: ErrorLog
+            var metadata: Logger.Metadata = [:]
+            var logLevel = Logger.Level.error
+
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) {
+                let fields = (event.metadata ?? [:]).map { "\($0)=\($1)" }.sorted()
+                log.lines.withLock {
+                    $0.append("\(event.message) " + fields.joined(separator: " "))
+                }
+            }
+        }
+    }
+}
