@@ -24,6 +24,7 @@ package struct APIServer: Service {
     private let addresses: PerAddressLimit
     private let tls: ListenerTLS?
     private let publication: Publication
+    private let bodyTimeout: Duration
     private let limits: RequestLimits
     private let rates: RequestRates
     private let clock: any Clock<Duration>
@@ -38,6 +39,7 @@ package struct APIServer: Service {
     /// - `addresses`: the maximum number of connections, and of waiting requests, per address.
     /// - `tls`: the certificates; `nil` for plain HTTP. Runs as a separate service.
     /// - `publication`: the path under which a proxy publishes the server.
+    /// - `bodyTimeout`: the time for the body of a request; `nil` for ``BodyReader/timeout``.
     /// - `rates`: the maximum requests per second of a key or an address.
     /// - `clock`: the clock of long polls and of requests.
     /// - `executor`: returns the executor of a connection's event loop. Brief requests run there (``LoopMiddleware``).
@@ -50,6 +52,7 @@ package struct APIServer: Service {
         addresses: PerAddressLimit = .half,
         tls: ListenerTLS? = nil,
         publication: Publication = .atRoot,
+        bodyTimeout: Duration? = nil,
         rates: RequestLimits = .standard,
         clock: any Clock<Duration>,
         executor: @escaping @Sendable (any EventLoop) -> (any TaskExecutor)? = { _ in nil },
@@ -62,6 +65,7 @@ package struct APIServer: Service {
         self.addresses = addresses
         self.tls = tls
         self.publication = publication
+        self.bodyTimeout = bodyTimeout ?? BodyReader.timeout
         limits = rates
         self.rates = RequestRates(rates, clock: clock)
         self.clock = clock
@@ -90,6 +94,7 @@ package struct APIServer: Service {
             addresses: addresses,
             tls: tls,
             publication: publication,
+            bodyTimeout: bodyTimeout,
             executor: executor,
             logger: logger,
             onBound: onBound

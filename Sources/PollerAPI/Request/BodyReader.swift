@@ -45,10 +45,10 @@ struct BodyReader {
                     whole.writeImmutableBuffer(part)
                 }
             }
-        } catch is BodyDeadline.Expired {
+        } catch let expired as BodyDeadline.Expired {
             throw Problem(
                 .bodyTooSlow,
-                "The body did not arrive within \(Self.timeout.text); send it again."
+                "The body did not arrive within \(expired.timeout.text); send it again."
             )
         }
         return Array(whole.readableBytesView)
@@ -123,33 +123,43 @@ struct BodyReader {
 
 /// Ends a body that does not arrive within ``BodyReader/timeout`` with an error, which the reader gets.
 ///
-/// A timer is set only when a read ends within a body. Nearly all bodies arrive with their head and need none. A class,
-/// as NIO requires; confined to the event loop of its channel.
-final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
+/// A timer is set only when a read ends within a body. Nearly all bodies arrive with their head and need none. The time
+/// of a pipelined request begins after the response to the one before it: until then nothing reads the body, and the
+/// server may have stopped receiving it. A class, as NIO requires; confined to the event loop of its channel.
+final class BodyDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
     /// The error of a body that did not arrive in time.
-    struct Expired: Error {}
+    struct Expired: Error {
+        let timeout: Duration
+    }
 
-    private let timeout: TimeAmount
+    private let timeout: Duration
     private var isInBody = false
+    /// The number of requests whose response is not complete, with the one whose body is arriving.
+    private var unanswered = 0
     private var timer: Scheduled<Void>?
 
     init(_ timeout: Duration = BodyReader.timeout) {
-        self.timeout = TimeAmount(timeout)
+        self.timeout = timeout
     }
 
-    /// Adds the handler to a channel that has a request decoder.
-    static func add(to channel: any Channel) throws {
+    /// Adds the handler to a channel that has a request decoder, before ``ClientExpectations``, whose responses to
+    /// `HEAD` have no end.
+    static func add(to channel: any Channel, _ timeout: Duration) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-        try pipeline.addHandler(BodyDeadline(), position: .after(decoder))
+        try pipeline.addHandler(BodyDeadline(timeout), position: .after(decoder))
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: isInBody = true
+        case .head:
+            isInBody = true
+            unanswered += 1
         case .body: break
         case .end:
             isInBody = false
@@ -159,12 +169,21 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if isInBody, timer == nil {
-            timer = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
-                context.fireErrorCaught(Expired())
-            }
-        }
+        start(context)
         context.fireChannelReadComplete()
+    }
+
+    func write(
+        context: ChannelHandlerContext,
+        data: NIOAny,
+        promise: EventLoopPromise<Void>?
+    ) {
+        // A request that could not be parsed gets a response without having been counted.
+        if case .end = unwrapOutboundIn(data), unanswered > 0 {
+            unanswered -= 1
+            start(context)
+        }
+        context.write(data, promise: promise)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -173,6 +192,15 @@ final class BodyDeadline: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { cancel() }
+
+    /// Starts the timer if a body is arriving and no earlier request is unanswered.
+    private func start(_ context: ChannelHandlerContext) {
+        guard isInBody, unanswered <= 1, timer == nil else { return }
+        let expired = Expired(timeout: timeout)
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) {
+            context.fireErrorCaught(expired)
+        }
+    }
 
     private func cancel() {
         timer?.cancel()

@@ -35,6 +35,8 @@ struct HTTPService {
     let tls: ListenerTLS?
     /// The path under which a proxy publishes the listener.
     var publication = Publication.atRoot
+    /// The time for a request's body.
+    var bodyTimeout = BodyReader.timeout
     /// Returns the executor of a connection's event loop; `nil` runs connections in Swift's own pool.
     var executor: @Sendable (any EventLoop) -> (any TaskExecutor)? = { _ in nil }
     let logger: Logger
@@ -61,10 +63,11 @@ struct HTTPService {
                 inner: router.buildResponder(),
                 publication: publication
             ),
-            server: HTTPServerBuilder { [tls, executor] responder in
+            server: HTTPServerBuilder { [tls, bodyTimeout, executor] responder in
                 GatedChannel(
                     gate: gate,
                     tls: tls,
+                    bodyTimeout: bodyTimeout,
                     inner: HTTP1Channel(responder: responder, configuration: configuration),
                     executor: executor
                 )
@@ -90,6 +93,7 @@ struct HTTPService {
     private struct GatedChannel: ServerChildChannel {
         let gate: ConnectionGate
         let tls: ListenerTLS?
+        let bodyTimeout: Duration
         let inner: HTTP1Channel
         let executor: @Sendable (any EventLoop) -> (any TaskExecutor)?
 
@@ -103,10 +107,11 @@ struct HTTPService {
                 try tls?.add(to: channel)
             }.flatMap { [inner] in
                 inner.setup(channel: channel, logger: logger)
-            }.flatMapThrowing { value in
+            }.flatMapThrowing { [bodyTimeout] value in
+                // Each is placed before the others, right after the decoder.
                 try HostCheck.add(to: channel)
+                try BodyDeadline.add(to: channel, bodyTimeout)
                 try ClientExpectations.add(to: channel, bodyBytesMax: BodyReader.batchBytesMax)
-                try BodyDeadline.add(to: channel)
                 return value
             }
         }

@@ -41,6 +41,7 @@ struct LiveAPI: HTTPServer {
         addresses: PerAddressLimit = .half,
         basePath: BasePath = .root,
         proxies: [AddressRange] = [],
+        bodyTimeout: Duration? = nil,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
@@ -105,6 +106,7 @@ struct LiveAPI: HTTPServer {
             keys: ring,
             addresses: addresses,
             publication: Publication(basePath: basePath, proxies: proxies),
+            bodyTimeout: bodyTimeout,
             clock: ContinuousClock(),
             logger: quiet,
             onBound: { bound.yield($0.port) }
