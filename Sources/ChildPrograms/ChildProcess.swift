@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// Its standard input is a pipe that closes when this process ends, for any reason: a child that
 /// must not outlive its parent watches it. (Linux's parent-death signal follows the *thread* that
-/// started the child, and Swift's threads come and go.) Its standard error is discarded: it reports
-/// important messages in its own log or on standard output.
+/// started the child, and Swift's threads come and go.) ``SignalledEnd`` ends the others after a
+/// signal. Its standard error is discarded: it reports important messages in its own log or on
+/// standard output.
 ///
 /// A class, because it owns the process and ends it when it is released.
 package final class ChildProcess: Sendable {
@@ -55,7 +56,7 @@ package final class ChildProcess: Sendable {
         running.process.standardOutput = running.output
         running.process.standardError = FileHandle.nullDevice
         do {
-            try withUnblockedSignals { try running.process.run() }
+            try SignalledEnd.start(running.process)
         } catch {
             throw ProgramError("\(file) cannot be run: \(error)")
         }

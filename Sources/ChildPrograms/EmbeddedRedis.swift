@@ -42,6 +42,7 @@ package final class EmbeddedRedis: Sendable {
         } else {
             folder = NSTemporaryDirectory() + "/pollerd-redis-\(UUID().uuidString)"
             temporaryFolder = folder
+            SignalledEnd.add(temporary: folder)
         }
         try PrivateFolder.make(folder)
         port = try FreePort.find()
@@ -90,9 +91,7 @@ package final class EmbeddedRedis: Sendable {
     /// Stops the server and removes the temporary folder.
     package func stop() {
         process.stop(within: Self.stopTimeout)
-        // A folder that cannot be removed stays in the system's temporary folder, which the system
-        // cleans.
-        if let temporaryFolder { try? FileManager.default.removeItem(atPath: temporaryFolder) }
+        if let temporaryFolder { SignalledEnd.remove(temporary: temporaryFolder) }
     }
 }
 

@@ -33,9 +33,11 @@ struct BenchCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as ProgramError {
+            SignalledEnd.awaitIfEnding()
             FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
             Foundation.exit(78)  // EX_CONFIG of sysexits.h
         } catch {
+            SignalledEnd.awaitIfEnding()
             exit(withError: error)
         }
     }
@@ -46,6 +48,7 @@ struct BenchCommand: AsyncParsableCommand {
             handler.logLevel = .error
             return handler
         }
+        SignalledEnd.listen()
         let named = ProcessInfo.processInfo.environment["POLLER_REDIS_URL"] ?? ""
         let redis = named.isEmpty ? try EmbeddedRedis(dataFolder: nil) : nil
         defer { redis?.stop() }

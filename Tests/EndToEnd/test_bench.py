@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -149,6 +150,25 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     for words in ("CPU of a poll, TLS, saturated", "CPU of a change, HTTP", "asynq 0.26, 2026-11", "1.4–1.5 then"):
         assert words in told
     assert "1,000/s" not in told
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
+def test_a_signal_ends_its_programs_with_it(tmp_path: Path, number: signal.Signals):
+    nginx()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    loads = ("--only", "real", "--loads", "paced_100", "--seconds", "60")
+    run = Process("bench", [program("pollerd"), "bench", *loads], tmp_path, {"TMPDIR": str(temporary)}).start()
+    try:
+        wait_until(lambda: cpu_ticks(run.pid, "worker") is not None, 60, "a worker is measured")
+        assert {"redis", "nginx"} <= {file.name.split("-")[1] for file in temporary.glob("pollerd-*")}
+        # Only the measuring program, as a terminal would signal its children, too.
+        run.signal(number)
+        wait_until(lambda: not run.running, 10, "ended")
+        assert run.exit_status == 128 + number, run.tail()
+        assert run.leftovers() == [] and list(temporary.iterdir()) == []
+    finally:
+        run.end()
 
 
 # Takes the lines that ops/peers/asynq takes, and polls with a single thread.

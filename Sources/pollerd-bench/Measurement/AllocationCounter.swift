@@ -1,3 +1,4 @@
+import ChildPrograms
 import Foundation
 
 /// The count of a process's memory allocations, kept by the library of `ops/allocations.c`.
@@ -14,13 +15,13 @@ final class AllocationCounter: Sendable {
             throw BenchError("there is no library \(library): build it from ops/allocations.c")
         }
         file = NSTemporaryDirectory() + "/pollerd-allocations-\(UUID().uuidString)"
+        SignalledEnd.add(temporary: file)
         try Data(repeating: 0, count: MemoryLayout<UInt64>.size).write(to: URL(filePath: file))
         environment = ["LD_PRELOAD": library, "ALLOCATION_COUNT": file]
     }
 
     deinit {
-        // A file that cannot be removed stays in the system's temporary folder.
-        try? FileManager.default.removeItem(atPath: file)
+        SignalledEnd.remove(temporary: file)
     }
 
     /// Returns the number of allocations so far.

@@ -44,6 +44,7 @@ final class NginxServer: Sendable {
 
     private init(_ program: String) throws {
         folder = NSTemporaryDirectory() + "/pollerd-nginx-\(UUID().uuidString)"
+        SignalledEnd.add(temporary: folder)
         try FileManager.default.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true
@@ -76,8 +77,7 @@ final class NginxServer: Sendable {
     /// Ends nginx and removes its folder.
     func stop() {
         process.kill()
-        // A folder that cannot be removed stays in the system's temporary folder.
-        try? FileManager.default.removeItem(atPath: folder)
+        SignalledEnd.remove(temporary: folder)
     }
 
     /// Returns the number of requests so far, without those for this count.

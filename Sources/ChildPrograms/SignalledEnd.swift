@@ -1,0 +1,102 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Ends this process on SIGTERM and SIGINT together with its children and temporary files.
+///
+/// *Problem.* A signal ends a program at once: no `defer` runs, and its children continue. Those
+/// that do not watch their standard input, such as redis-server and nginx, run until somebody finds
+/// them.
+///
+/// *Approach.* Each child is registered from its start to its end, and each temporary file until it
+/// is removed. A signal is received on a thread of its own, because the measuring program blocks
+/// others. The children get SIGTERM first, so that they can end their own children. From then on no
+/// child is started, so none is missed.
+///
+/// *Rejected*: cancelling the program's task, because a measurement does not look for it until its
+/// span is over; a process group, because the terminal signals the one in the foreground only.
+///
+/// A program that drains on signals does not call ``listen()``, and ends its children itself.
+package enum SignalledEnd {
+    private struct State: Sendable {
+        var children: Set<Int32> = []
+        var files: Set<String> = []
+        var isEnding = false
+    }
+
+    /// How long children may take after SIGTERM: a redis-server writes its file in less.
+    private static let patience = Duration.seconds(2)
+    /// How long they may take after SIGKILL, unless a disk does not respond.
+    private static let killPatience = Duration.seconds(1)
+
+    private static let state = Mutex(State())
+    private static let queue = DispatchQueue(label: "signals")
+    private static let sources = Mutex<[any DispatchSourceSignal]>([])
+
+    /// Receives the signals from now on.
+    package static func listen() {
+        sources.withLock { sources in
+            for number in [SIGTERM, SIGINT] { sources.append(source(for: number)) }
+        }
+    }
+
+    private static func source(for number: Int32) -> any DispatchSourceSignal {
+        #if canImport(Darwin)
+        // There a source does not replace the default action, which ends the process.
+        signal(number, SIG_IGN)
+        #endif
+        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+        source.setEventHandler { end(128 + number) }
+        source.resume()
+        return source
+    }
+
+    /// Does not return if a signal is ending this process.
+    ///
+    /// Call it before an exit because of an error, which may be that a child has ended.
+    package static func awaitIfEnding() {
+        while state.withLock(\.isEnding) { usleep(10_000) }
+    }
+
+    /// Registers a temporary file or folder.
+    package static func add(temporary path: String) {
+        state.withLock { _ = $0.files.insert(path) }
+    }
+
+    /// Removes a temporary file or folder; one that cannot be removed is left to the system.
+    package static func remove(temporary path: String) {
+        try? FileManager.default.removeItem(atPath: path)
+        state.withLock { _ = $0.files.remove(path) }
+    }
+
+    /// Starts a child and registers it until it has ended.
+    static func start(_ process: Process) throws {
+        process.terminationHandler = { process in
+            let pid = process.processIdentifier
+            state.withLock { _ = $0.children.remove(pid) }
+        }
+        try state.withLock { state in
+            guard !state.isEnding else { throw ProgramError("this program is ending") }
+            try withUnblockedSignals { try process.run() }
+            state.children.insert(process.processIdentifier)
+        }
+    }
+
+    private static func end(_ status: Int32) -> Never {
+        let files = state.withLock { state in
+            state.isEnding = true
+            return state.files
+        }
+        send(SIGTERM, patience)
+        send(SIGKILL, killPatience)
+        for file in files { try? FileManager.default.removeItem(atPath: file) }
+        _exit(status)
+    }
+
+    /// Sends a signal to the running children, and waits for their ends.
+    private static func send(_ number: Int32, _ patience: Duration) {
+        for child in state.withLock(\.children) { kill(child, number) }
+        let end = ContinuousClock.now + patience
+        while !state.withLock(\.children.isEmpty), ContinuousClock.now < end { usleep(2000) }
+    }
+}
