@@ -13,17 +13,17 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("", (
         "Confirming your payment", "Ihre Zahlung wird bestätigt", "Paiement en cours de confirmation",
         "Uw betaling wordt bevestigd", "Estamos confirmando su pago", "Pagamento in attesa di conferma",
-        "Trwa potwierdzanie płatności", "A confirmar o seu pagamento", "正在确认支付结果",
+        "Trwa potwierdzanie płatności", "Confirmação do seu pagamento em curso", "正在确认支付结果",
     )),
     ("", (
         "Confirming your payment method", "Ihre Zahlungsart wird bestätigt",
         "Moyen de paiement en cours de confirmation", "Uw betaalmethode wordt bevestigd", "Estamos confirmando su medio de pago",
         "Metodo di pagamento in attesa di conferma", "Trwa potwierdzanie metody płatności",
-        "A confirmar o seu meio de pagamento", "正在确认您的支付方式",
+        "Confirmação do seu meio de pagamento em curso", "正在确认您的支付方式",
     )),
     ("", (
         "Order received", "Bestellung eingegangen", "Commande reçue", "Bestelling ontvangen", "Pedido recibido",
-        "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida", "订单已提交",
+        "Ordine ricevuto", "Zamówienie przyjęte", "Pedido recebido", "订单已提交",
     )),
     ("", (
         "Payment not confirmed yet", "Zahlung noch nicht bestätigt", "Paiement non encore confirmé",
@@ -132,7 +132,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     )),
     ("expired cancelled", (
         "Payment released", "Vormerkung aufgehoben", "Montant débloqué", "Reservering vervallen", "Importe liberado",
-        "Importo sbloccato", "Blokada środków zdjęta", "Valor cativo libertado", "预授权已解除",
+        "Importo sbloccato", "Blokada środków zdjęta", "Valor desbloqueado", "预授权已解除",
     )),
     ("refunded partially_refunded", (
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborso di #",
@@ -143,13 +143,13 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",
         "Votre remboursement de # est en cours de traitement", "Uw terugbetaling van # wordt verwerkt",
         "Su reembolso de # se está procesando", "Il suo rimborso di # è in elaborazione", "Zwrot # jest w toku",
-        "O seu reembolso de # está a ser processado", "退款 # 处理中",
+        "O seu reembolso de # está em processamento", "退款 # 处理中",
     )),
     ("", (
         "Your refund is being processed", "Ihre Erstattung wird bearbeitet",
         "Votre remboursement est en cours de traitement", "Uw terugbetaling wordt verwerkt",
         "Su reembolso se está procesando", "Il suo rimborso è in elaborazione", "Zwrot jest w toku",
-        "O seu reembolso está a ser processado", "退款处理中",
+        "O seu reembolso está em processamento", "退款处理中",
     )),
     ("", (
         "Where should we send your refund of #?", "Wohin sollen wir Ihre Erstattung von # überweisen?",

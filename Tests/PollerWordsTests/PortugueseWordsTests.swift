@@ -1,0 +1,34 @@
+import Testing
+
+@testable import PollerWords
+
+/// The one set of Portuguese texts is for payers in Portugal and in Brazil.
+@Suite("The Portuguese texts")
+struct PortugueseWordsTests {
+    @Test(
+        "every form of Portuguese gets them",
+        arguments: ["pt", "pt-BR", "pt-PT", "pt_BR", "PT-br"]
+    )
+    func tags(tag: String) {
+        #expect(PayerLanguage(tag: tag) == .pt)
+        #expect(PayerLanguage(acceptLanguage: "\(tag),en;q=0.5") == .pt)
+    }
+
+    @Test(
+        "they have no word that a reader in Brazil finds foreign",
+        arguments: [
+            "encomenda", "contact", "consigo", "introduz", "multibanco", "cativ", "libert",
+            "descritivo", "balcão", "montante", "enviámos", "comprovativo", "carregue",
+            // The form of Portugal for what happens just now.
+            "estamos a ", "está a ", "= a confirmar",
+        ]
+    )
+    func words(word: String) {
+        // The names of keys are English.
+        let texts = String(decoding: PackageResources.pt_txt, as: UTF8.self)
+            .split(separator: "\n")
+            .compactMap { line in line.firstRange(of: " = ").map { line[$0.lowerBound...] } }
+        #expect(!texts.isEmpty)
+        #expect(texts.filter { $0.lowercased().contains(word) } == [])
+    }
+}
