@@ -1,6 +1,7 @@
 """Rules for the code: layers, file names, comments, names, time and randomness."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -73,6 +74,37 @@ def libraries_do_not_import_the_daemon(tree: Tree):
             for path, text in swift(tree, target.folder).items():
                 for name in imports(text) & ours - LIBRARIES[target.name]:
                     yield f"{path}: {name}"
+
+
+# A type at the top level of a file.
+TYPE = re.compile(r"^(?:(?:public|package|final|indirect|@[\w.]+(?:\([^)\n]*\))?) +)*(?:struct|enum|class|actor|protocol|typealias) +(\w+)", re.MULTILINE)
+# The values of the API contain each other, and all objects of the sandbox are parts of one state.
+FOLDERS_MAY_MEET = {"Sources/PollerWire", "Sources/Stripe/StripeSandbox"}
+
+
+@rule({"Sources/Poller/One/Hen.swift": "struct Hen { let egg: Egg }\n", "Sources/Poller/Two/Egg.swift": "struct Egg { let hen: Hen }\n"})
+def folders_of_a_target_do_not_use_each_other(tree: Tree):
+    for target in targets(tree):
+        if not target.folder.startswith("Sources/") or target.folder in FOLDERS_MAY_MEET:
+            continue
+        homes, texts = defaultdict(set), defaultdict(list)
+        for path, text in swift(tree, target.folder).items():
+            folder = path.removeprefix(target.folder + "/").rpartition("/")[0].partition("/")[0]
+            text = re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"', "", text)
+            texts[folder].append(text)
+            for name in TYPE.findall(text):
+                homes[name].add(folder)
+        used = {
+            (folder, home): name
+            for folder, parts in texts.items()
+            # `Yams.Node` is a type of another module.
+            for name in set(re.findall(r"(?<!\.)\b[A-Z]\w+", "\n".join(parts)))
+            if folder not in homes[name]
+            for home in homes[name]
+        }
+        for (folder, home), name in used.items():
+            if folder < home and (home, folder) in used:
+                yield f"{target.folder}: {folder or 'the top'} uses {name}, and {home} uses {used[home, folder]}"
 
 
 # The Stripe sandbox and the benchmarks' parts, which run only in separate programs.
