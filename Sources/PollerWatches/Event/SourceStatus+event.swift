@@ -10,7 +10,7 @@ extension SourceStatus {
         let plain = description.lowercased()
         if plain.utf8.allSatisfy(IdentifierSyntax.isAllowed) { return plain }
         var name = ""
-        for scalar in SearchText.folded(plain).unicodeScalars {
+        for scalar in TextForm.folded(plain).unicodeScalars {
             if scalar.isASCII, IdentifierSyntax.isAllowed(UInt8(ascii: scalar)) {
                 name.unicodeScalars.append(scalar)
             } else if !name.isEmpty, !name.hasSuffix("_") {

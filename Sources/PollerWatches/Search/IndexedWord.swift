@@ -100,8 +100,8 @@ package struct SearchEntries: Hashable, Sendable {
     ///
     /// An order is found by its whole name, and if it has several words, by each of them: `#1001` by 1001, too.
     private init(amount: Amount? = nil, ids: [String], order: String?, values: [String]) {
-        let whole = order.map(SearchText.normal)
-        let texts = ids.map(SearchText.normal).map { SearchTerm(of: $0) }
+        let whole = order.map(TextForm.normal)
+        let texts = ids.map(TextForm.normal).map { SearchTerm(of: $0) }
         let all =
             [whole].compactMap(\.self)
             + SearchText.longestWords(of: [order].compactMap(\.self) + values)

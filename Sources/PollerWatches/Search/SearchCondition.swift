@@ -15,7 +15,7 @@ package struct SearchCondition: Hashable, Sendable {
 
     /// The value of a comparison.
     enum Operand: Hashable, Sendable {
-        /// One of these texts, in normal form (``SearchText/normal(_:)``).
+        /// One of these texts, in normal form (`TextForm.normal`).
         case texts([String])
         case money([TypedMoney])
         case time(Timestamp)
@@ -35,7 +35,7 @@ package struct SearchCondition: Hashable, Sendable {
     init(metadata name: String, _ value: String) {
         subject = .metadata(name)
         comparison = .equal
-        operand = .texts([SearchText.normal(value)])
+        operand = .texts([TextForm.normal(value)])
         typed = [value]
         amount = nil
         // Programs search this way, with texts of their customers.
@@ -62,7 +62,7 @@ package struct SearchCondition: Hashable, Sendable {
         amount = word.name == nil ? word.values.first.flatMap { TypedMoney($0) } : nil
         guard let name = word.name else {
             subject = .anything
-            operand = .texts(word.values.map(SearchText.normal))
+            operand = .texts(word.values.map(TextForm.normal))
             return
         }
         if let field {
@@ -70,7 +70,7 @@ package struct SearchCondition: Hashable, Sendable {
             operand = try Self.operand(word, field, now)
         } else if let key = Self.metadata(name, keys) {
             subject = .metadata(key)
-            operand = .texts(word.values.map(SearchText.normal))
+            operand = .texts(word.values.map(TextForm.normal))
         } else {
             throw SearchQuery.mistake(Self.unknown(word, name, keys))
         }
@@ -137,7 +137,7 @@ package struct SearchCondition: Hashable, Sendable {
         case .created, .closed:
             return .time(try time(word, field, now))
         default:
-            let texts = word.values.map(SearchText.normal)
+            let texts = word.values.map(TextForm.normal)
             for text in texts {
                 guard let words = field.words, !words.contains(text) else { continue }
                 throw SearchQuery.mistake(
@@ -223,11 +223,11 @@ extension SearchCondition {
             let searched =
                 [watch.order?.description].compactMap(\.self)
                 + SearchText.values(keys.names, snapshot) + SearchText.recipients(snapshot.notify)
-            return ids.compactMap(\.self).contains { SearchText.has(SearchText.normal($0), text) }
-                || searched.contains { SearchText.begins(SearchText.normal($0), text) }
+            return ids.compactMap(\.self).contains { SearchText.has(TextForm.normal($0), text) }
+                || searched.contains { SearchText.begins(TextForm.normal($0), text) }
         case .metadata(let name):
             return SearchText.values([name], snapshot).contains { value in
-                let value = SearchText.normal(value)
+                let value = TextForm.normal(value)
                 return beginning(text).map { SearchText.begins(value, $0) }
                     ?? SearchText.has(value, text)
             }

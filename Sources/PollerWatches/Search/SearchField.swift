@@ -67,7 +67,7 @@ package enum SearchField: String, Hashable, Sendable, CaseIterable {
             case .currency: [snapshot.payment?.currency]
             case .amount, .endpoint, .error, .created, .closed: []
             }
-        return texts.compactMap { $0.map(SearchText.normal) }
+        return texts.compactMap { $0.map(TextForm.normal) }
     }
 
     private static func states(of snapshot: WatchSnapshot) -> [String] {

@@ -28,7 +28,7 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
 
     package let description: String
 
-    /// Creates the entry of a normal text (``SearchText/normal(_:)``).
+    /// Creates the entry of a normal text (`TextForm.normal`).
     init(of word: String) {
         let bytes = SHA256.hash(data: Array(word.utf8)).prefix(5)
         // The first letter is one of sixteen.
@@ -51,7 +51,7 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// them. Stripe's IDs are copied, and their case matters.
     static func entered(_ key: WatchKey) -> SourceID? {
         let text = key.source.description
-        return key.kind.isOfPayments || SearchText.normal(text) == text ? nil : key.source
+        return key.kind.isOfPayments || TextForm.normal(text) == text ? nil : key.source
     }
 
     /// Removes duplicates, and all entries above the limit of a watch.
@@ -165,7 +165,7 @@ package struct SearchedSource: Hashable, Sendable {
         // A text that is not a valid source is searched only as a word.
         guard let typed = try? SourceID(text) else { return nil }
         self.typed = typed
-        normal = SourceID(unchecked: SearchText.normal(text))
+        normal = SourceID(unchecked: TextForm.normal(text))
         term = SearchTerm(of: normal.description)
     }
 

@@ -109,8 +109,8 @@ import Testing
         ]
     )
     func folded(_ written: String, _ typed: String) {
-        #expect(SearchText.folded(written) == typed)
-        #expect(SearchText.has(SearchText.normal(written), typed))
+        #expect(TextForm.folded(written) == typed)
+        #expect(SearchText.has(TextForm.normal(written), typed))
     }
 
     @Test("a bare word looks up an ID and words with this prefix, and a field looks up whole words")
