@@ -77,13 +77,13 @@ def libraries_do_not_import_the_daemon(tree: Tree):
 
 
 # A type at the top level of a file.
-TYPE = re.compile(r"^(?:(?:public|package|final|indirect|@[\w.]+(?:\([^)\n]*\))?) +)*(?:struct|enum|class|actor|protocol|typealias) +(\w+)", re.MULTILINE)
+TYPE = re.compile(r"^(?:(?:public|package|internal|open|final|indirect|nonisolated|@[\w.]+(?:\([^)\n]*\))?) +)*(?:struct|enum|class|actor|protocol|typealias) +(\w+)", re.MULTILINE)
 # The values of the API contain each other, and all objects of the sandbox are parts of one state.
 FOLDERS_MAY_MEET = {"Sources/PollerWire", "Sources/Stripe/StripeSandbox"}
 
 
 @rule({"Sources/Poller/One/Hen.swift": "struct Hen { let egg: Egg }\n", "Sources/Poller/Two/Egg.swift": "struct Egg { let hen: Hen }\n"})
-def folders_of_a_target_do_not_use_each_other(tree: Tree):
+def folders_of_a_target_form_no_cycle(tree: Tree):
     for target in targets(tree):
         if not target.folder.startswith("Sources/") or target.folder in FOLDERS_MAY_MEET:
             continue
@@ -94,17 +94,21 @@ def folders_of_a_target_do_not_use_each_other(tree: Tree):
             texts[folder].append(text)
             for name in TYPE.findall(text):
                 homes[name].add(folder)
-        used = {
-            (folder, home): name
-            for folder, parts in texts.items()
+        used = defaultdict(dict)
+        for folder, parts in texts.items():
             # `Yams.Node` is a type of another module.
-            for name in set(re.findall(r"(?<!\.)\b[A-Z]\w+", "\n".join(parts)))
-            if folder not in homes[name]
-            for home in homes[name]
-        }
-        for (folder, home), name in used.items():
-            if folder < home and (home, folder) in used:
-                yield f"{target.folder}: {folder or 'the top'} uses {name}, and {home} uses {used[home, folder]}"
+            for name in set(re.findall(r"(?<!\.)\b[A-Z]\w+", "\n".join(parts))):
+                if folder not in homes[name]:
+                    used[folder] |= {home: name for home in homes[name]}
+        for folder in texts:
+            reached, rest = set(), [folder]
+            while rest:
+                found = used[rest.pop()].keys() - reached
+                reached |= found
+                rest += found
+            if folder in reached:
+                others = sorted((name, home) for home, name in used[folder].items() if home in reached)
+                yield f"{target.folder}: {folder or 'the top'} is part of a cycle; it uses {others}"
 
 
 # The Stripe sandbox and the benchmarks' parts, which run only in separate programs.
