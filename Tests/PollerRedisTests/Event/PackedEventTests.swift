@@ -205,10 +205,10 @@ import Testing
     }
 
     private static let written = """
-        010000930004b6438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a292009d6\
-        d129be8e06a1852151be69a901d93ea05829742ecfca2ac153773b9a9bc362d97418c7b2a1959189\
-        9589099658c65d6de3094d32aa73b0eb1175b6a5a9a9a1a58985e168dd4d8dba1ba280700d0ed466\
-        6864ae07cc9b7a86562666a686c688fa1b5f948f80aa1c92434cf5cc8c2dd14a2d00
+        010000840004b60008fd030043850f3e77dbce7777fadfcd6e76e3f872dcbf5dfbbbb7d7fa6bfcef\
+        e6dcc162cd20b04cab13aa34260f16b20e4d4ac2c7092f452a1a91b44a64c626dae7949aba17fcb9\
+        8c4b26003b2f679fc01ade8be20f471a300cfd6ebf1da4c105a40f1b05aefbf413c60196eb4c27fe\
+        bd2dd712e54c08a7e7991c6c4d8fee9cda8124
         """
 
     private static func bytes(ofHex text: String) -> [UInt8]? {
