@@ -194,7 +194,7 @@ def test_an_evicting_redis_is_rejected(chaos):
     assert "noeviction" in done.stderr
 
 
-NEWER = {"partitions": 16, "form": 99, "release": "9.1.0"}
+NEWER = {"partitions": 16, "format": 99, "release": "9.1.0"}
 UNRELEASED = {"partitions": 16, "reader": 3}
 
 

@@ -15,4 +15,4 @@ def test_a_new_store_has_the_newest_format(calm: Cluster, step: str):
     assert "the store has form 1, the newest" in done.stdout
     assert ("every process writes it" in done.stdout) == (step == "verify")
     with calm.redis.client() as client:
-        assert client.hget("poller:layout", "form") == "1"
+        assert client.hget("poller:layout", "format") == "1"

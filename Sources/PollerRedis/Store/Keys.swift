@@ -17,7 +17,7 @@ import RedisClient
 /// | `<ns>paid{<account>}` | string | exists for a day after money arrived on an account |
 /// | `<ns>reads{<account>}` | hash | the reads of an account (``UsageField``), thirty days |
 /// | `<ns>refused` | hash | account → its rejected webhooks since one was accepted (``RefusedWebhooks``), two days |
-/// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `form` and `release` (``StoreVersion``)
+/// | `poller:layout` | hash | `partitions`, `former`, `base` (``StoreLayout``); `format` and `release` (``StoreVersion``)
 /// |
 /// | `poller:repartition` | string | the process that adds partitions to the store (``RedisRepartition``) |
 /// | `poller:secrets` | hash | the secrets shared by all processes (``SecretsField``), encrypted if there is a master

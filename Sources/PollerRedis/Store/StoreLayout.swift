@@ -4,7 +4,7 @@ package import RedisClient
 /// The location of a cluster's data: its namespace and its number of partitions.
 ///
 /// *Shape*: hash `<ns>layout`. `partitions`, their number; `base`, the number at the store's creation, if it differs;
-/// `former`, the number before a repartition that is in progress (``RedisRepartition``); `form`, the store format
+/// `former`, the number before a repartition that is in progress (``RedisRepartition``); `format`, the store format
 /// (``StoreVersion``).
 package struct StoreLayout: Hashable, Sendable {
     /// The number of partitions of a new store on one Redis.
@@ -101,7 +101,7 @@ package struct StoreLayout: Hashable, Sendable {
         let fields = try await client.execute(read).array ?? []
         guard fields.count == 4 else { throw .corrupt("\(key) holds no layout") }
         if fields[0] == .null { return nil }
-        guard let form = fields[3].int else { throw .corrupt("\(key) holds no form") }
+        guard let form = fields[3].int else { throw .corrupt("\(key) holds no format") }
         guard let partitions = fields[0].int, (1...partitionsMax).contains(partitions) else {
             throw .corrupt("\(key) holds no number of partitions")
         }

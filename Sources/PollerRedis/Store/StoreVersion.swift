@@ -5,7 +5,7 @@ import SafeNumbers
 /// The store formats that a program reads and writes.
 ///
 /// The previous release can read nearly every change of a record, since a letter never changes its meaning
-/// (StoreSchema.swift). A change that it cannot read is a ``Step``: it raises `form` in `<ns>layout`. A program that
+/// (StoreSchema.swift). A change that it cannot read is a ``Step``: it raises `format` in `<ns>layout`. A program that
 /// does not know this format refuses to start, instead of misreading payments. That matters most when an old program
 /// meets a new store by accident: after a rollback too far, or on a forgotten machine that is started again.
 ///
@@ -39,7 +39,10 @@ package struct StoreVersion: Hashable, Sendable {
     package var current: Int { steps.last?.form ?? oldest }
 
     /// The field in the layout of the store.
-    static let field: RedisArgument = "form"
+    ///
+    /// Its name is the last that no build before the first release used, so that ``refusal(on:namespace:)`` recognises
+    /// the stores of all of them.
+    static let field: RedisArgument = "format"
 
     /// The reason why this program must not use a store.
     package enum Refusal: Error, Hashable, CustomStringConvertible {
@@ -86,7 +89,7 @@ package struct StoreVersion: Hashable, Sendable {
         guard fields.count == 3 else { throw .corrupt("\(key) holds no layout") }
         guard let stored = fields[0].string else { return fields[2].isNull ? nil : .unreleased }
         guard let form = Int(safe: stored) else {
-            throw .corrupt("\(key) holds no number in its field form")
+            throw .corrupt("\(key) holds no number in its field format")
         }
         if form < oldest { return .tooOld(form: form, readable: oldest) }
         guard form > current else { return nil }

@@ -43,7 +43,7 @@ def library() -> tuple[str, str]:
                 command = ("FUNCTION", "LIST", "LIBRARYNAME", "poller_*", "WITHCODE")
                 found = wait_until(lambda: client.execute_command(*command), 20, "a library of functions")
                 [fields] = found
-                form = client.hget("poller:layout", "form")
+                form = client.hget("poller:layout", "format")
                 return fields["library_code"], form
         finally:
             for process in reversed(started):

@@ -118,16 +118,19 @@ struct StoreMigrationTests {
                 return try await version.refusal(on: client, namespace: "t")?.description
             }
             #expect(try await refusal(.live) == nil, "an empty one")
-            #expect(try await refusal(.live, "form", "1") == nil, "one that is being made")
-            let unreleased = try await refusal(.live, "partitions", "16", "reader", "3")
-            #expect(unreleased?.contains("before release 1.0.0") == true, "\(unreleased ?? "")")
-            let newer = try await refusal(.live, "partitions", "16", "form", "2")
+            #expect(try await refusal(.live, "format", "1") == nil, "one that is being made")
+            // The fields that builds before the first release used.
+            for field in ["reader", "form"] {
+                let unreleased = try await refusal(.live, "partitions", "16", field, "1")
+                #expect(unreleased?.contains("before release 1.0.0") == true, "\(field)")
+            }
+            let newer = try await refusal(.live, "partitions", "16", "format", "2")
             #expect(newer?.contains("start a newer pollerd") == true, "\(newer ?? "")")
             let later = StoreVersion(oldest: 2, steps: [])
-            let older = try await refusal(later, "partitions", "16", "form", "1")
+            let older = try await refusal(later, "partitions", "16", "format", "1")
             #expect(older?.contains("pollerd migrate apply") == true, "\(older ?? "")")
             await #expect(throws: StoreError.self) {
-                try await refusal(.live, "partitions", "16", "form", "new")
+                try await refusal(.live, "partitions", "16", "format", "new")
             }
         }
     }
