@@ -188,7 +188,10 @@ where C.Duration == Duration, C.Instant: Sendable {
             let pending = try await handle(entries, partition, &held)
             failure = failure ?? pending
         }
-        return (hasMore ? nextBatch(after: read.fresh) : nil, failure)
+        guard hasMore else { return (nil, failure) }
+        // Unreadable entries do not show how large the next ones are.
+        let isReadable = !read.fresh.isEmpty && read.fresh.count == read.freshCount
+        return (isReadable ? nextBatch(after: read.fresh) : batch, failure)
     }
 
     /// Returns the limit of the batch after these entries.

@@ -108,9 +108,16 @@ extension RedisWatchStore: Outbox {
         let known = Set(entries.map(\.id))
         let unreadable = records.filter { !known.contains($0.id) }
         if !unreadable.isEmpty {
-            let (ids, events) = (unreadable.map(\.id), unreadable.map { "\($0.item) \($0.seq)" })
-            let metadata: Logger.Metadata = ["ids": "\(ids)", "events": "\(events)"]
-            redis.logger.error("outbox entries not understood", metadata: metadata)
+            let ids = unreadable.map(\.id)
+            // A batch may have hundreds of them.
+            let shown = unreadable.prefix(10)
+            redis.logger.error(
+                "outbox entries gone or not understood",
+                metadata: [
+                    "count": "\(ids.count)", "ids": "\(shown.map(\.id))",
+                    "events": "\(shown.map { "\($0.item) \($0.seq)" })",
+                ]
+            )
             // Otherwise they would be read again forever and prevent the trimming of all later entries.
             try await acknowledge(partition: partition, ids)
         }
