@@ -83,12 +83,11 @@ package enum SignalledEnd {
     }
 
     private static func end(_ status: Int32) -> Never {
-        let files = state.withLock { state in
-            state.isEnding = true
-            return state.files
-        }
+        state.withLock { $0.isEnding = true }
         send(SIGTERM, patience)
         send(SIGKILL, killPatience)
+        // Now, because one may be added while the children end.
+        let files = state.withLock(\.files)
         for file in files { try? FileManager.default.removeItem(atPath: file) }
         _exit(status)
     }

@@ -27,7 +27,7 @@ struct PortugueseWordsTests {
         // The names of keys are English.
         let texts = String(decoding: PackageResources.pt_txt, as: UTF8.self)
             .split(separator: "\n")
-            .compactMap { line in line.firstRange(of: " = ").map { line[$0.lowerBound...] } }
+            .map { String($0.drop { $0 != "=" }) }
         #expect(!texts.isEmpty)
         #expect(texts.filter { $0.lowercased().contains(word) } == [])
     }
