@@ -30,6 +30,7 @@ package enum SignalledEnd {
     private static let killPatience = Duration.seconds(1)
 
     private static let state = Mutex(State())
+    private static let deletion = Mutex(())
     private static let queue = DispatchQueue(label: "signals")
     private static let sources = Mutex<[any DispatchSourceSignal]>([])
 
@@ -65,8 +66,16 @@ package enum SignalledEnd {
 
     /// Removes a temporary file or folder; one that cannot be removed is left to the system.
     package static func remove(temporary path: String) {
-        try? FileManager.default.removeItem(atPath: path)
+        delete(path)
         state.withLock { _ = $0.files.remove(path) }
+    }
+
+    /// Deletes a file or folder, one at a time.
+    ///
+    /// The end of a child also ends its owner, which deletes its folder. Two threads in one folder would both stop at
+    /// the first file that the other one has deleted.
+    private static func delete(_ path: String) {
+        deletion.withLock { _ in try? FileManager.default.removeItem(atPath: path) }
     }
 
     /// Starts a child and registers it until it has ended.
@@ -88,7 +97,7 @@ package enum SignalledEnd {
         send(SIGKILL, killPatience)
         // Now, because one may be added while the children end.
         let files = state.withLock(\.files)
-        for file in files { try? FileManager.default.removeItem(atPath: file) }
+        for file in files { delete(file) }
         _exit(status)
     }
 
