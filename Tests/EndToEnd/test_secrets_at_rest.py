@@ -62,6 +62,8 @@ def values(cluster: Cluster) -> bytes:
         b"hash": reads.hgetall, b"string": reads.get, b"set": reads.smembers,
         b"list": lambda key: reads.lrange(key, 0, -1), b"zset": lambda key: reads.zrange(key, 0, -1),
         b"stream": lambda key: reads.xrange(key),
+        # It has been deleted since the scan.
+        b"none": lambda key: None,
     }
     for key, kind in zip(keys, kinds.execute(), strict=True):
         read[kind](key)

@@ -30,16 +30,18 @@ def eventually(ask, seconds: float = 10):
 
 
 class Hook(HTTPServer):
-    """A webhook receiver on a free port that refuses the first `refusals` attempts."""
+    """A webhook receiver on a free port that refuses the first `refusals` attempts for an object, or for any."""
 
     def __init__(self):
         self.attempts: queue.Queue = queue.Queue()
         self.refusals = 0
+        self.refused_object: str | None = None
         super().__init__()
         self.url += "/hook"
 
     def answer(self, request: Request, body: bytes) -> tuple:
-        refused = self.refusals > 0
+        concerned = self.refused_object is None or self.refused_object.encode() in body
+        refused = self.refusals > 0 and concerned
         self.refusals -= refused
         self.attempts.put((body, request.headers["Stripe-Signature"], refused))
         return (500 if refused else 200,)
