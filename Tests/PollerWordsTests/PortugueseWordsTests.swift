@@ -19,7 +19,7 @@ struct PortugueseWordsTests {
         arguments: [
             "encomenda", "contact", "consigo", "introduz", "multibanco", "cativ", "libert",
             "descritivo", "balcão", "montante", "enviámos", "comprovativo", "carregue",
-            // The form of Portugal for what happens just now.
+            // In Portugal, "is being" is written with an infinitive.
             "estamos a ", "está a ", "= a confirmar",
         ]
     )

@@ -139,7 +139,7 @@ final class BodyDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let timeout: Duration
     private var isInBody = false
-    /// The number of requests whose response is not complete, with the one whose body is arriving.
+    /// The number of requests without a complete response, including the one whose body is arriving.
     private var unanswered = 0
     private var timer: Scheduled<Void>?
 

@@ -167,7 +167,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
         // Entries without an event count, too: behind a batch of them there may be others.
         let hasMore = read.isFull(limit: limit)
-        guard !read.isEmpty else { return (hasMore ? limit : nil, nil) }
+        guard !read.isEmpty else { return (hasMore ? batch : nil, nil) }
         // After the read, so that every endpoint older than the entries is known.
         try await directory?.refresh()
         var held = PendingEntries(

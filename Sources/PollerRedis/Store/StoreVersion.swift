@@ -40,8 +40,7 @@ package struct StoreVersion: Hashable, Sendable {
 
     /// The field in the layout of the store.
     ///
-    /// Its name is the last that no build before the first release used, so that ``refusal(on:namespace:)`` recognises
-    /// the stores of all of them.
+    /// No build before the first release used this name, so ``refusal(on:namespace:)`` recognises their stores.
     static let field: RedisArgument = "format"
 
     /// The reason why this program must not use a store.

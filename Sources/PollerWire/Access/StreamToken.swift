@@ -30,7 +30,7 @@ public struct StreamTokenRequest: WireObject, Hashable {
         mustBe: #"The body must be a token, an object such as {"sources":["src_…"]}"#,
         .keyword(
             "description",
-            "\"What the holder may hear; what is absent does not narrow it.\""
+            "\"The events that the holder may receive. A missing member sets no limit.\""
         )
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))
