@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 pytest.register_assert_rewrite("harness")
 
+from harness.browser import Chromium  # noqa: E402
 from harness.cluster import Cluster  # noqa: E402
 
 # All connections stay on this machine, so a proxy from the environment must not be used.
@@ -25,6 +26,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # The functions that return the process logs for a failed test; the fixtures below set them.
 _reports = pytest.StashKey[list[Callable[[], str]]]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def chromium_ends() -> Iterator[None]:
+    """Ends the browser process that all tests have shared."""
+    yield
+    Chromium.end()
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def shop(request, tmp_path_factory):
 
 
 def test_the_console_works_below_the_path(shop: Cluster):
-    console = Console(shop.proxy.url, shop.logs, KEY)
+    console = Console(shop.proxy.url, KEY)
     try:
         console.open("#/payments")
         console.says("Payments")
@@ -82,7 +82,7 @@ def test_a_payer_stays_below_the_path(shop: Cluster):
     secret = shop.sandbox.source(source)["client_secret"]
     answer = shop.api.enqueue(source, policy="interactive", client_secret=secret)
     assert answer.status_code == 201, answer.text
-    browser = Browser(shop.logs)
+    browser = Browser()
     try:
         browser.open(f"{shop.proxy.url}/r?source={source}&client_secret={secret}")
         shop.sandbox.authorise(source)

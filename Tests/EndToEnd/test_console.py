@@ -44,7 +44,7 @@ def console_as(front) -> Iterator:
     opened: list[Console] = []
 
     def open_with(role: str) -> Console:
-        opened.append(Console(front.cluster.api.url, front.cluster.logs, front.keys[role]))
+        opened.append(Console(front.cluster.api.url, front.keys[role]))
         return opened[-1]
 
     yield open_with
@@ -55,7 +55,7 @@ def console_as(front) -> Iterator:
 
 
 def test_the_console_requires_a_key_rejects_a_wrong_one_and_never_shows_it(front):
-    console = Console(front.cluster.api.url, front.cluster.logs)
+    console = Console(front.cluster.api.url)
     try:
         console.browser.open(front.cluster.api.url + "/")
         console.says("You are signed in in every tab of this browser")

@@ -24,7 +24,7 @@ def shop() -> Iterator[Shop]:
 
 @pytest.fixture
 def console(shop: Shop) -> Iterator[Console]:
-    console = Console(shop.cluster.api.url, shop.cluster.logs)
+    console = Console(shop.cluster.api.url)
     yield console
     complaints = console.browser.complaints
     console.close()
@@ -254,7 +254,7 @@ def test_a_key_is_created_shown_once_and_revoked(chaos):
     """Uses a separate cluster, because the first key locks the server."""
     cluster = chaos(workers=0, notifiers=0, listen=False)
     shop = Shop(cluster)
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     try:
         console.open("#/keys")
         console.says("No keys yet")

@@ -42,7 +42,7 @@ def front() -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def console(front) -> Iterator[Console]:
-    console = Console(front.cluster.api.url, front.cluster.logs)
+    console = Console(front.cluster.api.url)
     yield console
     complaints = console.browser.complaints
     console.close()

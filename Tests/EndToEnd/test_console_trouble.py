@@ -24,7 +24,7 @@ def test_the_console_reports_no_problem_only_while_there_is_none(chaos):
     env = {"POLLER_PUBLIC_URL": "https://pay.example.com", "POLLER_MASTER_KEY": bytes(range(32)).hex()}
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
     shop = Shop(cluster)
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     try:
         console.open()
         console.wait(lambda: "All systems operational" in verdict(console), f"all is well, not {verdict(console)}")
@@ -49,7 +49,7 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
     shop.watches("ALONE-1", policy="patient")
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     try:
         console.open()
         cluster.notifiers[0].terminate()
@@ -90,7 +90,7 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
 def test_problems_are_listed_once_each_by_severity(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     lines = "[...document.querySelectorAll('#verdict li')].map((one) => one.innerText)"
 
     def stands(*beginnings: str) -> bool:
@@ -122,7 +122,7 @@ def test_problems_are_listed_once_each_by_severity(chaos):
 
 def test_one_slow_read_does_not_slow_the_updates(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     slow = """(() => {
         const fetches = window.fetch;
         window.slow = 0;
@@ -148,7 +148,7 @@ def test_one_slow_read_does_not_slow_the_updates(chaos):
 def test_an_unread_status_is_not_shown_as_the_customer_s(chaos):
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
     shop = Shop(cluster)
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     try:
         # Mails are sent about changes, so a waiting payment has none.
         source = shop.watches("UNSEEN-1")
@@ -193,7 +193,7 @@ def test_a_list_of_ten_thousand_payments_stays_fast(chaos):
                  for n in range(start, start + 1000)]
         answer = cluster.api.request("POST", "/v1/watches/batch", json=lines, timeout=60)
         assert answer.ok, answer.text
-    console = Console(cluster.api.url, cluster.logs)
+    console = Console(cluster.api.url)
     try:
         for page, text in [("#/payments", "Next page"), ("#/", "10,000"), ("#/payments?q=M-07777", "M-07777")]:
             began = time.monotonic()

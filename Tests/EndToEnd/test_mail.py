@@ -69,7 +69,7 @@ def page(mail) -> str:
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 def test_every_mail_is_rendered_correctly_in_light_and_dark(shop: Cluster, tmp_path: Path):
-    browser = Browser(shop.logs)
+    browser = Browser()
     try:
         for occasion, status in OCCASIONS.items():
             source = enqueue(shop, f"{occasion}@example.com", metadata={"order": "A77"})

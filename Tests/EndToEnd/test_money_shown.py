@@ -78,7 +78,7 @@ def test_the_console_shows_each_change_of_the_payment(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source, notify=[])
     calm.wait_status(source, "pending")
-    console = Console(calm.api.url, calm.logs)
+    console = Console(calm.api.url)
     try:
         console.open(f"#/payments/{source}")
         changes = "[...document.querySelectorAll('.timeline .change p:first-child')].map((one) => one.innerText)"

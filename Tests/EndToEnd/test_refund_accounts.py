@@ -28,8 +28,8 @@ def hinted():
 
 
 @pytest.fixture(scope="module")
-def browser(hinted: Cluster):
-    browser = Browser(hinted.logs)
+def browser():
+    browser = Browser()
     yield browser
     browser.close()
 

@@ -346,7 +346,7 @@ def test_regression_20_a_browser_reconnects_automatically_and_stops_at_the_end(c
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=[])
     cluster.wait_status(source, "pending")
-    browser = Browser(cluster.logs)
+    browser = Browser()
     try:
         # Any page of an allowed origin.
         browser.open(f"http://{bind}/openapi.json")

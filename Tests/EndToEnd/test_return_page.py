@@ -15,8 +15,8 @@ pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this mach
 
 
 @pytest.fixture(scope="module")
-def browser(shared_cluster: Cluster):
-    browser = Browser(shared_cluster.logs)
+def browser():
+    browser = Browser()
     yield browser
     browser.close()
 
@@ -300,7 +300,7 @@ def test_a_deploy_while_the_page_is_open_loses_nothing(chaos, request):
 
     bind = f"127.0.0.1:{free_port()}"
     cluster: Cluster = chaos(env={"POLLER_API_BIND": bind}, workers=1)
-    browser = Browser(cluster.logs)
+    browser = Browser()
     try:
         source = create(cluster)
         browser.open(landing(cluster, source))

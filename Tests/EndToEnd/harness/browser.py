@@ -1,4 +1,4 @@
-"""A real Chromium, driven over its DevTools protocol."""
+"""Pages of a real Chromium, driven over its DevTools protocol."""
 
 import base64
 import json
@@ -20,33 +20,61 @@ def chromium() -> str | None:
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-class Browser:
-    """A headless browser with one page; collects errors, security reports and request URLs."""
+class Chromium:
+    """The browser process of all tests of a pytest process: starting one takes seconds of CPU time."""
 
-    def __init__(self, logs: Path):
+    shared: "Chromium | None" = None
+
+    def __init__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="poller-browser-")
+        folder = Path(self._folder.name)
         self._process = Process(
             "chromium",
             [
                 chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-                "--remote-debugging-port=0", f"--user-data-dir={self._folder.name}", "about:blank",
+                # The page of a test is never the background of another one.
+                "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+                "--disable-renderer-backgrounding",
+                "--remote-debugging-port=0", f"--user-data-dir={folder / 'profile'}", "about:blank",
             ],
-            logs,
+            folder,
         ).start()
-        port_file = Path(self._folder.name) / "DevToolsActivePort"
+        port_file = folder / "profile" / "DevToolsActivePort"
         port, path = wait_until(
             lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
             30, "the browser listens",
         )
+        self.url = f"ws://127.0.0.1:{port}{path}"
+
+    @classmethod
+    def running(cls) -> "Chromium":
+        """Returns the shared browser process, and starts it if there is none."""
+        if cls.shared and not cls.shared._process.running:
+            cls.end()
+        cls.shared = cls.shared or Chromium()
+        return cls.shared
+
+    @classmethod
+    def end(cls) -> None:
+        """Ends the shared process, if there is one."""
+        if cls.shared:
+            cls.shared._process.end()
+            cls.shared._folder.cleanup()
+            cls.shared = None
+
+
+class Browser:
+    """A page with its own cookies and cache; collects errors, security reports and request URLs."""
+
+    def __init__(self):
         self._open = ExitStack()
-        self._socket = self._open.enter_context(
-            connect(f"ws://127.0.0.1:{port}{path}", max_size=None)
-        )
+        self._socket = self._open.enter_context(connect(Chromium.running().url, max_size=None))
         self._last = 0
         self._session: str | None = None
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        context = self._call("Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
+        target = self._call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         self._session = self._call(
             "Target.attachToTarget", targetId=target, flatten=True
         )["sessionId"]
@@ -139,6 +167,5 @@ class Browser:
         path.write_bytes(base64.b64decode(image))
 
     def close(self) -> None:
+        """Ends the connection, with which the browser closes the page."""
         self._open.close()
-        self._process.end()
-        self._folder.cleanup()

@@ -1,7 +1,6 @@
 """The console in a real browser, operated like a person does: with mouse, keyboard and access key."""
 
 import json
-from pathlib import Path
 
 from .accessibility import violations
 from .browser import Browser
@@ -14,9 +13,9 @@ BUTTONS = "[...document.querySelectorAll('#main button, #main a.button')].filter
 class Console:
     """A browser that shows the console of one server."""
 
-    def __init__(self, url: str, logs: Path, key: str | None = None):
+    def __init__(self, url: str, key: str | None = None):
         self.url = url
-        self.browser = Browser(logs)
+        self.browser = Browser()
         self.size(1280, 800)
         if key:
             self.browser.open(f"{url}/openapi.json")

@@ -6,6 +6,7 @@ usage: python -m screenshots FOLDER
 import sys
 from pathlib import Path
 
+from harness.browser import Chromium
 from harness.cluster import Cluster
 from harness.console import Console
 from harness.console_shop import Receivers, Shop
@@ -60,7 +61,7 @@ def main() -> None:
     receivers = Receivers()
     try:
         with Cluster(workers=2, notifiers=1, listen=False) as cluster:
-            console = Console(cluster.api.url, cluster.logs)
+            console = Console(cluster.api.url)
             try:
                 console.browser._call("Emulation.setScrollbarsHidden", hidden=True)
                 address = fill(Shop(cluster, receivers=receivers))
@@ -71,6 +72,7 @@ def main() -> None:
             finally:
                 console.close()
     finally:
+        Chromium.end()
         receivers.close()
 
 
