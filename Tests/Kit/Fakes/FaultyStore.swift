@@ -4,11 +4,8 @@ package import PollerPayments
 package import PollerQueue
 package import PollerWatches
 
-/// A store of watches and outbox whose operations fail according to a plan.
-package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {
-    package typealias Item = Watch
-    package typealias Change = WatchChange
-
+/// A store of watches or outbox whose operations fail according to a plan.
+package struct FaultyStore<Base: Sendable>: Sendable {
     package let base: Base
     package let plan: FaultPlan
 
@@ -17,6 +14,11 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         self.base = base
         self.plan = plan
     }
+}
+
+extension FaultyStore: LeaseQueue, WatchStore, FaultyLeaseQueue where Base: WatchStore {
+    package typealias Item = Watch
+    package typealias Change = WatchChange
 
     package func enqueue(
         _ watches: [NewWatch],
@@ -109,6 +111,10 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     package func stats() async throws(StoreError) -> StoreStats {
         try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
     }
+}
+
+extension FaultyStore: Outbox where Base: Outbox {
+    package var partitions: Int { base.partitions }
 
     package func read(
         partition: Int,
