@@ -119,6 +119,32 @@ struct RedisPartitions: Sendable {
         }
     }
 
+    /// Runs a script for each element, all at once; the replies are in the order of the elements.
+    func each<Thing: Sendable>(
+        _ things: [Thing],
+        _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
+    ) async throws(StoreError) -> [RedisValue] {
+        let calls = things.map(call)
+        let replies = await withTaskGroup { group in
+            for (index, (partition, script, arguments)) in calls.enumerated() {
+                group.addTask { () async -> (Int, Result<RedisValue, StoreError>) in
+                    do throws(StoreError) {
+                        let reply = try await run(script, partition: partition, arguments)
+                        return (index, .success(reply))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            var replies = [Result<RedisValue, StoreError>?](repeating: nil, count: calls.count)
+            for await (index, reply) in group { replies[index] = reply }
+            return replies.compactMap(\.self)
+        }
+        var values: [RedisValue] = []
+        for reply in replies { values.append(try reply.get()) }
+        return values
+    }
+
     /// Returns the partition of each lane.
     private func partitions(of lanes: [LaneID]) -> [Int] {
         var known: [LaneID: Int] = [:]

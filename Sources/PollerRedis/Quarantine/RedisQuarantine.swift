@@ -3,7 +3,7 @@ import PollerQueue
 import RedisClient
 
 /// Lists of items in quarantine, the most recently quarantined first.
-extension RedisQueue {
+extension RedisItems {
     /// The number of other accounts' records passed at once in each partition: half a millisecond of Redis.
     private static var passedRecordsMax: Int { 500 }
 
@@ -43,7 +43,7 @@ extension RedisQueue {
             RedisArgument(readsMax),
             .string(accounts.scriptArgument),
         ]
-        let replies = try await each(Array(0..<partitions)) { partition in
+        let replies = try await redis.each(Array(0..<redis.keys.partitions)) { partition in
             (partition, redis.scripts[.quarantined], arguments)
         }
         var items: [MergedItem<QuarantinePosition>] = []

@@ -5,10 +5,6 @@ import SafeNumbers
 
 /// Control of lanes by operators, for watches and deliveries.
 extension RedisQueue {
-    package func partition(of lane: LaneID) -> Int {
-        redis.keys.partition(of: lane.description)
-    }
-
     package func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
     {
         let map = redis.keys.map

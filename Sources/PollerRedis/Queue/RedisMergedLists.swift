@@ -16,7 +16,7 @@ struct MergedItem<Position: ListPosition>: Sendable {
 }
 
 /// Lists merged from all partitions by the position of each item.
-extension RedisQueue {
+extension RedisItems {
     /// The most rounds over all partitions for one page.
     private static var mergedRoundsMax: Int { 20 }
     /// The number of records read for one page: a tenth of a second, most of it in this process and not in Redis.
@@ -90,31 +90,5 @@ extension RedisQueue {
             .sorted { $0.position < $1.position }
         guard certain.count > count else { return (certain, horizon) }
         return (Array(certain.prefix(count)), certain[count - 1].position)
-    }
-
-    /// Runs a script for each element, all at once; the replies are in the order of the elements.
-    func each<Thing: Sendable>(
-        _ things: [Thing],
-        _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
-    ) async throws(StoreError) -> [RedisValue] {
-        let calls = things.map(call)
-        let replies = await withTaskGroup { group in
-            for (index, (partition, script, arguments)) in calls.enumerated() {
-                group.addTask { () async -> (Int, Result<RedisValue, StoreError>) in
-                    do throws(StoreError) {
-                        let reply = try await redis.run(script, partition: partition, arguments)
-                        return (index, .success(reply))
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
-            }
-            var replies = [Result<RedisValue, StoreError>?](repeating: nil, count: calls.count)
-            for await (index, reply) in group { replies[index] = reply }
-            return replies.compactMap(\.self)
-        }
-        var values: [RedisValue] = []
-        for reply in replies { values.append(try reply.get()) }
-        return values
     }
 }

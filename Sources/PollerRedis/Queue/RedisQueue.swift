@@ -13,10 +13,7 @@ import RedisClient
 ///
 /// This is a protocol rather than a generic struct inside the stores. The stores have its operations directly, so
 /// nothing is forwarded, and the compiler specializes them for each store's record type.
-protocol RedisQueue: LeaseQueue {
-    associatedtype Record: ItemRecord where Record.Item == Item, Record.Change == Change
-
-    var redis: RedisPartitions { get }
+protocol RedisQueue: LeaseQueue, RedisItems where Record.Item == Item, Record.Change == Change {
     /// How long its lanes are held while their attempts fail.
     var circuit: CircuitHold { get }
 }

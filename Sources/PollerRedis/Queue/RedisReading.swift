@@ -16,10 +16,21 @@ struct ItemReading<Item: Sendable> {
     let setAsideAt: Timestamp?
 }
 
-/// Reading items.
-extension RedisQueue {
+/// A reader of the items of a queue.
+protocol RedisItems: Sendable {
+    /// The form of the items.
+    associatedtype Record: ItemRecord
+
+    var redis: RedisPartitions { get }
+}
+
+extension RedisItems {
     /// The number of items read by one call: about a millisecond of Redis.
     private static var readMax: Int { 128 }
+
+    package func partition(of lane: LaneID) -> Int {
+        redis.keys.partition(of: lane.description)
+    }
 
     /// Reads an item; `nil` if these accounts have no such item.
     func reading(

@@ -199,7 +199,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [EntryHead] {
         let beginnings = max(lookups.filter(\.isBeginning).count, 1)
         let most = min(max(Self.prefixItemsMax / beginnings, Self.prefixItemsMin), Self.found)
-        let replies = try await each(lookups) { lookup in
+        let replies = try await redis.each(lookups) { lookup in
             let count = lookup.isBeginning ? most : Self.found
             return (
                 lookup.partition, redis.scripts[.search], arguments(lookup, "0", count, query)

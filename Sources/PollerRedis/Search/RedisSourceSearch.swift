@@ -103,7 +103,7 @@ extension RedisWatchStore {
                 calls.append((partition, Array(candidates[start..<end])))
             }
         }
-        let replies = try await each(calls) { call in
+        let replies = try await redis.each(calls) { call in
             let arguments = call.candidates.flatMap { candidate -> [RedisArgument] in
                 [.string(candidate.id.description), .string(candidate.term.description)]
             }

@@ -57,7 +57,7 @@ extension RedisWatchStore: AccountCounts {
             }
         }
         let calls = Self.parts(of: lanes, Self.lanesPerCall)
-        let replies = try await each(calls) { call in
+        let replies = try await redis.each(calls) { call in
             let names = call.part.map { RedisArgument.string($0.name) }
             return (call.partition, redis.scripts[.countOpen], [RedisArgument(names.count)] + names)
         }
@@ -82,7 +82,7 @@ extension RedisWatchStore: AccountCounts {
         try await redis.refreshSplits()
         let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
         let calls = Self.parts(of: byPartition, Self.watchesPerCall)
-        let replies = try await each(calls) { call in
+        let replies = try await redis.each(calls) { call in
             let ids = call.part.map { RedisArgument.string($0.id.description) }
             return (call.partition, redis.scripts[.countOpen], ["0"] + ids)
         }
@@ -97,7 +97,7 @@ extension RedisWatchStore: AccountCounts {
         in partitions: [Int],
         from start: @Sendable (Int) -> String
     ) async throws(StoreError) -> [LaneNames] {
-        let replies = try await each(partitions) { partition in
+        let replies = try await redis.each(partitions) { partition in
             let name = start(partition)
             let from = name.isEmpty ? "-" : "[\(name)"
             return (

@@ -9,7 +9,7 @@ import RedisClient
 /// many entries as it shows from each partition, merges them, and reads the records of those it shows. So its cost does
 /// not depend on the size of the store. A list of some accounts or one lane passes entries of others, most of them
 /// without reading anything. Their number is limited, so a page may be short without being the last.
-extension RedisQueue {
+extension RedisItems {
     /// The budget of one call for passed entries (newest.lua): some milliseconds of Redis.
     private static var passedEntriesMax: Int { 5000 }
 
@@ -48,7 +48,7 @@ extension RedisQueue {
             selection.entriesHaveAccounts ? "1" : "",
         ]
         let partitionsToRead = partitionsToRead(of: selection)
-        let replies = try await each(partitionsToRead) { partition in
+        let replies = try await redis.each(partitionsToRead) { partition in
             (partition, redis.scripts[.newest], arguments)
         }
         var items: [MergedItem<CreationPosition>] = []
@@ -72,7 +72,7 @@ extension RedisQueue {
     private func partitionsToRead(of selection: NewestSelection) -> [Int] {
         if let lane = selection.lane { return [redis.keys.partition(of: lane)] }
         guard selection.entriesHaveAccounts, let names = selection.accounts.names else {
-            return Array(0..<partitions)
+            return Array(0..<redis.keys.partitions)
         }
         let kinds = SourceKind.allCases.filter(\.isOfWatches)
         let lanes = names.flatMap { name in
