@@ -10,8 +10,12 @@ import SafeNumbers
 /// *Shape*: the item's hash is that of a watch whose lane is `@operator/incidents`, whose source is the incident's id
 /// and whose status says whether it is open. The board is in the same partition, so that it is stored together with the
 /// events. No incident is published on the channels of sources: subscribers to all of them receive payments only.
-extension RedisWatchStore: IncidentStore {
-    private var incidentPartition: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
+package struct RedisIncidentStore: IncidentStore {
+    private let redis: RedisPartitions
+    private var partition: Int { redis.keys.fixedPartition(of: Incident.lane.description) }
+
+    /// Creates the incident store of a cluster.
+    package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func beginCheck(
         _ owner: OwnerID,
@@ -19,7 +23,7 @@ extension RedisWatchStore: IncidentStore {
     ) async throws(StoreError) -> IncidentCheck? {
         let parts = try await redis.array(
             .incidentTake,
-            partition: incidentPartition,
+            partition: partition,
             [.string(owner.description), RedisArgument(span.ms)]
         )
         if parts.isEmpty { return nil }
@@ -58,7 +62,7 @@ extension RedisWatchStore: IncidentStore {
         }
         return try await redis.run(
             redis.scripts[.incidentStore],
-            partition: incidentPartition,
+            partition: partition,
             arguments,
             // A failover must not lose the record of a report, or the report would be sent again.
             isDurable: true
@@ -68,7 +72,7 @@ extension RedisWatchStore: IncidentStore {
     package func incidents() async throws(StoreError) -> IncidentList {
         let parts = try await redis.array(
             .incidentList,
-            partition: incidentPartition,
+            partition: partition,
             [RedisArgument(IncidentList.resolvedMax)]
         )
         guard let board = parts.first?.string else {

@@ -10,7 +10,14 @@ import SafeNumbers
 /// *Shape*: the item's hash is that of a watch whose lane is `<account>/orders`, whose source is the order's name and
 /// whose status is the state of the order. The order itself is one of its long values (`Order.stored`). It has a log
 /// like a watch, and an entry in the list of orders.
-extension RedisWatchStore: OrderStore {
+package struct RedisOrderStore: OrderStore, RedisItems {
+    typealias Record = WatchRecord
+
+    let redis: RedisPartitions
+
+    /// Creates the order store of a cluster.
+    package init(_ redis: RedisPartitions) { self.redis = redis }
+
     /// The number of pages read for one page of the caller, if filters leave most of them empty.
     private static var roundsMax: Int { 20 }
 

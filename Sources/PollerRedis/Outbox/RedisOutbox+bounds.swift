@@ -3,7 +3,7 @@ package import PollerQueue
 import RedisClient
 
 /// The ends of the partitions of the outbox.
-extension RedisWatchStore {
+extension RedisOutbox {
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
         try await bounds(of: 0..<partitions)
     }

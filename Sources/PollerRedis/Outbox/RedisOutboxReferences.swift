@@ -6,7 +6,7 @@ import RedisClient
 /// The outbox as live readers read it: first the accounts of entries, then the events with subscribers.
 ///
 /// An entry refers to its event by its number in the log of its item.
-extension RedisWatchStore {
+extension RedisOutbox {
     package func references(
         behind cursors: [OutboxReadPosition],
         limit: Int

@@ -1,13 +1,13 @@
-import Logging
+package import Logging
 import NIOCore
-import PollerOperations
+package import PollerOperations
 import PollerQueue
 import PollerWatches
 package import RedisClient
 import SafeNumbers
 
 /// The partitions of one queue in Redis: runs scripts in them and subscribes to their channels.
-struct RedisPartitions: Sendable {
+package struct RedisPartitions: Sendable {
     /// The most items a script gets in one call: 256 enqueues are about 4 ms of Redis.
     static let chunk = 256
 
@@ -289,6 +289,39 @@ struct RedisPartitions: Sendable {
         } onCancel: {
             subscription.cancel()
         }
+    }
+}
+
+extension RedisPartitions {
+    /// Creates the partitions of a cluster's watches, for all stores in them.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - durability: how many replicas must have a watch before it is accepted, and an event
+    ///     before it is delivered; `nil` requires none.
+    ///   - masterKeys: encrypt client secrets.
+    ///   - sealing: whether encryption is allowed; `nil` for always.
+    ///   - logger: receives records that cannot be read.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        durability: RedisDurability? = nil,
+        masterKeys: MasterKeys = .none,
+        sealing: SealingGate? = nil,
+        logger: Logger
+    ) {
+        self.init(
+            client: client,
+            keys: layout.watchKeys,
+            scripts: scripts,
+            logger: logger,
+            durability: durability,
+            masterKeys: masterKeys,
+            sealing: sealing
+        )
     }
 }
 

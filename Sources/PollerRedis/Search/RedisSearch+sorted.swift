@@ -8,7 +8,7 @@ import RedisClient
 /// Entries of the search index have no order, so all watches under an entry are read before the first page is known.
 /// This is done up to a limit: a customer's payments, or those of a sum. Above the limit, each page is sorted
 /// separately.
-extension RedisWatchStore {
+extension RedisSearch {
     /// The number of watches read for one page: about 50 ms.
     static var sortedMatchesMax: Int { 1000 }
 

@@ -3,13 +3,41 @@ package import PollerQueue
 package import PollerWatches
 import RedisClient
 
+extension RedisWatchStore {
+    package func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        try await RedisSearch(redis: redis).page(query)
+    }
+
+    /// Adds watches to the search index that are missing under a current term.
+    ///
+    /// - Returns: how many there were, and where the next page begins; `nil` if there is none.
+    package func index(
+        from cursor: String?
+    ) async throws(StoreError) -> (count: Int, next: String?) {
+        let page = try await list(ListQuery(limit: 500, cursor: cursor))
+        let snapshots = page.items
+        try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
+            group.flatMap { index -> [RedisArgument] in
+                let entries = SearchEntries(of: snapshots[index], keys: searchKeys)
+                return [
+                    .string(snapshots[index].watch.key.id.description), .string(entries.stored),
+                ]
+            }
+        } _: { _, _ in
+        }
+        return (page.items.count, page.next)
+    }
+}
+
 /// Lists of watches, and searches among them.
 ///
 /// There are three ways. Terms of the search index (``SearchTerm``), and sources, which identify their watches
 /// themselves (RedisSourceSearch.swift), are looked up in all partitions at once, and only matches are read. Other
 /// lists read records in the order of creation, the newest first, only as many as a page needs (RedisNewest.swift).
 /// Quarantined watches are read in the order of their quarantine.
-extension RedisWatchStore {
+struct RedisSearch: RedisItems {
+    typealias Record = WatchRecord
+
     /// The number of records read at once if few of them are expected to match.
     static var batch: Int { 100 }
     /// The number of items checked for one page: a tenth of a second, most of it in this process and not in Redis.
@@ -26,9 +54,11 @@ extension RedisWatchStore {
     /// be empty without being the last.
     private static var scansMax: Int { 100 }
 
-    package func list(
-        _ query: ListQuery
-    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+    let redis: RedisPartitions
+    var nameLimits = NameSearchLimits.standard
+
+    /// Returns a page of the watches that match.
+    func page(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot> {
         if let lookup = query.search?.lookup {
             return try await redis.retryingOnSplit { () throws(StoreError) in
                 if query.cursor == nil, let whole = lookup.wholeFirst {
@@ -85,26 +115,6 @@ extension RedisWatchStore {
         ) { items throws(StoreError) in
             try await read(items.map { ($0.partition, $0.position.id) }, query)
         }
-    }
-
-    /// Adds watches to the search index that are missing under a current term.
-    ///
-    /// - Returns: how many there were, and where the next page begins; `nil` if there is none.
-    package func index(
-        from cursor: String?
-    ) async throws(StoreError) -> (count: Int, next: String?) {
-        let page = try await list(ListQuery(limit: 500, cursor: cursor))
-        let snapshots = page.items
-        try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
-            group.flatMap { index -> [RedisArgument] in
-                let entries = SearchEntries(of: snapshots[index], keys: searchKeys)
-                return [
-                    .string(snapshots[index].watch.key.id.description), .string(entries.stored),
-                ]
-            }
-        } _: { _, _ in
-        }
-        return (page.items.count, page.next)
     }
 
     private func snapshots(

@@ -11,7 +11,7 @@ import RedisClient
 /// exist. A watch with an entry in the index was found by it, and is left out here.
 ///
 /// *Rejected*: an entry for each source, which took 50 to 130 bytes per watch.
-extension RedisWatchStore {
+extension RedisSearch {
     /// A watch that may exist.
     private struct Candidate {
         let position: NamePosition
@@ -56,7 +56,7 @@ extension RedisWatchStore {
         after start: NamePosition
     ) async throws(StoreError) -> (candidates: [Candidate], end: NamePosition?) {
         let steps = start.steps
-        let names = try await laneNames(from: start, most: nameSearchLimits.lanes)
+        let names = try await laneNames(from: start, most: nameLimits.lanes)
         var candidates: [Candidate] = []
         for step in start.step..<steps {
             let parts = redis.keys.map.parts(of: step, among: steps)
@@ -80,7 +80,7 @@ extension RedisWatchStore {
                             term: source.term
                         )
                     )
-                    if candidates.count == nameSearchLimits.names { return (candidates, position) }
+                    if candidates.count == nameLimits.names { return (candidates, position) }
                 }
             }
             if let end {
@@ -98,8 +98,8 @@ extension RedisWatchStore {
         var calls: [(partition: Int, candidates: [Candidate])] = []
         let byPartition = Dictionary(grouping: candidates, by: \.partition)
         for (partition, candidates) in byPartition {
-            for start in stride(from: 0, to: candidates.count, by: nameSearchLimits.namesPerCall) {
-                let end = min(start + nameSearchLimits.namesPerCall, candidates.count)
+            for start in stride(from: 0, to: candidates.count, by: nameLimits.namesPerCall) {
+                let end = min(start + nameLimits.namesPerCall, candidates.count)
                 calls.append((partition, Array(candidates[start..<end])))
             }
         }
@@ -118,10 +118,22 @@ extension RedisWatchStore {
         from start: NamePosition,
         most: Int
     ) async throws(StoreError) -> [Int: LaneNames] {
-        let partitionsToRead = (0..<partitions).filter { $0 % start.steps >= start.step }
-        let names = try await laneNames(most: most, in: partitionsToRead) { partition in
+        let partitionsToRead = (0..<redis.keys.partitions).filter { $0 % start.steps >= start.step }
+        let names = try await redis.laneNames(most: most, in: partitionsToRead) { partition in
             partition % start.steps == start.step ? start.lane : ""
         }
         return Dictionary(uniqueKeysWithValues: zip(partitionsToRead, names))
     }
+}
+
+/// The limits of one page of a search by names; the remaining names are left to the next page.
+struct NameSearchLimits {
+    static let standard = NameSearchLimits(lanes: 5000, names: 20_000, namesPerCall: 500)
+
+    /// The number of lane names per call and partition: a millisecond of Redis.
+    let lanes: Int
+    /// The number of names checked: about 30 ms of this process, and the same of Redis in small parts.
+    let names: Int
+    /// The number of names checked by one call: half a millisecond of Redis.
+    let namesPerCall: Int
 }

@@ -5,11 +5,16 @@ import RedisClient
 import SafeNumbers
 
 /// The items of accounts, counted by lane: the sizes of schedules and the numbers of leases.
-extension RedisWatchStore: AccountCounts {
+package struct RedisAccountBook: AccountCounts {
     /// The number of lanes counted by one call: a millisecond of Redis.
     private static var lanesPerCall: Int { 500 }
     /// The number of watches checked by one call: also a millisecond.
     private static var watchesPerCall: Int { 500 }
+
+    private let redis: RedisPartitions
+
+    /// Creates the account book of a cluster.
+    package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func accounts(
         limit: Int,
@@ -19,7 +24,8 @@ extension RedisWatchStore: AccountCounts {
         let start = try cursor.map { text throws(StoreError) in try Self.account(text) + "0" } ?? ""
         let most = min(max(limit, 1), 500)
         let pages = try await redis.retryingOnSplit { () throws(StoreError) in
-            try await laneNames(most: most, in: Array(0..<partitions)) { _ in start }
+            try await redis.laneNames(most: most, in: Array(0..<redis.keys.partitions)) { _ in start
+            }
         }
         // Names missing after the end of one partition may come before names from other partitions.
         let end = pages.filter(\.isCut).compactMap(\.names.last)
@@ -80,38 +86,15 @@ extension RedisWatchStore: AccountCounts {
 
     private func open(among keys: [WatchKey]) async throws(StoreError) -> Int {
         try await redis.refreshSplits()
-        let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
+        let byPartition = Dictionary(grouping: keys) {
+            redis.keys.partition(of: $0.lane.description)
+        }
         let calls = Self.parts(of: byPartition, Self.watchesPerCall)
         let replies = try await redis.each(calls) { call in
             let ids = call.part.map { RedisArgument.string($0.id.description) }
             return (call.partition, redis.scripts[.countOpen], ["0"] + ids)
         }
         return replies.reduce(0) { $0.addingSaturating($1.array?.last?.count ?? 0) }
-    }
-
-    /// Returns the names of lanes in some partitions, at most `most` from each.
-    ///
-    /// They begin at the name that `start` returns, or with the first if it is empty.
-    func laneNames(
-        most: Int,
-        in partitions: [Int],
-        from start: @Sendable (Int) -> String
-    ) async throws(StoreError) -> [LaneNames] {
-        let replies = try await redis.each(partitions) { partition in
-            let name = start(partition)
-            let from = name.isEmpty ? "-" : "[\(name)"
-            return (
-                partition, redis.scripts[.laneNames], [.string(from), RedisArgument(most)]
-            )
-        }
-        var pages: [LaneNames] = []
-        for reply in replies {
-            guard let values = reply.array, values.count >= 2 else {
-                throw .corrupt("lane_names.lua answered \(reply)")
-            }
-            pages.append(LaneNames(values.map { $0.string ?? "" }))
-        }
-        return pages
     }
 
     private static func account(_ cursor: String) throws(StoreError) -> String {
@@ -131,6 +114,33 @@ extension RedisWatchStore: AccountCounts {
                 (partition, Array(things[start..<min(start + most, things.count)]))
             }
         }
+    }
+}
+
+extension RedisPartitions {
+    /// Returns the names of lanes in some partitions, at most `most` from each.
+    ///
+    /// They begin at the name that `start` returns, or with the first if it is empty.
+    func laneNames(
+        most: Int,
+        in partitions: [Int],
+        from start: @Sendable (Int) -> String
+    ) async throws(StoreError) -> [LaneNames] {
+        let replies = try await each(partitions) { partition in
+            let name = start(partition)
+            let from = name.isEmpty ? "-" : "[\(name)"
+            return (
+                partition, scripts[.laneNames], [.string(from), RedisArgument(most)]
+            )
+        }
+        var pages: [LaneNames] = []
+        for reply in replies {
+            guard let values = reply.array, values.count >= 2 else {
+                throw .corrupt("lane_names.lua answered \(reply)")
+            }
+            pages.append(LaneNames(values.map { $0.string ?? "" }))
+        }
+        return pages
     }
 }
 

@@ -1,12 +1,10 @@
-package import Logging
 package import PollerIdentity
-package import PollerOperations
 package import PollerPayments
 package import PollerQueue
 package import PollerWatches
-package import RedisClient
+import RedisClient
 
-/// The queue of watches, their logs and the outbox, in Redis.
+/// The queue of watches and their logs in Redis.
 package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     package typealias Item = Watch
     package typealias Change = WatchChange
@@ -15,8 +13,6 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
     let redis: RedisPartitions
     let circuit = CircuitHold.upstream
-    /// The positions at which taking over abandoned outbox entries continues.
-    let takeOvers = OutboxTakeOvers()
     /// The reads of logs that have begun, and those that wait for replicas.
     private let plainReads = LogReads()
     private let confirmedReads = LogReads()
@@ -25,42 +21,12 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     let joining = JoinedEnqueues()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
-    /// The limits of one page of a search by names.
-    var nameSearchLimits = NameSearchLimits.standard
 
-    /// Creates the watch store of a cluster.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - layout: namespace and partitions, as verified at start.
-    ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a watch before it is accepted, and an event
-    ///     before it is delivered; `nil` requires none.
-    ///   - search: the metadata by which watches are found.
-    ///   - masterKeys: encrypt client secrets.
-    ///   - sealing: whether encryption is allowed; `nil` for always.
-    ///   - logger: receives records that cannot be read.
-    package init(
-        client: RedisClient,
-        layout: StoreLayout,
-        scripts: Scripts = .live,
-        durability: RedisDurability? = nil,
-        search: SearchKeys = .standard,
-        masterKeys: MasterKeys = .none,
-        sealing: SealingGate? = nil,
-        logger: Logger
-    ) {
+    /// Creates the watch store of a cluster; `search` names the metadata by which watches are found.
+    package init(_ redis: RedisPartitions, search: SearchKeys = .standard) {
+        self.redis = redis
         searchKeys = search
-        unreadable = UnreadableEvents(logger: logger)
-        redis = RedisPartitions(
-            client: client,
-            keys: layout.watchKeys,
-            scripts: scripts,
-            logger: logger,
-            durability: durability,
-            masterKeys: masterKeys,
-            sealing: sealing
-        )
+        unreadable = UnreadableEvents(logger: redis.logger)
     }
 
     package func hint(_ key: WatchKey, of topic: HintTopic) async throws(StoreError) -> Bool {
@@ -295,16 +261,4 @@ extension RedisWatchStore {
         default: return nil
         }
     }
-}
-
-/// The limits of one page of a search by names; the remaining names are left to the next page.
-struct NameSearchLimits {
-    static let standard = NameSearchLimits(lanes: 5000, names: 20_000, namesPerCall: 500)
-
-    /// The number of lane names per call and partition: a millisecond of Redis.
-    let lanes: Int
-    /// The number of names checked: about 30 ms of this process, and the same of Redis in small parts.
-    let names: Int
-    /// The number of names checked by one call: half a millisecond of Redis.
-    let namesPerCall: Int
 }

@@ -146,7 +146,7 @@ extension BenchStore {
         _ body: () async throws -> Result
     ) async throws -> Result {
         let reader = OutboxReader(
-            outbox: watches,
+            outbox: outbox,
             deliveries: deliveries,
             owner: owner,
             clock: clock,

@@ -124,7 +124,7 @@ struct ScaleOperations {
     }
 
     private mutating func listOperations() async throws {
-        let watches = watches
+        let (watches, accounts) = (watches, store.accounts)
         try await pages("list", "a page of 50 watches") {
             let page = try await watches.list(ListQuery(limit: 50, cursor: $0))
             return (page.items.count, page.next)
@@ -138,7 +138,7 @@ struct ScaleOperations {
             return (page.items.count, page.next)
         }
         try await pages("accounts", "a page of 50 accounts") {
-            let page = try await watches.accounts(limit: 50, cursor: $0)
+            let page = try await accounts.accounts(limit: 50, cursor: $0)
             return (page.items.count, page.next)
         }
     }
@@ -183,20 +183,20 @@ struct ScaleOperations {
         let (store, scale) = (store, scale)
         try await add("outbox", "an entry of the outbox is read and acknowledged", 2 * partitions) {
             number in
-            let read = try await store.watches.unacknowledged(
-                partition: number % store.watches.partitions,
+            let read = try await store.outbox.unacknowledged(
+                partition: number % store.outbox.partitions,
                 consumer: store.owner,
                 idle: .seconds(60),
                 limit: 100
             )
-            try await store.watches.acknowledge(
-                partition: number % store.watches.partitions,
+            try await store.outbox.acknowledge(
+                partition: number % store.outbox.partitions,
                 read.map(\.id)
             )
             return read.count
         }
         try await add("bounds", "the ends of the outbox", 100) { _ in
-            _ = try await store.watches.bounds()
+            _ = try await store.outbox.bounds()
             return 1
         }
         // As many lanes of deliveries as of watches, in the series that varies lanes.
@@ -280,7 +280,7 @@ struct ScaleOperations {
             return page.checked
         }
         try await add("settled", "the acknowledged position of the notifiers", 300) { number in
-            _ = try await store.watches.settled(partition: number % watches.partitions)
+            _ = try await store.outbox.settled(partition: number % watches.partitions)
             return 1
         }
     }
@@ -295,7 +295,7 @@ struct ScaleOperations {
         try await skipOutbox()
         let kept = try await entries()
         try await add("trim", "an entry of the outbox is dropped", partitions) { number in
-            try await watches.trim(partition: number, retention: .zero)
+            try await store.outbox.trim(partition: number, retention: .zero)
             return number == partitions - 1 ? kept : 0
         }
         // A watch closed in the current millisecond is not older than it.

@@ -16,6 +16,8 @@ struct BenchStore: Sendable {
 
     let client: RedisClient
     let watches: RedisWatchStore
+    let outbox: RedisOutbox
+    let accounts: RedisAccountBook
     let deliveries: RedisDeliveryQueue
     let owner: OwnerID
     let clock = ContinuousClock()
@@ -45,7 +47,10 @@ struct BenchStore: Sendable {
         )
         self.client = client
         self.logger = logger
-        watches = RedisWatchStore(client: client, layout: layout, logger: logger)
+        let redis = RedisPartitions(client: client, layout: layout, logger: logger)
+        watches = RedisWatchStore(redis)
+        outbox = RedisOutbox(redis)
+        accounts = RedisAccountBook(redis)
         deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
         var generator = SystemRandomNumberGenerator()
         owner = OwnerID(using: &generator)

@@ -13,6 +13,11 @@ struct Cluster: Sendable {
     let client: RedisClient
     let layout: StoreLayout
     let watches: RedisWatchStore
+    let outbox: RedisOutbox
+    let orders: RedisOrderStore
+    let accounts: RedisAccountBook
+    let incidents: RedisIncidentStore
+    let suspects: RedisSuspectStore
     let deliveries: RedisDeliveryQueue
     let members: RedisMembership
     let endpoints: RedisEndpointStore
@@ -88,18 +93,23 @@ struct Cluster: Sendable {
                     .prepare(release: Release.version)
                 var generator = SystemRandomNumberGenerator()
                 let sealing = SealingGate()
+                let redis = RedisPartitions(
+                    client: client,
+                    layout: layout,
+                    durability: durability,
+                    masterKeys: masterKeys,
+                    sealing: sealing,
+                    logger: logger
+                )
                 return Cluster(
                     client: client,
                     layout: layout,
-                    watches: RedisWatchStore(
-                        client: client,
-                        layout: layout,
-                        durability: durability,
-                        search: search,
-                        masterKeys: masterKeys,
-                        sealing: sealing,
-                        logger: logger
-                    ),
+                    watches: RedisWatchStore(redis, search: search),
+                    outbox: RedisOutbox(redis),
+                    orders: RedisOrderStore(redis),
+                    accounts: RedisAccountBook(redis),
+                    incidents: RedisIncidentStore(redis),
+                    suspects: RedisSuspectStore(redis),
                     deliveries: RedisDeliveryQueue(
                         client: client,
                         layout: layout,

@@ -66,7 +66,7 @@ enum ClusterChecks {
             },
             Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
-            Check("set aside") { () throws(StoreError) in try await setAside(cluster.watches) },
+            Check("set aside") { () throws(StoreError) in try await setAside(cluster.suspects) },
         ]
     }
 

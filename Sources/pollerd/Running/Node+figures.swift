@@ -59,7 +59,7 @@ extension Node {
             ),
             endpoints: cluster.endpoints,
             keys: cluster.keys,
-            setAside: cluster.watches,
+            setAside: cluster.suspects,
             webhooks: sweeps,
             relay: relayTroubles,
             suspects: suspects,
@@ -70,7 +70,7 @@ extension Node {
             }
         )
         return IncidentMonitor(
-            store: cluster.watches,
+            store: cluster.incidents,
             checker: checker,
             owner: cluster.owner,
             pace: IncidentPace(hold: settings.incidentHold),

@@ -131,7 +131,7 @@ extension Node {
             logger: log("fallbacks")
         )
         let repair = MarkRepair(
-            outbox: cluster.watches,
+            outbox: cluster.outbox,
             deliveries: cluster.deliveries,
             directory: directory,
             clock: clock,
@@ -149,13 +149,13 @@ extension Node {
             DrainedLoop { await loop.run() },
             fallbacks,
             OutboxReader(
-                outbox: cluster.watches,
+                outbox: cluster.outbox,
                 deliveries: cluster.deliveries,
                 directory: directory,
-                orders: OrderService(cluster.watches),
+                orders: OrderService(cluster.orders),
                 refunds: DuplicateRefunds(
                     accounts: { [live] in live.now.settings.refundingAccounts },
-                    orders: OrderService(cluster.watches),
+                    orders: OrderService(cluster.orders),
                     watches: cluster.watches
                 ),
                 suspects: suspects,
@@ -165,7 +165,7 @@ extension Node {
             ),
             repair,
             Retention(
-                outbox: cluster.watches,
+                outbox: cluster.outbox,
                 watches: cluster.watches,
                 deliveries: cluster.deliveries,
                 spans: settings.retention,

@@ -102,7 +102,7 @@ extension Node {
         _ accounts: StripeAccounts
     ) -> [any FollowUp] {
         let sections = settings.sections
-        let orders = OrderService(cluster.watches)
+        let orders = OrderService(cluster.orders)
         let charger = polling.charger.reconfigured(
             as: accounts,
             defaults: sections.accounts.compactMapValues(\.charge),
@@ -206,7 +206,7 @@ extension Node {
                 ? Enqueuer(
                     watches: cluster.watches,
                     deliveries: cluster.deliveries,
-                    orders: OrderService(cluster.watches)
+                    orders: OrderService(cluster.orders)
                 ) : nil,
             openWatches: openWatches,
             suspects: suspects,
@@ -223,7 +223,7 @@ extension Node {
         let start = clock.now
         return OpenWatchLimit(
             { [live] in live.now.settings.accountLimits },
-            accountCounts: cluster.watches,
+            accountCounts: cluster.accounts,
             elapsed: { [clock] in start.duration(to: clock.now) },
             logger: log("limits")
         )

@@ -69,7 +69,7 @@ struct Node: Sendable {
         clock = ContinuousClock()
         var guardLogger = logger
         guardLogger[metadataKey: "part"] = "quarantine"
-        suspects = PoisonGuard(store: cluster.watches, logger: guardLogger)
+        suspects = PoisonGuard(store: cluster.suspects, logger: guardLogger)
         webhookHealth = Self.webhookHealth(cluster)
         resolver = SystemResolver(clock: clock)
         live = LiveConfiguration(ConfiguredParts(settings, Self.accounts(settings)))
@@ -95,7 +95,7 @@ struct Node: Sendable {
         )
         live.replace(with: configured(by: settings, parts))
         let feed = LiveFeed(
-            outbox: cluster.watches,
+            outbox: cluster.outbox,
             clock: clock,
             loopExecutor: RedisLoopExecutor(cluster.client),
             rest: .milliseconds(5),
@@ -234,7 +234,7 @@ struct Node: Sendable {
 
     private func gateway(
         at bind: ListenAddress,
-        feed: LiveFeed<RedisWatchStore, ContinuousClock>,
+        feed: LiveFeed<RedisOutbox, ContinuousClock>,
         keys: KeyRing,
         ring: RootRing,
         tls: ListenerTLS?
@@ -252,7 +252,7 @@ struct Node: Sendable {
                 tls: tls,
                 drainTimeout: settings.drainTimeout
             ),
-            outbox: cluster.watches,
+            outbox: cluster.outbox,
             watches: cluster.watches,
             feed: feed,
             authenticator: KeyAuthenticator(keys: keys),
@@ -270,7 +270,7 @@ struct Node: Sendable {
 
     private func api(
         openWatches: OpenWatchLimit,
-        feed: LiveFeed<RedisWatchStore, ContinuousClock>,
+        feed: LiveFeed<RedisOutbox, ContinuousClock>,
         keys: KeyRing,
         ring: RootRing,
         channels: Channels,
@@ -282,13 +282,13 @@ struct Node: Sendable {
         let backend = APIBackend(
             watches: cluster.watches,
             accounts: AccountBackend(
-                counts: cluster.watches,
+                counts: cluster.accounts,
                 limits: { [live] in live.now.settings.accountLimits },
                 openWatches: openWatches
             ),
-            orders: cluster.watches,
+            orders: cluster.orders,
             deliveries: cluster.deliveries,
-            outbox: cluster.watches,
+            outbox: cluster.outbox,
             lanes: cluster.watches,
             members: cluster.members,
             laneLimit: { [live] in live.now.settings.lane },
@@ -314,8 +314,8 @@ struct Node: Sendable {
             keys: cluster.keys,
             trail: cluster.trail,
             activity: cluster.activity,
-            incidents: cluster.watches,
-            setAside: cluster.watches,
+            incidents: cluster.incidents,
+            setAside: cluster.suspects,
             refusals: sweeps,
             suspects: suspects,
             requests: (cluster.requests, RequestSeals(root: root)),

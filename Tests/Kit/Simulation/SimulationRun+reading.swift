@@ -16,7 +16,7 @@ extension SimulationRun {
             let ids = read.filter { $0.partition == partition }.map(\.id)
             note("acknowledge \(ids.count) events of \(partition)")
             unread.removeAll { ids.contains($0.id) && $0.partition == partition }
-            try await harness.watches.acknowledge(partition: partition, ids)
+            try await harness.outbox.acknowledge(partition: partition, ids)
             model.acknowledged(partition, Set(ids))
         case .trim(let number, let retentionMs):
             let partition = number % harness.watches.partitions
@@ -30,7 +30,7 @@ extension SimulationRun {
     ///
     /// `startsOver` returns all unacknowledged entries, as for a consumer that takes over from a dead one.
     private mutating func consume(_ partition: Int, limit: Int, startsOver: Bool) async throws {
-        let entries = try await harness.watches.unacknowledged(
+        let entries = try await harness.outbox.unacknowledged(
             partition: partition,
             consumer: OwnerID(unchecked: "consumer-1"),
             idle: startsOver ? .zero : .seconds(36_000),
@@ -43,8 +43,8 @@ extension SimulationRun {
     }
 
     private mutating func trim(_ partition: Int, retention: Duration) async throws {
-        try await harness.watches.trim(partition: partition, retention: retention)
-        let kept = try await harness.watches.entries(
+        try await harness.outbox.trim(partition: partition, retention: retention)
+        let kept = try await harness.outbox.entries(
             partition: partition,
             after: "0",
             limit: 100_000
@@ -139,7 +139,7 @@ extension SimulationRun {
         for partition in 0..<harness.watches.partitions {
             try await consume(partition, limit: 100_000, startsOver: true)
             let ids = unread.filter { $0.partition == partition }.map(\.id)
-            try await harness.watches.acknowledge(partition: partition, ids)
+            try await harness.outbox.acknowledge(partition: partition, ids)
             model.acknowledged(partition, Set(ids))
         }
         try await advance(.seconds(7200))

@@ -5,7 +5,11 @@ package import PollerWatches
 
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {
-    var watches: any WatchStore & Outbox & SuspectStore { get }
+    var watches: any WatchStore { get }
+    /// The recorded events.
+    var outbox: any Outbox { get }
+    /// The entries that may end their readers.
+    var suspects: any SuspectStore { get }
     var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
@@ -74,7 +78,11 @@ package struct MemoryHarness: StoreHarness {
         named = MemoryNamedRequests(time: time)
     }
 
-    package var watches: any WatchStore & Outbox & SuspectStore { store }
+    package var watches: any WatchStore { store }
+
+    package var outbox: any Outbox { store }
+
+    package var suspects: any SuspectStore { store }
 
     package var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
 

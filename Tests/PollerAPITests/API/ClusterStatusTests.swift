@@ -63,18 +63,17 @@ struct ClusterStatusTests {
     ) async throws -> (ClusterStatusCache, SlowLanes, ManualClock) {
         let clock = ManualClock()
         let stores = try await RedisStores(partitions: 1)
-        let store = stores.watches
         let lanes = SlowLanes(count, clock: clock, takes: takes)
         let backend = APIBackend(
-            watches: store,
-            accounts: .of(store),
-            orders: store,
+            watches: stores.watches,
+            accounts: .of(stores.accounts),
+            orders: stores.orders,
             deliveries: stores.deliveries,
-            outbox: store,
+            outbox: stores.outbox,
             lanes: lanes,
             members: stores.members,
             laneLimit: { .stripe },
-            feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet),
+            feed: LiveFeed(outbox: stores.outbox, clock: clock, logger: LiveAPI.quiet),
             endpoints: .on(stores.endpoints)
         )
         return (ClusterStatusCache(backend: backend, clock: clock), lanes, clock)

@@ -135,9 +135,9 @@ struct PollerClientTests {
             }
             try await take()
             try await api.see("src_1", "chargeable")
-            let entries = try await api.store.unacknowledged(0, idle: .zero)
-            try await api.store.acknowledge(partition: 0, entries.map(\.id))
-            try await api.store.trim(partition: 0, retention: .seconds(-60))
+            let entries = try await api.outbox.unacknowledged(0, idle: .zero)
+            try await api.outbox.acknowledge(partition: 0, entries.map(\.id))
+            try await api.outbox.trim(partition: 0, retention: .seconds(-60))
             try await api.see("src_1", "consumed", final: true)
             for _ in 0..<2 { try await take() }
             try await api.enqueue("src_1")

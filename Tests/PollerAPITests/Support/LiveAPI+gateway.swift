@@ -23,19 +23,18 @@ extension LiveAPI {
         _ body: (Servers) async throws -> Void
     ) async throws {
         let clock = ContinuousClock()
-        let store = stores.watches
         let secret = [UInt8](repeating: 5, count: 32)
-        let feed = LiveFeed(outbox: store, clock: clock, logger: quiet)
+        let feed = LiveFeed(outbox: stores.outbox, clock: clock, logger: quiet)
         let observed = ObservedFeed(feed)
         let (apiPorts, apiBound) = AsyncStream.makeStream(of: Int.self)
         let (gatewayPorts, gatewayBound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
-            watches: store,
-            accounts: .of(store),
-            orders: store,
+            watches: stores.watches,
+            accounts: .of(stores.accounts),
+            orders: stores.orders,
             deliveries: stores.deliveries,
-            outbox: store,
-            lanes: store,
+            outbox: stores.outbox,
+            lanes: stores.watches,
             members: stores.members,
             laneLimit: { .stripe },
             feed: observed,
@@ -57,8 +56,8 @@ extension LiveAPI {
                 cursor: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60)),
                 drainTimeout: .seconds(7)
             ),
-            outbox: store,
-            watches: store,
+            outbox: stores.outbox,
+            watches: stores.watches,
             feed: feed,
             authenticator: OpenAuthenticator(),
             spent: MemorySpentTokens(),
@@ -80,8 +79,7 @@ extension LiveAPI {
             var first = apiPorts.makeAsyncIterator()
             var second = gatewayPorts.makeAsyncIterator()
             let api = LiveAPI(
-                store: store,
-                members: stores.members,
+                stores: stores,
                 backend: backend,
                 plan: FaultPlan(),
                 feed: observed,

@@ -1,5 +1,6 @@
 import PollerIncidents
 import PollerQueue
+import PollerRedis
 import PollerTesting
 import Testing
 
@@ -9,7 +10,7 @@ extension LiveAPI {
     /// Open incidents of other kinds are resolved.
     func see(_ kinds: [IncidentKind]) async throws {
         let owner = OwnerID(unchecked: "AAAAAAAAAAA")
-        let look = try #require(try await store.beginCheck(owner, for: .seconds(10)))
+        let look = try #require(try await stores.incidents.beginCheck(owner, for: .seconds(10)))
         let seen = IncidentKind.allCases.map { kind in
             let trouble = IncidentObservation.Trouble(nil, "\(kind.rawValue) is seen")
             return (
@@ -18,7 +19,7 @@ extension LiveAPI {
         }
         var board = look.board
         let changed = board.note(Dictionary(uniqueKeysWithValues: seen), at: look.now, hold: .zero)
-        let isStored = try await store.endCheck(
+        let isStored = try await stores.incidents.endCheck(
             look,
             board: board,
             reporting: changed,

@@ -5,7 +5,6 @@ import PollerClient
 import PollerDeliveries
 import PollerHints
 import PollerIdentity
-import PollerIncidents
 import PollerNet
 import PollerOperations
 import PollerPayments
@@ -21,19 +20,19 @@ import Testing
 
 /// The API over a store on Redis, on a real socket, for the duration of a test.
 struct LiveAPI: HTTPServer {
-    /// The store of the API, as tests use it.
-    typealias Store = WatchStore & Outbox & IncidentStore & LaneControl
-
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    let store: any Store
-    let members: any Membership
+    let stores: RedisStores
     let backend: APIBackend
     let plan: FaultPlan
     let feed: ObservedFeed
     let ring: KeyRing
     let requests: MemoryNamedRequests
     let port: Int
+
+    var store: any WatchStore & LaneControl { stores.watches }
+    var outbox: any Outbox { stores.outbox }
+    var members: any Membership { stores.members }
 
     /// Starts all servers, runs `body` and stops them.
     static func run(
@@ -58,10 +57,9 @@ struct LiveAPI: HTTPServer {
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
         let stores = try await RedisStores(partitions: partitions)
-        let store = stores.watches
         let plan = FaultPlan()
-        let faulty = FaultyStore(store, plan: plan)
-        let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
+        let outbox = FaultyStore(stores.outbox, plan: plan)
+        let feed = LiveFeed(outbox: outbox, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
         let requests = MemoryNamedRequests(time: ClockTime(ContinuousClock()))
         let ring = KeyRing(
@@ -74,12 +72,12 @@ struct LiveAPI: HTTPServer {
         try await ring.refresh()
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
-            watches: faulty,
-            accounts: .of(store, limits),
-            orders: store,
+            watches: FaultyStore(stores.watches, plan: plan),
+            accounts: .of(stores.accounts, limits),
+            orders: stores.orders,
             deliveries: stores.deliveries,
-            outbox: faulty,
-            lanes: store,
+            outbox: outbox,
+            lanes: stores.watches,
             members: stores.members,
             laneLimit: { .stripe },
             feed: observed,
@@ -89,8 +87,8 @@ struct LiveAPI: HTTPServer {
             keys: keyStoreInFront(stores.keys),
             trail: stores.trail,
             activity: stores.activity,
-            incidents: store,
-            setAside: store,
+            incidents: stores.incidents,
+            setAside: stores.suspects,
             requests: (requests, .ephemeral),
             webhooks: webhooks,
             streamTokens: streamTokens,
@@ -126,8 +124,7 @@ struct LiveAPI: HTTPServer {
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
             let api = LiveAPI(
-                store: store,
-                members: stores.members,
+                stores: stores,
                 backend: backend,
                 plan: plan,
                 feed: observed,
@@ -328,13 +325,13 @@ final class ObservedFeed: EventFeed {
 }
 
 extension AccountBackend {
-    static func of(_ store: RedisWatchStore, _ limits: AccountLimits = .none) -> AccountBackend {
+    static func of(_ counts: RedisAccountBook, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
-            counts: store,
+            counts: counts,
             limits: { limits },
             openWatches: OpenWatchLimit(
                 { limits },
-                accountCounts: store,
+                accountCounts: counts,
                 elapsed: ContinuousClock().stopwatch(),
                 logger: LiveAPI.quiet
             )

@@ -8,6 +8,11 @@ import RedisClient
 /// The stores of one test: a namespace on the redis-server that all tests of the process share.
 struct RedisStores: Sendable {
     let watches: RedisWatchStore
+    let outbox: RedisOutbox
+    let orders: RedisOrderStore
+    let accounts: RedisAccountBook
+    let incidents: RedisIncidentStore
+    let suspects: RedisSuspectStore
     let deliveries: RedisDeliveryQueue
     let endpoints: RedisEndpointStore
     let keys: RedisKeyStore
@@ -24,7 +29,13 @@ struct RedisStores: Sendable {
             partitions: partitions
         )
         let quiet = LiveAPI.quiet
-        watches = RedisWatchStore(client: client, layout: layout, logger: quiet)
+        let redis = RedisPartitions(client: client, layout: layout, logger: quiet)
+        watches = RedisWatchStore(redis)
+        outbox = RedisOutbox(redis)
+        orders = RedisOrderStore(redis)
+        accounts = RedisAccountBook(redis)
+        incidents = RedisIncidentStore(redis)
+        suspects = RedisSuspectStore(redis)
         deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: quiet)
         endpoints = RedisEndpointStore(client: client, layout: layout, logger: quiet)
         keys = RedisKeyStore(client: client, layout: layout, logger: quiet)

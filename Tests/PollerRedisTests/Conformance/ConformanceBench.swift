@@ -15,7 +15,9 @@ struct ConformanceBench: Sendable {
 
     let harness: any StoreHarness
 
-    var watches: any WatchStore & Outbox & SuspectStore { harness.watches }
+    var watches: any WatchStore { harness.watches }
+    var outbox: any Outbox { harness.outbox }
+    var suspects: any SuspectStore { harness.suspects }
     /// The stores that exist only on Redis.
     var redis: RedisHarness {
         get throws { try some(harness as? RedisHarness, "a store on Redis") }

@@ -43,7 +43,7 @@ extension QueueConformance {
             _ = try await bench.watches.cancel(more[1])
             try await bench.counts(3, of: "acct_a")
             let accounts = ["acct_c", "acct_b", "acct_a"].map(AccountID.init(unchecked:))
-            let open = try await bench.redis.store.openWatches(of: accounts)
+            let open = try await bench.redis.accounts.openWatches(of: accounts)
             try bench.equal(open, [0, 1, 3], "open watches of three accounts")
         },
         ConformanceCase("the open watches in a list of watches are counted") { bench in
@@ -51,10 +51,10 @@ extension QueueConformance {
             try await bench.enqueue(Array(keys[..<4]))
             _ = try await bench.watches.cancel(keys[0])
             _ = try await bench.claim(in: bench.partition(of: keys[1]), limit: 2)
-            let open = try await bench.redis.store.openWatches(among: keys)
+            let open = try await bench.redis.accounts.openWatches(among: keys)
             try bench.equal(open, 3, "open watches among six")
             try bench.equal(
-                try await bench.redis.store.openWatches(among: []),
+                try await bench.redis.accounts.openWatches(among: []),
                 0,
                 "open watches among none"
             )
@@ -72,7 +72,7 @@ extension QueueConformance {
                 var found: [String] = []
                 var cursor: String?
                 repeat {
-                    let page = try await bench.redis.store.accounts(limit: limit, cursor: cursor)
+                    let page = try await bench.redis.accounts.accounts(limit: limit, cursor: cursor)
                     try bench.expect(page.items.count <= limit, "a page of \(page.items.count)")
                     found += page.items.map(\.description)
                     cursor = page.next
@@ -81,7 +81,7 @@ extension QueueConformance {
                 try bench.equal(found, wanted, "accounts in pages of \(limit)")
             }
             do {
-                _ = try await bench.redis.store.accounts(limit: 1, cursor: "nonsense!")
+                _ = try await bench.redis.accounts.accounts(limit: 1, cursor: "nonsense!")
                 try bench.expect(false, "an invalid cursor is accepted")
             } catch StoreError.unknownCursor {}
         },
@@ -142,7 +142,7 @@ extension QueueConformance {
 extension ConformanceBench {
     /// Fails unless an account has this number of open watches.
     fileprivate func counts(_ count: Int, of account: String) async throws {
-        let open = try await redis.store.openWatches(of: [AccountID(unchecked: account)])
+        let open = try await redis.accounts.openWatches(of: [AccountID(unchecked: account)])
         try equal(open, [count], "open watches of \(account)")
     }
 }

@@ -45,7 +45,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.commit([look]), [.done], "the commit")
             let recorded = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(recorded.map(\.seq), [2], "the log")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10
@@ -140,7 +140,7 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             let now = try await bench.take(key).claimedAt
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             for (name, method) in [("A1", "card"), ("A2", "ideal")] {
                 let payment = Payment(
                     state: .paid,
@@ -162,18 +162,18 @@ extension QueueConformance {
             let order = bench.order("A1")
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(order.watch)
-            let kept = try await bench.redis.store.order(order)
+            let kept = try await bench.redis.orders.order(order)
             try bench.equal(kept?.members.count, 1, "its attempts")
             try bench.equal(
-                try await bench.redis.store.order(bench.order("A2")),
+                try await bench.redis.orders.order(bench.order("A2")),
                 nil,
                 "another order"
             )
             let query = OrderQuery(account: order.account)
-            try bench.equal(try await bench.redis.store.orders(query).items.count, 1, "listed")
+            try bench.equal(try await bench.redis.orders.orders(query).items.count, 1, "listed")
             try await bench.harness.advance(by: day * 121)
             try await bench.purge(order.watch)
-            try bench.equal(try await bench.redis.store.order(order), nil, "after the retention")
+            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
         }
     ]
 }

@@ -92,7 +92,7 @@ extension QueueConformance {
             _ = try await bench.watches.commit([commit])
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.json), [event.json], "log")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10

@@ -102,7 +102,7 @@ extension QueueConformance {
                     secret,
                     "the secret in the snapshot"
                 )
-                let entry = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+                let entry = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
                     .last
                 try bench.equal(
                     entry?.notify.map(\.description),

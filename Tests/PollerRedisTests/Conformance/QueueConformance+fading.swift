@@ -21,7 +21,7 @@ extension QueueConformance {
                 .carrying(metadata: metadata)
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.map(\.json), [wanted.json], "the log")
-            let outbox = try await bench.watches.entries(
+            let outbox = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 9
@@ -96,9 +96,9 @@ extension QueueConformance {
                 try bench.equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
             }
             let home = bench.partition(of: key)
-            let published = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            let published = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(published.map(\.event.id), all.map(\.id), "its events in the outbox")
-            let read = try await bench.watches.unacknowledged(
+            let read = try await bench.outbox.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "reader"),
                 idle: .seconds(5),

@@ -49,10 +49,10 @@ extension QueueConformance {
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let position = FanOutPosition(partition: 0, endpoint: EndpointID(unchecked: "ep_a b"))
             _ = try await bench.hold(entries, ConformanceBench.anna, at: position)
-            try await bench.watches.acknowledge(partition: home, [entries[1].id])
+            try await bench.outbox.acknowledge(partition: home, [entries[1].id])
             let known = try await bench.positions(entries)
             try bench.equal(known, [entries[0].id: position], "positions")
-            let none = try await bench.watches.positions(partition: home, of: [])
+            let none = try await bench.outbox.positions(partition: home, of: [])
             try bench.equal(none, [:], "positions of no entries")
         },
     ]
@@ -65,7 +65,7 @@ extension ConformanceBench {
         _ consumer: OwnerID,
         at position: FanOutPosition? = nil
     ) async throws -> Set<String> {
-        try await watches.hold(
+        try await outbox.hold(
             partition: entries[0].partition,
             consumer: consumer,
             entries.map { PendingEntry($0.id, at: position) }
@@ -74,6 +74,6 @@ extension ConformanceBench {
 
     /// Returns the marking progress of entries of one partition.
     fileprivate func positions(_ entries: [OutboxEntry]) async throws -> [String: FanOutPosition] {
-        try await watches.positions(partition: entries[0].partition, of: entries.map(\.id))
+        try await outbox.positions(partition: entries[0].partition, of: entries.map(\.id))
     }
 }

@@ -205,7 +205,7 @@ extension QueueConformance {
                 ),
                 "id"
             )
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10

@@ -44,7 +44,7 @@ extension QueueConformance {
                 "the late result was accepted"
             )
             try bench.equal(
-                try await bench.redis.store.incidents().open,
+                try await bench.redis.incidents.incidents().open,
                 [],
                 "incidents of the late result"
             )
@@ -56,7 +56,11 @@ extension QueueConformance {
                 !(try await bench.end(left, board, changed)),
                 "the late result was accepted afterwards"
             )
-            try bench.equal(try await bench.redis.store.incidents().open, changed, "open incidents")
+            try bench.equal(
+                try await bench.redis.incidents.incidents().open,
+                changed,
+                "open incidents"
+            )
         },
         ConformanceCase(
             "a reported incident is on the board, in its log and in the outbox, once each"
@@ -68,17 +72,17 @@ extension QueueConformance {
             let closed = try await bench.watches.stats().closed
             try bench.equal(closed, 0, "closed watches")
             let incident = try bench.some(changed.last, "an incident")
-            let list = try await bench.redis.store.incidents()
+            let list = try await bench.redis.incidents.incidents()
             try bench.equal(list, IncidentList(open: changed, resolved: []), "open")
             let over = try await bench.over(after: look, board)
             try bench.equal(over.map(\.id), changed.map(\.id), "resolved incidents")
-            let later = try await bench.redis.store.incidents()
+            let later = try await bench.redis.incidents.incidents()
             try bench.equal(later, IncidentList(open: [], resolved: over.reversed()), "later")
             let log = try await bench.watches.events(of: incident.key, after: 0, limit: 10)
             let published = [incident.event, over.last?.event].compactMap(\.self)
             try bench.equal(log, published, "the log")
             try bench.equal(log.map(\.seq), [1, 2], "seq")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: incident.key),
                 after: "0",
                 limit: 10
@@ -108,7 +112,7 @@ extension QueueConformance {
                 let page = try await bench.watches.list(ListQuery(state: state))
                 try bench.equal(page.items.map(\.watch.key), [], "the watches")
             }
-            let orders = try await bench.redis.store.orders(OrderQuery(account: key.account))
+            let orders = try await bench.redis.orders.orders(OrderQuery(account: key.account))
             try bench.equal(orders.items.count, 0, "the orders")
             try bench.expect(!(try await bench.watches.hint(key)), "a hint reopened the incident")
             try bench.expect(!(try await bench.watches.cancel(key)), "the incident was cancelled")
@@ -144,7 +148,7 @@ extension QueueConformance {
                 over += board.note(bench.seen([]), at: now, hold: .zero)
             }
             _ = try await bench.end(look, board, over)
-            let kept = try await bench.redis.store.incidents().resolved
+            let kept = try await bench.redis.incidents.incidents().resolved
             try bench.equal(kept, over.suffix(IncidentList.resolvedMax).reversed(), "kept")
         },
     ]
@@ -200,7 +204,7 @@ extension QueueConformance {
 
 extension ConformanceBench {
     func look(_ owner: OwnerID = anna) async throws -> IncidentCheck? {
-        try await redis.store.beginCheck(owner, for: Self.lease)
+        try await redis.incidents.beginCheck(owner, for: Self.lease)
     }
 
     /// Ends a check with a pause of 3 s.
@@ -209,7 +213,7 @@ extension ConformanceBench {
         _ board: IncidentBoard? = nil,
         _ changed: [Incident] = []
     ) async throws -> Bool {
-        try await redis.store.endCheck(
+        try await redis.incidents.endCheck(
             look,
             board: board ?? look.board,
             reporting: changed,

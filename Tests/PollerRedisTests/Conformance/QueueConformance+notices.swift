@@ -36,7 +36,7 @@ extension QueueConformance {
             try bench.equal(log.map(\.mandate?.id), ["srcmn_1", "srcmn_2"], "notices")
             try bench.equal(log.first?.mandate, notice("srcmn_1"), "the notice as announced")
             try bench.equal(log.map(\.seq), [1, 2], "seq")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10

@@ -124,12 +124,12 @@ extension QueueConformance {
     static let orders: [ConformanceCase] = [
         ConformanceCase("an order is read as stored, and each version is written once") { bench in
             let key = bench.order("A77")
-            try bench.equal(try await bench.redis.store.order(key), nil, "at first")
+            try bench.equal(try await bench.redis.orders.order(key), nil, "at first")
             var order = Order(key: key)
             _ = order.note(bench.key("1"), seq: 3, bench.payment(.failed))
             _ = order.take(bench.key("1"), seq: 3)
             try bench.expect(try await bench.store(order, over: 0), "the first")
-            let known = try bench.some(try await bench.redis.store.order(key), "the order")
+            let known = try bench.some(try await bench.redis.orders.order(key), "the order")
             try bench.equal(known.members, order.members, "members")
             try bench.equal(known.right, order.right, "the right")
             try bench.equal(known.version, 2, "version")
@@ -147,13 +147,13 @@ extension QueueConformance {
                 !(try await bench.store(other, over: 2)),
                 "a second write over a version was accepted"
             )
-            try bench.equal(try await bench.redis.store.order(key), later, "the stored order")
+            try bench.equal(try await bench.redis.orders.order(key), later, "the stored order")
             let closed = try await bench.watches.stats().closed
             try bench.equal(closed, 0, "closed watches")
         },
         ConformanceCase("the events of an order are recorded with it, once and in order") {
             bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             let key = bench.order("A77")
             let paid = bench.paymentEvent(.paid, by: bench.key("1"), seq: 1)
             let first = try await service.note(paid)
@@ -167,21 +167,21 @@ extension QueueConformance {
             let log = try await bench.watches.events(of: key.watch, after: 0, limit: 10)
             try bench.equal(log.map(\.json), published, "log")
             try bench.equal(log.map(\.seq), [1, 2, 3], "seq")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key.watch),
                 after: "0",
                 limit: 10
             )
             try bench.equal(entries.map(\.event.json), published, "outbox")
-            let order = try bench.some(try await bench.redis.store.order(key), "the order")
+            let order = try bench.some(try await bench.redis.orders.order(key), "the order")
             try bench.equal(order.seq, 3, "the order's seq")
             try bench.equal(order.createdAt, paid.polledAt, "its creation time")
             try await bench.outOfOrder("event 1 after 3") {
-                _ = try await bench.redis.store.store(order, over: order.version, recording: first)
+                _ = try await bench.redis.orders.store(order, over: order.version, recording: first)
             }
         },
         ConformanceCase("one of two requests for the right to charge is granted") { bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
             try bench.equal(try await service.take(watches[0]), .granted(1), "the first")
             let other = try await service.take(watches[1])
@@ -193,7 +193,7 @@ extension QueueConformance {
         },
         ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
             bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             var granted: [WatchKey] = []
             try await withThrowingTaskGroup(of: WatchKey?.self) { group in
                 for number in 0..<12 {
@@ -205,12 +205,12 @@ extension QueueConformance {
                 for try await key in group { granted += [key].compactMap(\.self) }
             }
             try bench.equal(granted.count, 1, "granted to \(granted.map(\.source))")
-            let order = try await bench.redis.store.order(bench.order("A77"))
+            let order = try await bench.redis.orders.order(bench.order("A77"))
             try bench.equal(order?.right?.holder, granted.first, "the holder of the right")
         },
         ConformanceCase("an order is no watch: it is never due, listed or reopened") { bench in
             let key = bench.order("A77")
-            _ = try await OrderService(bench.redis.store).take(bench.watch("1", of: "A77"))
+            _ = try await OrderService(bench.redis.orders).take(bench.watch("1", of: "A77"))
             try bench.equal(try await bench.due(key.watch), [], "due")
             let page = try await bench.watches.list(ListQuery())
             try bench.equal(page.items.map(\.watch.key), [], "the watches")
@@ -228,7 +228,7 @@ extension QueueConformance {
             )
         },
         ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             for name in ["A1", "A2", "A3", "A4", "A5"] {
                 _ = try await service.take(bench.watch(name, of: name))
                 try await bench.advance(ms: 10)
@@ -241,17 +241,17 @@ extension QueueConformance {
             let account = bench.key("1").account
             repeat {
                 let query = OrderQuery(account: account, limit: 2, cursor: cursor)
-                let page = try await bench.redis.store.orders(query)
+                let page = try await bench.redis.orders.orders(query)
                 names += page.items.map(\.key.order.description)
                 cursor = page.next
             } while cursor != nil && names.count < 9
             try bench.equal(names, ["A5", "A4", "A3", "A2", "A1"], "the orders")
             let query = OrderQuery(account: account, state: .paid)
-            let found = try await bench.redis.store.orders(query).items
+            let found = try await bench.redis.orders.orders(query).items
             try bench.equal(found.map(\.key.order.description), ["A2"], "paid orders")
         },
         ConformanceCase("orders that were paid more than once can be listed") { bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
                 _ = try await service.take(bench.watch("0\(order)", of: order))
                 for name in tries {
@@ -262,12 +262,12 @@ extension QueueConformance {
                 try await bench.advance(ms: 10)
             }
             let query = OrderQuery(account: bench.key("1").account, isPaidTwice: true)
-            let found = try await bench.redis.store.orders(query).items
+            let found = try await bench.redis.orders.orders(query).items
             try bench.equal(found.map(\.key.order.description), ["A2"], "orders paid twice")
         },
         ConformanceCase("an order is purged like a closed watch, after its last change") {
             bench in
-            let service = OrderService(try bench.redis.store)
+            let service = OrderService(try bench.redis.orders)
             let key = bench.order("A77")
             let home = bench.partition(of: key.watch)
             _ = try await service.take(bench.watch("1", of: "A77"))
@@ -282,13 +282,13 @@ extension QueueConformance {
                 let retention = Duration.seconds(isKept ? 4 : 2)
                 while try await bench.watches.purge(partition: home, retention: retention) {}
                 try bench.equal(
-                    try await bench.redis.store.order(key) != nil,
+                    try await bench.redis.orders.order(key) != nil,
                     isKept,
                     "whether the order exists"
                 )
             }
             let query = OrderQuery(account: key.account)
-            try bench.equal(try await bench.redis.store.orders(query).items.count, 0, "listed")
+            try bench.equal(try await bench.redis.orders.orders(query).items.count, 0, "listed")
         },
     ]
 }
@@ -345,6 +345,6 @@ extension ConformanceBench {
     }
 
     func store(_ order: Order, over version: Int) async throws -> Bool {
-        try await redis.store.store(order, over: version, recording: [])
+        try await redis.orders.store(order, over: version, recording: [])
     }
 }

@@ -19,7 +19,7 @@ extension QueueConformance {
                 }
                 try await bench.advance(ms: round)
             }
-            let entries = try await bench.watches.entries(partition: home, after: "0", limit: 99)
+            let entries = try await bench.outbox.entries(partition: home, after: "0", limit: 99)
             try bench.equal(entries.map(\.event.id), wanted, "events")
             try bench.equal(Set(entries.map(\.id)).count, 9, "different ids")
             try bench.expect(entries.allSatisfy { $0.partition == home }, "wrong partition")
@@ -32,7 +32,7 @@ extension QueueConformance {
                 bench.poll($0, .next(after: .zero), status: "pending")
             }
             _ = try await bench.watches.commit(commits)
-            let entries = try await bench.watches.entries(partition: home, after: "0", limit: 99)
+            let entries = try await bench.outbox.entries(partition: home, after: "0", limit: 99)
             try bench.equal(
                 entries.map(\.event.id),
                 commits.compactMap(\.change.event?.id),
@@ -46,7 +46,7 @@ extension QueueConformance {
             var position = "0"
             var seqs: [Int] = []
             for _ in 0..<4 {
-                let page = try await bench.watches.entries(
+                let page = try await bench.outbox.entries(
                     partition: home,
                     after: position,
                     limit: 3
@@ -85,7 +85,7 @@ extension QueueConformance {
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna, idle: .zero)
             try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
             let twice = (entries + entries).map(\.id)
-            let positions = try await bench.watches.positions(partition: home, of: twice)
+            let positions = try await bench.outbox.positions(partition: home, of: twice)
             try bench.equal(positions, [:], "positions of IDs named twice")
         },
         ConformanceCase("entries that a consumer holds for too long go to another") { bench in
@@ -148,7 +148,7 @@ extension QueueConformance {
                 idle: .seconds(30)
             )
             try bench.equal(other.count, 0, "entries of the other consumer")
-            try await bench.watches.acknowledge(partition: home, entries.map(\.id))
+            try await bench.outbox.acknowledge(partition: home, entries.map(\.id))
             let gone = try await bench.hold(entries, ConformanceBench.anna)
             try bench.equal(gone, Set(entries.map(\.id)), "acknowledged entries")
             try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
@@ -156,27 +156,27 @@ extension QueueConformance {
         ConformanceCase("all entries before the oldest unacknowledged one are settled") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
-            let empty = try await bench.watches.settled(partition: home)
+            let empty = try await bench.outbox.settled(partition: home)
             try await bench.record(key, ["a", "b"])
             let first = try bench.some(
-                try await bench.watches.entries(partition: home, after: "0", limit: 1).first,
+                try await bench.outbox.entries(partition: home, after: "0", limit: 1).first,
                 "an entry"
             )
             let oldest = try bench.some(Int64(first.id.prefix { $0 != "-" }), "its ms")
             for stage in ["unread", "handed out"] {
-                let settled = try await bench.watches.settled(partition: home)
+                let settled = try await bench.outbox.settled(partition: home)
                 try bench.expect(settled.ms <= oldest, "\(stage): \(settled.ms) > \(oldest)")
                 _ = try await bench.unacknowledged(home, ConformanceBench.anna)
             }
-            let all = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-            try await bench.watches.acknowledge(partition: home, [all[0].id])
-            let half = try await bench.watches.settled(partition: home)
+            let all = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.acknowledge(partition: home, [all[0].id])
+            let half = try await bench.outbox.settled(partition: home)
             let newest = try bench.some(Int64(all[1].id.prefix { $0 != "-" }), "its ms")
             try bench.expect(half.ms <= newest, "half: \(half.ms) > \(newest)")
-            try await bench.watches.acknowledge(partition: home, [all[1].id])
+            try await bench.outbox.acknowledge(partition: home, [all[1].id])
             // The ids of a store's entries may use a clock that no test can move.
             try await bench.advance(ms: 3_600_000)
-            let done = try await bench.watches.settled(partition: home)
+            let done = try await bench.outbox.settled(partition: home)
             try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
         },
         ConformanceCase("acknowledged entries are not given out again, but stay in the outbox") {
@@ -186,7 +186,7 @@ extension QueueConformance {
             try await bench.record(key, ["a", "b", "c"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let done = [entries[0].id, entries[2].id]
-            for _ in 0..<2 { try await bench.watches.acknowledge(partition: home, done) }
+            for _ in 0..<2 { try await bench.outbox.acknowledge(partition: home, done) }
             try bench.equal(try await bench.watches.stats().undelivered, 1, "undelivered")
             try await bench.advance(ms: 50)
             var late: [OutboxEntry] = []
@@ -199,7 +199,7 @@ extension QueueConformance {
                 return !late.isEmpty
             }
             try bench.equal(Set(late.map(\.event.seq)), [2], "entries taken over")
-            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(kept.map(\.event.seq), [1, 2, 3], "kept")
         },
         ConformanceCase("trimming deletes old acknowledged entries") { bench in
@@ -207,13 +207,13 @@ extension QueueConformance {
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
-            try await bench.watches.acknowledge(partition: home, entries.map(\.id))
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
-            let young = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.acknowledge(partition: home, entries.map(\.id))
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
+            let young = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(young.count, 3, "young entries")
             try await bench.advance(ms: 7_200_000)
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
-            let old = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
+            let old = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(old.count, 0, "old entries")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.count, 3, "the watch's own log")
@@ -224,10 +224,10 @@ extension QueueConformance {
             try await bench.record(key, ["a", "b", "c", "d"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 3)
             let done = [entries[0].id, entries[2].id]
-            try await bench.watches.acknowledge(partition: home, done)
+            try await bench.outbox.acknowledge(partition: home, done)
             try await bench.advance(ms: 7_200_000)
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
-            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
+            let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.expect(
                 Set(kept.map(\.event.seq)).isSuperset(of: [2, 4]),
                 "lost one of 2 (handed out) and 4 (never read): \(kept.map(\.event.seq))"
@@ -239,12 +239,12 @@ extension QueueConformance {
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             try await bench.advance(ms: 7_200_000)
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
-            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
+            let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(kept.count, 2, "entries")
         },
         ConformanceCase("the bounds of an empty outbox are zero") { bench in
-            let bounds = try await bench.watches.bounds()
+            let bounds = try await bench.outbox.bounds()
             try bench.equal(bounds.count, bench.watches.partitions, "partitions")
             let zero = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
             try bench.expect(bounds.allSatisfy { $0 == zero }, "not zero: \(bounds)")
@@ -257,18 +257,18 @@ extension QueueConformance {
             let old = try await bench.unacknowledged(home, ConformanceBench.anna)
             try await bench.advance(ms: 7_200_000)
             try bench.equal(
-                try await bench.watches.bounds()[home],
+                try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: old[0].id, newest: old[1].id, trimmed: "0-0"),
                 "bounds before"
             )
             let lease = try await bench.take(key)
             _ = try await bench.commit(lease, .next(after: .zero), status: "c")
-            try await bench.watches.acknowledge(partition: home, old.map(\.id))
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
-            let young = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.outbox.acknowledge(partition: home, old.map(\.id))
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
+            let young = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(young.map(\.event.seq), [3], "kept")
             try bench.equal(
-                try await bench.watches.bounds()[home],
+                try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: young[0].id, newest: young[0].id, trimmed: old[1].id),
                 "bounds after"
             )
@@ -279,11 +279,11 @@ extension QueueConformance {
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let old = try await bench.unacknowledged(home, ConformanceBench.anna)
-            try await bench.watches.acknowledge(partition: home, old.map(\.id))
+            try await bench.outbox.acknowledge(partition: home, old.map(\.id))
             try await bench.advance(ms: 7_200_000)
-            try await bench.watches.trim(partition: home, retention: .seconds(3600))
+            try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             try bench.equal(
-                try await bench.watches.bounds()[home],
+                try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: "0-0", newest: old[1].id, trimmed: old[1].id),
                 "bounds"
             )
@@ -303,7 +303,7 @@ extension QueueConformance {
             try bench.equal(try await bench.take(mark).item.watch, key, "the delivery's watch")
         },
         ConformanceCase("an arrival comes when an event is recorded") { bench in
-            let stream = bench.watches.arrivals()
+            let stream = bench.outbox.arrivals()
             let key = bench.key("1")
             try await bench.enqueue(key)
             try await bench.isNotified(bench.partition(of: key), from: stream, "an arrival") {
@@ -322,7 +322,7 @@ extension ConformanceBench {
         idle: Duration = .seconds(3600),
         limit: Int = 100
     ) async throws -> [OutboxEntry] {
-        try await watches.unacknowledged(
+        try await outbox.unacknowledged(
             partition: partition,
             consumer: consumer,
             idle: idle,

@@ -20,7 +20,7 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.json), published.map(\.json), "log")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10
@@ -42,7 +42,7 @@ extension QueueConformance {
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(log.map(\.metadata), [metadata, metadata, metadata], "log")
             try bench.equal(log.prefix(2).map(\.id), commit.change.events.map(\.id), "ids")
-            let entries = try await bench.watches.entries(
+            let entries = try await bench.outbox.entries(
                 partition: bench.partition(of: key),
                 after: "0",
                 limit: 10

@@ -12,8 +12,8 @@ extension QueueConformance {
                 _ = try await bench.watches.cancel(key)
             }
             for home in Set(keys.map { bench.partition(of: $0) }) {
-                let entries = try await bench.watches.entries(partition: home, after: "0", limit: 9)
-                let found = try await bench.watches.references(
+                let entries = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
+                let found = try await bench.outbox.references(
                     partition: home,
                     after: "0",
                     limit: 9
@@ -35,7 +35,7 @@ extension QueueConformance {
             var position = "0"
             var pages: [[String]] = []
             for _ in 0..<4 {
-                let page = try await bench.watches.references(
+                let page = try await bench.outbox.references(
                     partition: home,
                     after: position,
                     limit: 3
@@ -43,7 +43,7 @@ extension QueueConformance {
                 pages.append(page.map(\.id))
                 position = page.last?.id ?? position
             }
-            let all = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            let all = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try bench.equal(pages.map(\.count), [3, 3, 1, 0], "pages")
             try bench.equal(pages.flatMap(\.self), all.map(\.id), "ids")
         },
@@ -54,11 +54,11 @@ extension QueueConformance {
             var wanted: [Event?] = []
             for key in keys {
                 let home = bench.partition(of: key)
-                for entry in try await bench.watches.entries(partition: home, after: "0", limit: 9)
+                for entry in try await bench.outbox.entries(partition: home, after: "0", limit: 9)
                 where entry.event.key == key && entry.event.seq != 2 {
                     wanted.insert(entry.event, at: 0)
                 }
-                for reference in try await bench.watches.references(
+                for reference in try await bench.outbox.references(
                     partition: home,
                     after: "0",
                     limit: 9
@@ -68,10 +68,10 @@ extension QueueConformance {
             }
             // Every second reference is left out, because not every entry has a subscriber.
             for at in [4, 1] { references.remove(at: at) }
-            let events = try await bench.watches.events(of: references)
+            let events = try await bench.outbox.events(of: references)
             try bench.equal(events.map(\.?.seq), [3, 1, 3, 1], "seq")
             try bench.equal(events, wanted, "events")
-            try bench.equal(try await bench.watches.events(of: []), [], "events of no references")
+            try bench.equal(try await bench.outbox.events(of: []), [], "events of no references")
         },
     ]
 }

@@ -48,7 +48,7 @@ extension QueueConformance {
             ])
             try await bench.advance(ms: 90_000_000)
             for home in Set([bench.partition(of: key), bench.partition(of: dead)]) {
-                let published = try await bench.watches.entries(
+                let published = try await bench.outbox.entries(
                     partition: home,
                     after: "0",
                     limit: 9

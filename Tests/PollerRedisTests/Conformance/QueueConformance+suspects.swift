@@ -31,7 +31,7 @@ extension QueueConformance {
                 2,
                 "crashes before the third process alone"
             )
-            try await bench.watches.finish([suspect])
+            try await bench.suspects.finish([suspect])
             try bench.equal(try await bench.begin([suspect]), [.fresh], "after a process survived")
         },
         ConformanceCase("crashes are counted per entry") { bench in
@@ -41,7 +41,7 @@ extension QueueConformance {
             try bench.equal(states[0], .fresh, "the first")
             try bench.expect(states[1] != .fresh, "the mark of the second entry is lost")
             try bench.equal(states[2], .fresh, "the third")
-            try await bench.watches.finish([suspects[0]])
+            try await bench.suspects.finish([suspects[0]])
             try bench.equal(try await bench.begin([suspects[0]]), [.fresh], "the first entry again")
             try bench.equal(try await bench.deaths(suspects[2]), 1, "crashes of the third entry")
         },
@@ -74,7 +74,7 @@ extension QueueConformance {
                 try bench.equal(try await bench.begin([suspect]), [.setAside], "its state")
                 try await bench.advance(ms: 1000)
             }
-            let entries = try await bench.watches.setAsideEntries()
+            let entries = try await bench.suspects.setAsideEntries()
             try bench.equal(
                 entries.map(\.id),
                 suspects.map(\.id),
@@ -88,9 +88,9 @@ extension QueueConformance {
             )
             try bench.equal(entries[0].hintedWatch, bench.key("1"), "the watch of the hint")
             for (suspect, isRedriven) in zip(suspects, [true, false]) {
-                let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
+                let ended = try await bench.suspects.endSetAside(suspect.id, isRedriven: isRedriven)
                 try bench.equal(ended?.id, suspect.id, "the ended entry")
-                let again = try await bench.watches.endSetAside(suspect.id, isRedriven: isRedriven)
+                let again = try await bench.suspects.endSetAside(suspect.id, isRedriven: isRedriven)
                 try bench.equal(again, nil, "ended again")
                 try bench.equal(
                     try await bench.begin([suspect]),
@@ -98,7 +98,7 @@ extension QueueConformance {
                     "its state afterwards"
                 )
             }
-            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list afterwards")
+            try bench.equal(try await bench.suspects.setAsideEntries(), [], "the list afterwards")
         },
         ConformanceCase("an outbox entry that is set aside leaves the outbox, and the others stay")
         {
@@ -106,7 +106,7 @@ extension QueueConformance {
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
-            let before = try await bench.watches.bounds()[home]
+            let before = try await bench.outbox.bounds()[home]
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             // The newest entry: readers that have reached it must not be ahead of the outbox.
             let suspect = Suspect(.outbox, partition: home, name: entries[2].id)
@@ -116,18 +116,18 @@ extension QueueConformance {
                 try await bench.setAside(suspect),
                 "the entry was not set aside by another notifier"
             )
-            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
+            let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 10)
             try bench.equal(kept.map(\.event.seq), [1, 2], "the outbox")
-            try bench.equal(try await bench.watches.bounds()[home].newest, before.newest, "newest")
+            try bench.equal(try await bench.outbox.bounds()[home].newest, before.newest, "newest")
             try bench.equal(try await bench.watches.stats().undelivered, 2, "undelivered")
             let found = try await bench.watches.events(of: key, after: 0, limit: 10)
             try bench.equal(found.map(\.seq), [1, 2, 3], "the log of the watch")
-            let entry = try bench.some(try await bench.watches.setAsideEntries().first, "an entry")
+            let entry = try bench.some(try await bench.suspects.setAsideEntries().first, "an entry")
             try bench.equal(entry.about, "src_1", "its subject")
             try bench.equal(entry.account, key.account, "its account")
             let older = Suspect(.outbox, partition: home, name: entries[1].id)
             try bench.expect(try await bench.setAside(older), "another entry was not set aside")
-            let newest = try await bench.watches.bounds()[home].newest
+            let newest = try await bench.outbox.bounds()[home].newest
             try bench.equal(newest, before.newest, "newest after an older one")
         },
         ConformanceCase("a redriven outbox entry is added as new and read by notifiers") {
@@ -138,9 +138,9 @@ extension QueueConformance {
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
             try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
-            let ended = try await bench.watches.endSetAside(suspect.id, isRedriven: true)
+            let ended = try await bench.suspects.endSetAside(suspect.id, isRedriven: true)
             try bench.equal(ended?.id, suspect.id, "the redriven entry")
-            let read = try await bench.watches.read(
+            let read = try await bench.outbox.read(
                 partition: home,
                 consumer: ConformanceBench.bert,
                 idle: .seconds(3600),
@@ -158,10 +158,10 @@ extension QueueConformance {
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let suspect = Suspect(.outbox, partition: home, name: entries[0].id)
             try bench.expect(try await bench.setAside(suspect), "the entry was not set aside")
-            _ = try await bench.watches.endSetAside(suspect.id, isRedriven: false)
-            let kept = try await bench.watches.entries(partition: home, after: "0", limit: 10)
+            _ = try await bench.suspects.endSetAside(suspect.id, isRedriven: false)
+            let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 10)
             try bench.equal(kept, [], "the outbox")
-            try bench.equal(try await bench.watches.setAsideEntries(), [], "the list")
+            try bench.equal(try await bench.suspects.setAsideEntries(), [], "the list")
         },
         ConformanceCase("abandoned entries are returned as IDs, new ones with their events") {
             bench in
@@ -175,7 +175,7 @@ extension QueueConformance {
             // Redis uses its own clock here.
             for _ in 0..<100 where abandoned.isEmpty {
                 try await bench.harness.advance(by: .milliseconds(50))
-                let read = try await bench.watches.read(
+                let read = try await bench.outbox.read(
                     partition: home,
                     consumer: ConformanceBench.bert,
                     idle: .milliseconds(1),
@@ -185,7 +185,7 @@ extension QueueConformance {
                 fresh += read.fresh
             }
             try bench.equal(abandoned, first.map(\.id), "abandoned")
-            let read = try await bench.watches.handedOver(partition: home, abandoned)
+            let read = try await bench.outbox.handedOver(partition: home, abandoned)
             try bench.equal(read, first, "the abandoned one, decoded")
         },
     ]
@@ -204,10 +204,10 @@ extension ConformanceBench {
     }
 
     fileprivate func begin(
-        _ suspects: [Suspect],
+        _ entries: [Suspect],
         isAlone: Bool = false
     ) async throws -> [SuspectState] {
-        try await watches.begin(suspects, isAlone: isAlone)
+        try await suspects.begin(entries, isAlone: isAlone)
     }
 
     /// Returns the deaths that a process finds when it begins; `nil` if there are none.
@@ -221,11 +221,11 @@ extension ConformanceBench {
     fileprivate func setAside(_ suspect: Suspect) async throws -> Bool {
         guard case .suspected(_, let first, let now)? = try await begin([suspect]).first else {
             let zero = Timestamp(ms: 0)
-            return try await watches.setAside(
+            return try await suspects.setAside(
                 SetAsideEntry(suspect, deaths: 3, firstAt: zero, at: zero)
             )
         }
-        return try await watches.setAside(
+        return try await suspects.setAside(
             SetAsideEntry(suspect, deaths: 3, firstAt: first, at: now)
         )
     }

@@ -23,7 +23,7 @@ import Testing
                 var position = "0"
                 var seqs: [Int] = []
                 while true {
-                    let page = try await bench.watches.entries(
+                    let page = try await bench.outbox.entries(
                         partition: home,
                         after: position,
                         limit: 7
@@ -33,12 +33,12 @@ import Testing
                     if page.count < 7 { break }
                 }
                 try bench.equal(seqs, Array(31...130), "events that are kept")
-                let references = try await bench.watches.references(
+                let references = try await bench.outbox.references(
                     partition: home,
                     after: "0",
                     limit: 500
                 )
-                let events = try await bench.watches.events(of: references)
+                let events = try await bench.outbox.events(of: references)
                 try bench.equal(events.count { $0 == nil }, 30, "events that are gone")
             }
             let failure = await behaviour.failure(on: harness)
@@ -63,7 +63,7 @@ import Testing
             #expect(failure == nil, "\(String(describing: failure))")
             // With this clock, the only further reads are those of arrivals.
             let reader = OutboxReader(
-                outbox: harness.store,
+                outbox: RedisOutbox(harness.redis),
                 deliveries: harness.queue,
                 owner: OwnerID(unchecked: "AAAAAAAAAAA"),
                 clock: ManualClock(),
@@ -84,7 +84,7 @@ import Testing
             let behaviour = ConformanceCase("counts") { bench in
                 let busy = bench.key("1")
                 try await bench.record(busy, (0..<103).map { "s\($0)" })
-                let read = try await bench.watches.read(
+                let read = try await bench.outbox.read(
                     partition: bench.partition(of: busy),
                     consumer: ConformanceBench.anna,
                     idle: .seconds(5),
@@ -108,13 +108,13 @@ import Testing
             _ = try await store.enqueue([try NewWatch(key: watch)])
             _ = try await store.cancel(watch)
             let home = harness.partition(of: watch.lane)
-            let found = try await store.references(partition: home, after: "0", limit: 10)
+            let found = try await harness.outbox.references(partition: home, after: "0", limit: 10)
             let reference = try #require(found.first)
             // The scripts are loaded by the first call.
-            let event = try #require(try await store.events(of: [reference]).first ?? nil)
+            let event = try #require(try await harness.outbox.events(of: [reference]).first ?? nil)
             _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
             let many = Array(repeating: reference, count: 300)
-            let events = try await store.events(of: many)
+            let events = try await harness.outbox.events(of: many)
             #expect(events.count == 300 && events.allSatisfy { $0 == event })
             let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
             let calls = stats.matches(of: #/cmdstat_(?:evalsha|eval|fcall)(?:_ro)?:calls=(\d+),/#)
@@ -133,7 +133,7 @@ import Testing
             let home = harness.partition(of: watch.lane)
             let dead = OwnerID(unchecked: "DDDDDDDDDDD")
             // This creates the group, too.
-            let first = try await harness.store.unacknowledged(
+            let first = try await harness.outbox.unacknowledged(
                 partition: home,
                 consumer: dead,
                 idle: .seconds(5),
@@ -163,7 +163,7 @@ import Testing
             )
             var taken: Set<String> = []
             for _ in 0..<12 where !taken.contains(last) {
-                let entries = try await harness.store.unacknowledged(
+                let entries = try await harness.outbox.unacknowledged(
                     partition: home,
                     consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
                     idle: .zero,
@@ -174,7 +174,7 @@ import Testing
             }
             #expect(taken.contains(last) && taken.count == 1401)
             // The oldest entries are then returned again.
-            let again = try await harness.store.unacknowledged(
+            let again = try await harness.outbox.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "AAAAAAAAAAA"),
                 idle: .zero,

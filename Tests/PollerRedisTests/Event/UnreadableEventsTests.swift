@@ -53,7 +53,7 @@ struct UnreadableEventsTests {
             _ = try await store.cancel(key)
             try await damage(key, of: store)
             for _ in 0..<2 {
-                let read = try await store.read(
+                let read = try await RedisOutbox(store.redis).read(
                     partition: store.partition(of: key),
                     consumer: Self.notifier,
                     idle: .seconds(5),
@@ -84,12 +84,16 @@ struct UnreadableEventsTests {
     ) async throws {
         try await withRedis { client in
             let log = ErrorLog()
-            let store = RedisWatchStore(
+            let redis = RedisPartitions(
                 client: client,
                 layout: try await StoreLayout.created(on: client, partitions: 4),
                 logger: log.logger
             )
-            try await body(store, log, WatchKey("src_1", of: AccountID(unchecked: "acct_1")))
+            try await body(
+                RedisWatchStore(redis),
+                log,
+                WatchKey("src_1", of: AccountID(unchecked: "acct_1"))
+            )
         }
     }
 

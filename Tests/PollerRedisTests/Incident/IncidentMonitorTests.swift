@@ -47,7 +47,7 @@ struct IncidentMonitorTests {
             clock: ManualClock = ManualClock()
         ) -> IncidentMonitor<ManualClock> {
             IncidentMonitor(
-                store: harness.store,
+                store: harness.incidents,
                 checker: checker,
                 owner: OwnerID(unchecked: name),
                 pace: pace,
@@ -58,7 +58,7 @@ struct IncidentMonitorTests {
 
         func published() async throws -> [String] {
             let home = harness.partition(of: Incident.lane)
-            return try await harness.store.entries(partition: home, after: "0", limit: 100)
+            return try await harness.outbox.entries(partition: home, after: "0", limit: 100)
                 .map { "\($0.event.type) \($0.event.status?.description ?? "")" }
         }
     }

@@ -40,7 +40,7 @@ struct RepartitionCursorTests {
     }
 
     private static let accounts: Page = { harness, cursor in
-        let page = try await harness.store.accounts(limit: 1, cursor: cursor)
+        let page = try await harness.accounts.accounts(limit: 1, cursor: cursor)
         return (page.items.map(\.description), page.next)
     }
 
@@ -177,7 +177,7 @@ struct RepartitionCursorTests {
             let clock = SleepingClock { try await harness.split([0]) }
             let replayer = Replayer(
                 watches: harness.store,
-                outbox: harness.store,
+                outbox: harness.outbox,
                 deliveries: harness.queue,
                 clock: clock
             )

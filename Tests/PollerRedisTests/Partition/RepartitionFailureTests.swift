@@ -200,17 +200,17 @@ struct RepartitionFailureTests {
             try await harness.fill()
             // A consumer reads the outbox, so that there is a group to pass on.
             let consumer = OwnerID(unchecked: "CCCCCCCCCCC")
-            let read = try await harness.store.unacknowledged(
+            let read = try await harness.outbox.unacknowledged(
                 partition: 0,
                 consumer: consumer,
                 idle: .zero,
                 limit: 500
             )
             #expect(!read.isEmpty)
-            try await harness.store.acknowledge(partition: 0, read.map(\.id))
+            try await harness.outbox.acknowledge(partition: 0, read.map(\.id))
             try await harness.split([0])
             for part in 1..<harness.layout.partitions {
-                #expect(try await harness.store.settled(partition: part).ms > 0, "part \(part)")
+                #expect(try await harness.outbox.settled(partition: part).ms > 0, "part \(part)")
             }
         }
     }

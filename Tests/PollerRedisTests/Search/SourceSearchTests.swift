@@ -1,7 +1,5 @@
-import Logging
 import PollerDeliveries
 import PollerIdentity
-import PollerOperations
 import PollerQueue
 import PollerTesting
 import PollerWatches
@@ -27,14 +25,7 @@ struct SourceSearchTests {
     func reindexed() async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
-            let before = RedisWatchStore(
-                client: client,
-                layout: harness.layout,
-                scripts: .virtual,
-                search: try SearchKeys([]),
-                masterKeys: try MasterKeys(RedisHarness.masterKey),
-                logger: Logger(label: "before")
-            )
+            let before = RedisWatchStore(harness.redis, search: try SearchKeys([]))
             let keys = (0..<3).map { RedisHarness.key($0) }
             _ = try await before.enqueue(
                 keys.map { try NewWatch(key: $0, metadata: #"{"customer":"Jane Doe"}"#) }
@@ -78,14 +69,13 @@ struct SourceSearchTests {
                     return try NewWatch(key: RedisHarness.key(number, of: account))
                 }
             )
-            var store = harness.store
-            store.nameSearchLimits = bounds
+            let search = RedisSearch(redis: harness.redis, nameLimits: bounds)
             let query = try SearchQuery("src_1", keys: .standard, now: Timestamp(ms: 0))
             var found: [AccountID] = []
             var cursor: String?
             var pages = 0
             repeat {
-                let page = try await store.list(
+                let page = try await search.page(
                     ListQuery(search: query, limit: limit, cursor: cursor)
                 )
                 #expect(page.items.count <= limit)

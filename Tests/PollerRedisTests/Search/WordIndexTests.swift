@@ -205,13 +205,12 @@ struct WordIndexTests {
         var bytes = 0
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 1)
-            let store = RedisWatchStore(
+            let redis = RedisPartitions(
                 client: client,
                 layout: layout,
-                search: try SearchKeys(names),
-                masterKeys: .none,
                 logger: Logger(label: "weight")
             )
+            let store = RedisWatchStore(redis, search: try SearchKeys(names))
             _ = try await store.enqueue(
                 (0..<5000).map { number in
                     let mixed = (number &* 7919) % 5000 + 100_000

@@ -47,13 +47,14 @@ struct DurableStoreTests {
     func live() async throws {
         try await withPair { store, _, replica in
             let partition = try await record(store).partition
-            let references = try await store.references(partition: partition, after: "0", limit: 9)
+            let outbox = RedisOutbox(store.redis)
+            let references = try await outbox.references(partition: partition, after: "0", limit: 9)
             #expect(references.count == 1)
-            #expect(try await store.events(of: references).compactMap(\.self).count == 1)
+            #expect(try await outbox.events(of: references).compactMap(\.self).count == 1)
             #expect(try await store.deliverableEvents(of: key, after: 0, limit: 9).count == 1)
             replica.pause()
             defer { replica.resume() }
-            await #expect(throws: StoreError.self) { try await store.events(of: references) }
+            await #expect(throws: StoreError.self) { try await outbox.events(of: references) }
             await #expect(throws: StoreError.self) {
                 try await store.deliverableEvents(of: key, after: 0, limit: 9)
             }
@@ -101,13 +102,14 @@ struct DurableStoreTests {
             }
             // The notifiers' group does not exist yet either.
             let entry = try await record(store, isEnqueuing: false)
-            try await store.acknowledge(partition: entry.partition, [entry.id])
-            let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
-            let readers = RedisCommand("XINFO", ["CONSUMERS", outbox, "notifier"])
+            let outbox = RedisOutbox(store.redis)
+            try await outbox.acknowledge(partition: entry.partition, [entry.id])
+            let stream = RedisArgument.string(store.redis.keys.outbox(entry.partition))
+            let readers = RedisCommand("XINFO", ["CONSUMERS", stream, "notifier"])
             #expect(try await client.send(readers).array?.count == 1)
-            try await store.trim(partition: entry.partition, retention: .seconds(60))
+            try await outbox.trim(partition: entry.partition, retention: .seconds(60))
             #expect(try await client.send(readers).array?.count == 1)
-            try await store.trim(partition: entry.partition, retention: .zero)
+            try await outbox.trim(partition: entry.partition, retention: .zero)
             #expect(try await store.stats().outbox == 0)
             #expect(try await client.send(readers).array?.isEmpty == true)
 
@@ -122,7 +124,7 @@ struct DurableStoreTests {
         try await withPair { store, client, _ in
             let entry = try await record(store)
             #expect(try await store.stats().undelivered == 1)
-            try await store.acknowledge(partition: entry.partition, [entry.id])
+            try await RedisOutbox(store.redis).acknowledge(partition: entry.partition, [entry.id])
             // As after a restart of Redis, which may forget how many entries the group has read.
             let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
             let forget: [RedisArgument] = [
@@ -154,7 +156,7 @@ struct DurableStoreTests {
             change: WatchChange(state: state, event: event)
         )
         #expect(try await store.commit([commit]) == [.done])
-        let entries = try await store.unacknowledged(
+        let entries = try await RedisOutbox(store.redis).unacknowledged(
             partition: partition,
             consumer: owner,
             idle: .seconds(5),
@@ -180,13 +182,13 @@ struct DurableStoreTests {
             group.addTask { try await client.run() }
             try await client.waitUntilConnected(timeout: .seconds(10))
             let layout = try await StoreLayout.created(on: client, partitions: 4)
-            let store = RedisWatchStore(
+            let redis = RedisPartitions(
                 client: client,
                 layout: layout,
                 durability: durability,
                 logger: logger
             )
-            try await body(store, client, replica)
+            try await body(RedisWatchStore(redis), client, replica)
             group.cancelAll()
         }
     }

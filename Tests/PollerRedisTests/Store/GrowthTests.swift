@@ -27,12 +27,12 @@ struct GrowthTests {
             )
             _ = try await client.eval(fill, keys: [stream], arguments: [])
             _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
-            try await harness.store.trim(partition: 0, retention: .seconds(60))
+            try await harness.outbox.trim(partition: 0, retention: .seconds(60))
             #expect(try await calls(client) >= 3)
             let length = try await client.send(RedisCommand("XLEN", [.string(stream)]))
             #expect(length.int == 10)
-            #expect(try await harness.store.bounds()[0].oldest == "1-24991")
-            #expect(try await harness.store.bounds()[0].trimmed == "1-24990")
+            #expect(try await harness.outbox.bounds()[0].oldest == "1-24991")
+            #expect(try await harness.outbox.bounds()[0].trimmed == "1-24990")
         }
     }
 
@@ -137,7 +137,8 @@ struct GrowthTests {
     }
 
     private static func store(_ client: RedisClient, _ layout: StoreLayout) -> RedisWatchStore {
-        RedisWatchStore(client: client, layout: layout, logger: Logger(label: "growth"))
+        let logger = Logger(label: "growth")
+        return RedisWatchStore(RedisPartitions(client: client, layout: layout, logger: logger))
     }
 
     private func enqueue(_ count: Int, in store: RedisWatchStore) async throws {

@@ -179,7 +179,7 @@ struct HostileRecordsTests {
         )
         let listed = try await store.list(ListQuery(limit: 10)).items.map(\.watch.key)
         #expect(others.isSubset(of: listed), what)
-        let remaining = try await store.entries(partition: 0, after: "0", limit: 10).map(
+        let remaining = try await harness.outbox.entries(partition: 0, after: "0", limit: 10).map(
             \.event.key
         )
         #expect(others.isSubset(of: remaining), what)

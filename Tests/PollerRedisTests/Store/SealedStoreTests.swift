@@ -40,11 +40,13 @@ struct SealedStoreTests {
             logger.logLevel = .error
             let gate = SealingGate()
             watches = RedisWatchStore(
-                client: client,
-                layout: layout,
-                masterKeys: keys,
-                sealing: gate,
-                logger: logger
+                RedisPartitions(
+                    client: client,
+                    layout: layout,
+                    masterKeys: keys,
+                    sealing: gate,
+                    logger: logger
+                )
             )
             endpoints = RedisEndpointStore(
                 client: client,

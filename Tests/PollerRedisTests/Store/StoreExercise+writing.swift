@@ -56,18 +56,18 @@ extension StoreExercise {
                 if let last = leases.last { _ = try await queue.release([last.ref]) }
             }
             await outcome.attempt("unacknowledged") {
-                let entries = try await store.unacknowledged(
+                let entries = try await harness.outbox.unacknowledged(
                     partition: partition,
                     consumer: owner,
                     idle: .zero,
                     limit: 20
                 )
-                _ = try await store.hold(
+                _ = try await harness.outbox.hold(
                     partition: partition,
                     consumer: owner,
                     entries.map { PendingEntry($0.id) }
                 )
-                try await store.acknowledge(partition: partition, entries.map(\.id))
+                try await harness.outbox.acknowledge(partition: partition, entries.map(\.id))
             }
         }
     }
@@ -103,8 +103,9 @@ extension StoreExercise {
             }
         }
         await outcome.attempt("look") {
-            guard let look = try await store.beginCheck(owner, for: .seconds(1)) else { return }
-            _ = try await store.endCheck(look, board: look.board, reporting: [], pause: .zero)
+            let incidents = harness.incidents
+            guard let look = try await incidents.beginCheck(owner, for: .seconds(1)) else { return }
+            _ = try await incidents.endCheck(look, board: look.board, reporting: [], pause: .zero)
         }
         await outcome.attempt("beat") {
             let member = Member(
@@ -142,7 +143,7 @@ extension StoreExercise {
                 _ = try await queue.fade(partition: partition, retention: .zero)
             }
             await outcome.attempt("trim") {
-                try await store.trim(partition: partition, retention: .seconds(3600))
+                try await harness.outbox.trim(partition: partition, retention: .seconds(3600))
             }
             await outcome.attempt("purge") {
                 _ = try await store.purge(

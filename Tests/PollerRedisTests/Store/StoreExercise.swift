@@ -31,7 +31,7 @@ struct StoreExercise {
         )
         endpoints = try await harness.endpoints.list(accounts: .all, limit: 4, cursor: nil).items
             .map(\.id)
-        accounts = try await harness.store.accounts(limit: 4, cursor: nil).items + [.main]
+        accounts = try await harness.accounts.accounts(limit: 4, cursor: nil).items + [.main]
         orders = listed.compactMap { OrderKey(of: $0.watch) }
     }
 
@@ -111,41 +111,41 @@ struct StoreExercise {
             for report in page.items { _ = report.limit?.intervalUs }
         }
         await outcome.attempt("accounts") {
-            _ = try await store.accounts(limit: 50, cursor: nil)
-            _ = try await store.openWatches(of: accounts)
-            _ = try await store.openWatches(among: watches)
+            _ = try await harness.accounts.accounts(limit: 50, cursor: nil)
+            _ = try await harness.accounts.openWatches(of: accounts)
+            _ = try await harness.accounts.openWatches(among: watches)
         }
         for order in orders {
-            await outcome.attempt("order") { _ = try await store.order(order) }
+            await outcome.attempt("order") { _ = try await harness.orders.order(order) }
         }
         for account in accounts {
             await outcome.attempt("orders") {
-                _ = try await store.orders(OrderQuery(account: account))
+                _ = try await harness.orders.orders(OrderQuery(account: account))
             }
         }
-        await outcome.attempt("incidents") { _ = try await store.incidents() }
+        await outcome.attempt("incidents") { _ = try await harness.incidents.incidents() }
         await outcome.attempt("audit") { _ = try await harness.audit() }
     }
 
     private func readOutbox(_ outcome: inout Outcome) async {
-        let store = harness.store
+        let outbox = harness.outbox
         for partition in partitions {
             await outcome.attempt("entries") {
-                let entries = try await store.entries(partition: partition, after: "0", limit: 50)
-                _ = try await store.positions(partition: partition, of: entries.map(\.id))
+                let entries = try await outbox.entries(partition: partition, after: "0", limit: 50)
+                _ = try await outbox.positions(partition: partition, of: entries.map(\.id))
             }
-            await outcome.attempt("settled") { _ = try await store.settled(partition: partition) }
+            await outcome.attempt("settled") { _ = try await outbox.settled(partition: partition) }
             await outcome.attempt("references") {
                 let place = OutboxReadPosition(partition: partition, position: "0")
-                let found = try await store.references(behind: [place], limit: 50)
-                _ = try await store.events(of: found.flatMap(\.self))
+                let found = try await outbox.references(behind: [place], limit: 50)
+                _ = try await outbox.events(of: found.flatMap(\.self))
             }
         }
         await outcome.attempt("bounds") {
-            for bounds in try await store.bounds() {
+            for bounds in try await outbox.bounds() {
                 _ = (OutboxPosition(bounds.oldest), OutboxPosition(bounds.newest))
             }
-            _ = try await store.reachableBounds()
+            _ = try await outbox.reachableBounds()
         }
     }
 

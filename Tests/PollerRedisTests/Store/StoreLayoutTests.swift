@@ -57,10 +57,7 @@ struct StoreLayoutTests {
             )
             #expect(try await work.reopen() == 2 * known.partitions)
             let store = RedisWatchStore(
-                client: client,
-                layout: known,
-                durability: nil,
-                logger: logger
+                RedisPartitions(client: client, layout: known, logger: logger)
             )
             let keys = (0..<40).map { number in
                 WatchKey("src_1", of: AccountID(unchecked: "acct_\(number)"))

@@ -23,7 +23,9 @@ final class RedisHarness: StoreHarness {
     static let masterKey = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 
     let client: RedisClient
+    let redis: RedisPartitions
     let store: RedisWatchStore
+    let outbox: any Outbox
     let queue: RedisDeliveryQueue
     let layout: StoreLayout
     private let clockKey: String
@@ -34,7 +36,11 @@ final class RedisHarness: StoreHarness {
     private let scripts: Scripts
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
-    var watches: any WatchStore & Outbox & SuspectStore { store }
+    var watches: any WatchStore { store }
+    var suspects: any SuspectStore { RedisSuspectStore(redis) }
+    var orders: RedisOrderStore { RedisOrderStore(redis) }
+    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }
@@ -88,13 +94,15 @@ final class RedisHarness: StoreHarness {
         logger.logLevel = .error
         // The store is encrypted, so that the suite covers encryption, too.
         let masterKeys = try MasterKeys(Self.masterKey)
-        store = RedisWatchStore(
+        redis = RedisPartitions(
             client: client,
             layout: layout,
             scripts: scripts,
             masterKeys: masterKeys,
             logger: logger
         )
+        store = RedisWatchStore(redis)
+        outbox = RedisOutbox(redis)
         queue = RedisDeliveryQueue(client: client, layout: layout, scripts: scripts, logger: logger)
         membership = RedisMembership(client: client, layout: layout, scripts: scripts)
         registry = RedisEndpointStore(

@@ -132,8 +132,8 @@ struct ListCostTests {
                 _ = try await harness.store.list(ListQuery(limit: 10))
             }
             costs["accounts"] = try await cost(client) {
-                let page = try await harness.store.accounts(limit: 10, cursor: nil)
-                _ = try await harness.store.openWatches(of: page.items)
+                let page = try await harness.accounts.accounts(limit: 10, cursor: nil)
+                _ = try await harness.accounts.openWatches(of: page.items)
             }
             costs["lanes"] = try await cost(client) {
                 _ = try await harness.store.lanes(limit: 10, cursor: nil)

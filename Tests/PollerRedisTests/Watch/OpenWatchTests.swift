@@ -53,13 +53,13 @@ struct OpenWatchTests {
         let most = master == nil ? 440 : 470
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 1)
-            let store = RedisWatchStore(
+            let redis = RedisPartitions(
                 client: client,
                 layout: layout,
-                search: try SearchKeys([]),
                 masterKeys: try master.map { try MasterKeys($0) } ?? .none,
                 logger: Logger(label: "weight")
             )
+            let store = RedisWatchStore(redis, search: try SearchKeys([]))
             let none = try await Self.bytes(client)
             _ = try await store.enqueue((0..<Self.count).map(Self.watch))
             let waiting = try await (Self.bytes(client) - none) / Self.count

@@ -27,7 +27,7 @@ struct StripeWebhooksTests {
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             openWatches: OpenWatchLimit(
                 { limits },
-                accountCounts: rig.watches,
+                accountCounts: rig.accountCounts,
                 elapsed: { .zero },
                 logger: AccountRig.quiet
             ),

@@ -107,7 +107,7 @@ struct WebhookAccountsTests {
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             openWatches: OpenWatchLimit(
                 { limits },
-                accountCounts: rig.watches,
+                accountCounts: rig.accountCounts,
                 elapsed: { .zero },
                 logger: AccountRig.quiet
             ),
@@ -241,7 +241,7 @@ struct WebhookAccountsTests {
                     #expect(outcome.name == (connected == .all ? "refused" : "ignored"))
                 }
             }
-            #expect(try await rig.watches.accounts(limit: 500, cursor: nil).items.isEmpty)
+            #expect(try await rig.accountCounts.accounts(limit: 500, cursor: nil).items.isEmpty)
         }
     }
 

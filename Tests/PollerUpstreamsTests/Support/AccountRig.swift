@@ -20,6 +20,7 @@ struct AccountRig: Sendable {
     let sandbox: StripeClient
     let redis: RedisClient
     let watches: RedisWatchStore
+    let accountCounts: RedisAccountBook
     let deliveries: RedisDeliveryQueue
     let store: RedisSweepStore
     let accounts: StripeAccounts
@@ -36,6 +37,7 @@ struct AccountRig: Sendable {
                 group.addTask { try await redis.run() }
                 try await redis.waitUntilConnected(timeout: .seconds(10))
                 let layout = try await StoreLayout.loadOrCreate(on: redis, namespace: "t")
+                let partitions = RedisPartitions(client: redis, layout: layout, logger: quiet)
                 let configuration = StripeClientConfiguration(
                     key: StripeKey("sk_test_1"),
                     baseURL: base
@@ -45,7 +47,8 @@ struct AccountRig: Sendable {
                         base: base,
                         sandbox: StripeClient(configuration: configuration),
                         redis: redis,
-                        watches: RedisWatchStore(client: redis, layout: layout, logger: quiet),
+                        watches: RedisWatchStore(partitions),
+                        accountCounts: RedisAccountBook(partitions),
                         deliveries: RedisDeliveryQueue(
                             client: redis,
                             layout: layout,

@@ -7,7 +7,13 @@ import SafeNumbers
 /// Deaths per entry and entries that are set aside, three hashes in each partition of the watches.
 ///
 /// *Shape*: ``KeyKind/suspects``, ``KeyKind/setAside`` and ``KeyKind/setAsideFields``.
-extension RedisWatchStore: SuspectStore {
+package struct RedisSuspectStore: SuspectStore {
+    private let redis: RedisPartitions
+    private var partitions: Range<Int> { 0..<redis.keys.partitions }
+
+    /// Creates the suspect store of a cluster.
+    package init(_ redis: RedisPartitions) { self.redis = redis }
+
     package func partition(ofSuspects name: String) -> Int { redis.keys.fixedPartition(of: name) }
 
     package func begin(
@@ -60,7 +66,7 @@ extension RedisWatchStore: SuspectStore {
     }
 
     package func setAsideEntries() async throws(StoreError) -> [SetAsideEntry] {
-        let commands = (0..<partitions).map { partition in
+        let commands = partitions.map { partition in
             RedisCommand("HVALS", [.string(redis.keys.setAside(partition))])
         }
         var entries: [SetAsideEntry] = []
@@ -77,8 +83,9 @@ extension RedisWatchStore: SuspectStore {
         _ id: String,
         isRedriven: Bool
     ) async throws(StoreError) -> SetAsideEntry? {
-        guard let partition = Suspect.partition(ofID: id), (0..<partitions).contains(partition)
-        else { return nil }
+        guard let partition = Suspect.partition(ofID: id), partitions.contains(partition) else {
+            return nil
+        }
         return try await redis.run(
             redis.scripts[.suspectEnd],
             partition: partition,
