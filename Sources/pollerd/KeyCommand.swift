@@ -85,10 +85,8 @@ struct KeyCreate: AsyncParsableCommand {
             )
             // This command may exceed the usual maximum, because its key may be needed to manage the others.
             let store = RedisKeyStore(
-                client: client,
-                layout: cluster.layout,
-                countMax: 2 * PollerOperations.AccessKey.countMax,
-                logger: logger
+                cluster.redis,
+                countMax: 2 * PollerOperations.AccessKey.countMax
             )
             let creation = try await store.create(key, digest: text.digest)
             if case .created(let made) = creation {

@@ -1,8 +1,7 @@
-import Logging
 import PollerIdentity
 package import PollerOperations
 package import PollerQueue
-package import RedisClient
+import RedisClient
 
 /// The activity history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.
 ///
@@ -12,26 +11,13 @@ package struct RedisActivityStore: ActivityStore {
     private let redis: RedisPartitions
 
     /// Creates the activity store of a cluster.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - layout: namespace and partitions, as verified at start.
-    ///   - scripts: the live ones, or those of a test's clock.
-    package init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .live) {
-        redis = RedisPartitions(
-            client: client,
-            keys: layout.watchKeys,
-            scripts: scripts,
-            logger: Logger(label: "activity"),
-            // Writes lost in a failover only leave a dip in a chart.
-            durability: nil
-        )
-    }
+    package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func add(_ activity: Activity) async throws(StoreError) {
         let rings = ActivitySpan.allCases.flatMap { [Int(clamping: $0.step.ms) / 1000, $0.count] }
         let done = [activity.polls, activity.changes, activity.deliveries, activity.failures]
         let numbers = rings + done + activity.lag
+        // Not durable: writes lost in a failover only leave a dip in a chart.
         _ = try await redis.run(
             redis.scripts[.activityAdd],
             partition: 0,

@@ -1,10 +1,10 @@
 import Foundation
 import JSONText
-package import Logging
+import Logging
 package import PollerIdentity
 package import PollerOperations
 package import PollerQueue
-package import RedisClient
+import RedisClient
 import SafeNumbers
 
 /// The audit trail in Redis: one stream in partition 0 of the watches.
@@ -15,42 +15,17 @@ package struct RedisAuditTrail: AuditTrail {
     /// The number of entries read at a time, about 200 KB.
     private static let stepMax = 500
 
-    private let client: RedisClient
     private let redis: RedisPartitions
-    private let stream: String
     private let bounds: AuditBounds
-    private let logger: Logger
 
-    /// Creates the audit trail of a cluster.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - layout: namespace and partitions, as verified at start.
-    ///   - scripts: the live ones, or those of a test's clock.
-    ///   - bounds: how much is kept.
-    ///   - logger: receives entries that cannot be read.
-    package init(
-        client: RedisClient,
-        layout: StoreLayout,
-        scripts: Scripts = .live,
-        bounds: AuditBounds = .standard,
-        logger: Logger
-    ) {
-        self.client = client
+    /// Creates the audit trail of a cluster; `bounds` limit what is kept.
+    package init(_ redis: RedisPartitions, bounds: AuditBounds = .standard) {
+        self.redis = redis
         self.bounds = bounds
-        self.logger = logger
-        stream = layout.watchKeys.auditTrail
-        redis = RedisPartitions(
-            client: client,
-            keys: layout.watchKeys,
-            scripts: scripts,
-            logger: logger,
-            // Entries lost in a failover are still in the log.
-            durability: nil
-        )
     }
 
     package func note(_ change: AuditedChange) async throws(StoreError) -> AuditEntry {
+        // Not durable: entries lost in a failover are still in the log.
         let reply = try await redis.run(
             redis.scripts[.auditTrailAdd],
             partition: 0,
@@ -101,9 +76,12 @@ package struct RedisAuditTrail: AuditTrail {
     ) async throws(StoreError) -> [(id: String, entry: AuditEntry?)] {
         let command = RedisCommand(
             "XREVRANGE",
-            [.string(stream), .string(end), .string(start), "COUNT", RedisArgument(count)]
+            [
+                .string(redis.keys.auditTrail), .string(end), .string(start), "COUNT",
+                RedisArgument(count),
+            ]
         )
-        guard let rows = try await client.execute(command).array else {
+        guard let rows = try await redis.client.execute(command).array else {
             throw .corrupt("the audit trail is no stream")
         }
         return rows.compactMap { row in
@@ -114,7 +92,7 @@ package struct RedisAuditTrail: AuditTrail {
             let entry = fields.count == 2 ? Self.entry(id, fields[1]) : nil
             // One entry of another release must not hide all the others.
             if entry == nil {
-                logger.error("audit entry not understood", metadata: ["entry": "\(id)"])
+                redis.logger.error("audit entry not understood", metadata: ["entry": "\(id)"])
             }
             return (id, entry)
         }

@@ -1,9 +1,9 @@
 import Foundation
-package import Logging
+import Logging
 package import PollerIdentity
 package import PollerOperations
 package import PollerQueue
-package import RedisClient
+import RedisClient
 import SafeNumbers
 
 /// The API keys in Redis: one hash in partition 0 of the watches.
@@ -13,34 +13,11 @@ import SafeNumbers
 package struct RedisKeyStore: KeyStore {
     private let redis: RedisPartitions
     private let countMax: Int
-    private let logger: Logger
 
-    /// Creates the key store of a cluster.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - layout: namespace and partitions, as verified at start.
-    ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a change before the response; `nil` requires none.
-    ///   - countMax: the most keys in total.
-    ///   - logger: receives records that cannot be read.
-    package init(
-        client: RedisClient,
-        layout: StoreLayout,
-        scripts: Scripts = .live,
-        durability: RedisDurability? = nil,
-        countMax: Int = AccessKey.countMax,
-        logger: Logger
-    ) {
+    /// Creates the key store of a cluster, with at most `countMax` keys in total.
+    package init(_ redis: RedisPartitions, countMax: Int = AccessKey.countMax) {
+        self.redis = redis
         self.countMax = countMax
-        self.logger = logger
-        redis = RedisPartitions(
-            client: client,
-            keys: layout.watchKeys,
-            scripts: scripts,
-            logger: logger,
-            durability: durability
-        )
     }
 
     package func version() async throws(StoreError) -> Int64 {
@@ -56,7 +33,7 @@ package struct RedisKeyStore: KeyStore {
                 keys.append(found)
             } else {
                 // One record of another release must not lock out the holders of all the others.
-                logger.error("key not understood", metadata: ["key": "\(id)"])
+                redis.logger.error("key not understood", metadata: ["key": "\(id)"])
             }
         }
         guard let version = Int64(safe: reply.first?.string ?? "") else {

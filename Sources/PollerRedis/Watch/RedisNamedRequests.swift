@@ -1,8 +1,7 @@
-package import Logging
 import PollerIdentity
 package import PollerOperations
 package import PollerQueue
-package import RedisClient
+import RedisClient
 
 /// The named requests in Redis: a string each, in the partition of its name, for a day.
 ///
@@ -13,29 +12,7 @@ package struct RedisNamedRequests: NamedRequests {
     private let redis: RedisPartitions
 
     /// Creates the request store of a cluster.
-    ///
-    /// - Parameters:
-    ///   - client: the connection; it must be running.
-    ///   - layout: namespace and partitions, as verified at start.
-    ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a claim before the request is executed, and a response before it is
-    ///     sent; `nil` requires none.
-    ///   - logger: receives errors.
-    package init(
-        client: RedisClient,
-        layout: StoreLayout,
-        scripts: Scripts = .live,
-        durability: RedisDurability? = nil,
-        logger: Logger
-    ) {
-        redis = RedisPartitions(
-            client: client,
-            keys: layout.watchKeys,
-            scripts: scripts,
-            logger: logger,
-            durability: durability
-        )
-    }
+    package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func claim(
         _ request: NamedRequest,

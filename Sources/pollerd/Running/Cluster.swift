@@ -12,23 +12,26 @@ import RedisClient
 struct Cluster: Sendable {
     let client: RedisClient
     let layout: StoreLayout
+    let redis: RedisPartitions
     let watches: RedisWatchStore
     let outbox: RedisOutbox
-    let orders: RedisOrderStore
-    let accounts: RedisAccountBook
-    let incidents: RedisIncidentStore
-    let suspects: RedisSuspectStore
     let deliveries: RedisDeliveryQueue
     let members: RedisMembership
     let endpoints: RedisEndpointStore
-    let keys: RedisKeyStore
-    let requests: RedisNamedRequests
-    let trail: RedisAuditTrail
-    let activity: RedisActivityStore
     /// The secrets that all processes share.
     let secrets: RedisSecrets
     /// The owner ID of this process for its leases.
     let owner: OwnerID
+
+    // Stores without state of their own.
+    var orders: RedisOrderStore { RedisOrderStore(redis) }
+    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
+    var suspects: RedisSuspectStore { RedisSuspectStore(redis) }
+    var keys: RedisKeyStore { RedisKeyStore(redis) }
+    var requests: RedisNamedRequests { RedisNamedRequests(redis) }
+    var trail: RedisAuditTrail { RedisAuditTrail(redis) }
+    var activity: RedisActivityStore { RedisActivityStore(redis) }
 
     /// Waits for Redis without a time limit, then checks that it is safe for payments.
     ///
@@ -104,12 +107,9 @@ struct Cluster: Sendable {
                 return Cluster(
                     client: client,
                     layout: layout,
+                    redis: redis,
                     watches: RedisWatchStore(redis, search: search),
                     outbox: RedisOutbox(redis),
-                    orders: RedisOrderStore(redis),
-                    accounts: RedisAccountBook(redis),
-                    incidents: RedisIncidentStore(redis),
-                    suspects: RedisSuspectStore(redis),
                     deliveries: RedisDeliveryQueue(
                         client: client,
                         layout: layout,
@@ -125,20 +125,6 @@ struct Cluster: Sendable {
                         sealing: sealing,
                         logger: logger
                     ),
-                    keys: RedisKeyStore(
-                        client: client,
-                        layout: layout,
-                        durability: durability,
-                        logger: logger
-                    ),
-                    requests: RedisNamedRequests(
-                        client: client,
-                        layout: layout,
-                        durability: durability,
-                        logger: logger
-                    ),
-                    trail: RedisAuditTrail(client: client, layout: layout, logger: logger),
-                    activity: RedisActivityStore(client: client, layout: layout),
                     secrets: RedisSecrets(
                         client: client,
                         layout: layout,

@@ -7,18 +7,19 @@ import RedisClient
 
 /// The stores of one test: a namespace on the redis-server that all tests of the process share.
 struct RedisStores: Sendable {
+    private let redis: RedisPartitions
     let watches: RedisWatchStore
     let outbox: RedisOutbox
-    let orders: RedisOrderStore
-    let accounts: RedisAccountBook
-    let incidents: RedisIncidentStore
-    let suspects: RedisSuspectStore
     let deliveries: RedisDeliveryQueue
     let endpoints: RedisEndpointStore
-    let keys: RedisKeyStore
-    let trail: RedisAuditTrail
-    let activity: RedisActivityStore
     let members: RedisMembership
+    var orders: RedisOrderStore { RedisOrderStore(redis) }
+    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
+    var suspects: RedisSuspectStore { RedisSuspectStore(redis) }
+    var keys: RedisKeyStore { RedisKeyStore(redis) }
+    var trail: RedisAuditTrail { RedisAuditTrail(redis) }
+    var activity: RedisActivityStore { RedisActivityStore(redis) }
 
     /// Creates empty stores.
     init(partitions: Int = 4) async throws {
@@ -29,18 +30,11 @@ struct RedisStores: Sendable {
             partitions: partitions
         )
         let quiet = LiveAPI.quiet
-        let redis = RedisPartitions(client: client, layout: layout, logger: quiet)
+        redis = RedisPartitions(client: client, layout: layout, logger: quiet)
         watches = RedisWatchStore(redis)
         outbox = RedisOutbox(redis)
-        orders = RedisOrderStore(redis)
-        accounts = RedisAccountBook(redis)
-        incidents = RedisIncidentStore(redis)
-        suspects = RedisSuspectStore(redis)
         deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: quiet)
         endpoints = RedisEndpointStore(client: client, layout: layout, logger: quiet)
-        keys = RedisKeyStore(client: client, layout: layout, logger: quiet)
-        trail = RedisAuditTrail(client: client, layout: layout, logger: quiet)
-        activity = RedisActivityStore(client: client, layout: layout)
         members = RedisMembership(client: client, layout: layout)
     }
 

@@ -64,11 +64,7 @@ struct DurableStoreTests {
     @Test("a full store grants only named requests that may run when full, and keeps responses")
     func fullNames() async throws {
         try await withPair { store, client, _ in
-            let requests = RedisNamedRequests(
-                client: client,
-                layout: try await StoreLayout.created(on: client, partitions: 8),
-                logger: Logger(label: "t")
-            )
+            let requests = RedisNamedRequests(store.redis)
             func named(_ name: String, taken: Bool) -> NamedRequest {
                 NamedRequest(name: name, fingerprint: "f", isTakenWhenFull: taken)
             }

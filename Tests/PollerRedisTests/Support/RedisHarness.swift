@@ -31,9 +31,6 @@ final class RedisHarness: StoreHarness {
     private let clockKey: String
     private let membership: RedisMembership
     private let registry: RedisEndpointStore
-    private let keyStore: RedisKeyStore
-    private let auditTrail: RedisAuditTrail
-    private let scripts: Scripts
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore { store }
@@ -43,12 +40,10 @@ final class RedisHarness: StoreHarness {
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
     var endpoints: any EndpointStore { registry }
-    var keys: any KeyStore { keyStore }
-    var trail: any AuditTrail { auditTrail }
-    var activity: any ActivityStore {
-        RedisActivityStore(client: client, layout: layout, scripts: scripts)
-    }
-    let requests: any NamedRequests
+    var keys: any KeyStore { RedisKeyStore(redis, countMax: Self.keysMax) }
+    var trail: any AuditTrail { RedisAuditTrail(redis, bounds: Self.auditBounds) }
+    var activity: any ActivityStore { RedisActivityStore(redis) }
+    var requests: any NamedRequests { RedisNamedRequests(redis) }
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
@@ -88,7 +83,6 @@ final class RedisHarness: StoreHarness {
     init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .virtual) throws {
         self.client = client
         self.layout = layout
-        self.scripts = scripts
         clockKey = "\(layout.namespace):clock"
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
@@ -111,26 +105,6 @@ final class RedisHarness: StoreHarness {
             scripts: scripts,
             masterKeys: masterKeys,
             countMax: Self.endpointsMax,
-            logger: logger
-        )
-        keyStore = RedisKeyStore(
-            client: client,
-            layout: layout,
-            scripts: scripts,
-            countMax: Self.keysMax,
-            logger: logger
-        )
-        requests = RedisNamedRequests(
-            client: client,
-            layout: layout,
-            scripts: scripts,
-            logger: logger
-        )
-        auditTrail = RedisAuditTrail(
-            client: client,
-            layout: layout,
-            scripts: scripts,
-            bounds: Self.auditBounds,
             logger: logger
         )
     }
