@@ -49,6 +49,8 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     private var lingerTimer: Scheduled<Void>?
     /// A head is complete and has no response yet: further bytes belong to its body.
     private var isInRequest = false
+    /// Bytes of a head were read, and it is not complete.
+    private var isInHead = false
 
     /// Makes the deadlines of a connection.
     ///
@@ -64,8 +66,17 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if headTimer == nil, !isInRequest { headTimer = Self.close(context, after: limits.head) }
+        isInHead = !isInRequest
         context.fireChannelRead(data)
+    }
+
+    /// Starts the timer of a head here, because most heads are complete by now and need none.
+    ///
+    /// Cancelling a timer takes NIO time in proportion to the timers of the event loop, of which
+    /// each idle connection has one.
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        if isInHead, headTimer == nil { headTimer = Self.close(context, after: limits.head) }
+        context.fireChannelReadComplete()
     }
 
     package func write(
@@ -104,6 +115,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     /// A part of a request has been decoded, so its head is complete.
     private func requestBegan() {
         isInRequest = true
+        isInHead = false
         arrival = nil
         headTimer?.cancel()
         headTimer = nil
