@@ -603,7 +603,7 @@ let package = Package(
             name: "pollerdTests",
             dependencies: [
                 "PollerPayments", "PollerWatches", "PollerHints", "PollerQueue", "PollerIdentity",
-                "PollerTesting", "pollerd", arguments,
+                "PollerTesting", "ChildPrograms", "pollerd", arguments,
                 yams,
             ],
             swiftSettings: settings

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A redis-server for `pollerd all --embedded` and `bench`, on a free loopback port.
 ///
@@ -97,8 +98,19 @@ package final class EmbeddedRedis: Sendable {
 
 /// Finds a loopback port on which no process listens.
 package enum FreePort {
-    /// Binds port 0, reads the port that the kernel assigned, and releases it.
+    /// The ports that were returned: the kernel may assign a released one again before its finder listens on it.
+    private static let found = Mutex<Set<Int>>([])
+
+    /// Returns a port that no earlier call of this process returned.
     package static func find() throws(ProgramError) -> Int {
+        while true {
+            let port = try assigned()
+            if found.withLock({ $0.insert(port).inserted }) { return port }
+        }
+    }
+
+    /// Binds port 0, reads the port that the kernel assigned, and releases it.
+    private static func assigned() throws(ProgramError) -> Int {
         let descriptor = socket(AF_INET, Int32(clamping: SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {
             throw ProgramError("no socket can be opened: raise the limit of open files")
