@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 import PollerTesting
 import PollerWatches
 import RedisClient
@@ -57,6 +58,64 @@ struct CreationIndexTests {
             #expect(try await leaves(harness, .openCreated).map(\.count).reduce(0, +) == 900)
             #expect(try await leaves(harness, .closedCreated).map(\.count).reduce(0, +) == 450)
         }
+    }
+
+    @Test("closing many watches at once moves each in the index, whose leaves stay compact")
+    func closing() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            // Many of one millisecond, and leaves of other times before and after them.
+            for number in 0..<250 {
+                try await enqueue(harness, number..<number + 1)
+                try await harness.advance(by: .milliseconds(1))
+            }
+            try await enqueue(harness, 1000..<1600)
+            try await harness.advance(by: .milliseconds(1))
+            try await enqueue(harness, 2000..<2050)
+            for limit in [1, 7, 70, 822] {
+                #expect(try await close(harness, limit) == limit)
+                for kind in [KeyKind.openCreated, .closedCreated] {
+                    let leaves = try await leaves(harness, kind)
+                    #expect(leaves.allSatisfy { $0.count <= 100 && $0.encoding == "listpack" })
+                }
+                // It compares each watch with its place in the index.
+                #expect(try await harness.store.audit() == [])
+            }
+            #expect(try await leaves(harness, .openCreated).isEmpty)
+            #expect(try await leaves(harness, .closedCreated).map(\.count).reduce(0, +) == 900)
+            var seen: [SourceID] = []
+            var cursor: String?
+            repeat {
+                let page = try await harness.store.list(ListQuery(limit: 100, cursor: cursor))
+                seen += page.items.map(\.watch.key.source)
+                cursor = page.next
+            } while cursor != nil
+            #expect(Set(seen).count == 900 && seen.count == 900)
+            #expect(seen.first.map { "\($0)".hasPrefix("src_20") } == true)
+            #expect(seen.last == key(0).source)
+        }
+    }
+
+    /// Polls at most `limit` watches and closes them in one call; returns their number.
+    private func close(_ harness: RedisHarness, _ limit: Int) async throws -> Int {
+        let claim = try await harness.watches.claim(
+            ClaimRequest(
+                partition: harness.partition(of: key(0).lane),
+                limit: limit,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(10),
+                lane: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1000)
+            )
+        )
+        let commits = claim.leases.map { lease in
+            Commit(
+                ref: lease.ref,
+                verdict: .close(.settled),
+                change: WatchChange(state: lease.item.state),
+                signal: .fine
+            )
+        }
+        return try await harness.watches.commit(commits).count { $0 == .done }
     }
 
     @Test(

@@ -15,8 +15,8 @@ local due, began = int(now), int(wall)
 local busy, marked = 0, 0
 -- {score, lane, score, lane, …} for the set of ready lanes with normal items, and for the set of lanes with items.
 local ready, occupied = {}, {}
--- The entries of new deliveries in the index by creation, and the urgent deliveries of each lane.
-local created, urgent = {}, {}
+-- The entries of new and of reopened deliveries in the index by creation, and the urgent deliveries of each lane.
+local created, reopened, urgent = {}, {}, {}
 
 -- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
 local function send_regardless(item, state, seq)
@@ -59,7 +59,7 @@ local function mark(group, id, lane)
     created[#created + 1] = created_entry(id, lane, wall)
   elseif w[2] then
     call('HDEL', item, ITEM.closed)
-    move_created(id, lane, w[4], false)
+    reopened[#reopened + 1] = created_entry(id, lane, w[4])
     group.reopened[#group.reopened + 1] = id
     if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
   end
@@ -118,6 +118,7 @@ for _, group in ipairs(groups) do
   if #group.reopened > 0 then call('ZREM', key(KEY.closed), unpack(group.reopened)) end
 end
 add_all_created(KEY.openCreated, created)
+move_all_created(reopened, false)
 for name, ids in pairs(urgent) do make_all_due(name, ids) end
 if #ready > 0 then call('ZADD', key(READY[NORMAL]), 'LT', unpack(ready)) end
 add_all(key(KEY.occupiedLanes), occupied)

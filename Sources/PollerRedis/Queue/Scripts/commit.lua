@@ -10,8 +10,8 @@
 --          written)
 -- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
--- COST     one HSET for an unchanged item, seven commands for a closed one, six for a change with its event and one more
---          for a new search entry; everything else once per batch or per lane
+-- COST     one HSET for an unchanged item, two commands for a closed one, six for a change with its event and one more
+--          for a new search entry; everything else once per batch, per lane or per leaf of the index by creation
 --
 -- All commits are checked before the first write, so an error leaves no partial result. Token and owner at the start of
 -- the lease authorize a commit: an owner whose lease has expired or was taken over changes nothing (0). A commit
@@ -58,7 +58,7 @@ for index, commit in ipairs(commits) do
         if commit.events or commit.secret or commit.entries then
           -- Everything that the commit must know of the item is read at once.
           local w = call('HMGET', items .. id, ITEM.seq, ITEM.metadata, ITEM.pendingHint, ITEM.secret, ITEM.terms,
-            ITEM.words, ITEM.moreWords)
+            ITEM.words, ITEM.moreWords, ITEM.lane, ITEM.began)
           if commit.events and commit.seq ~= number(w[1] or 0) + 1 then
             return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[1] or 0) .. ' events')
           end
@@ -72,7 +72,7 @@ for index, commit in ipairs(commits) do
   end
 end
 
-local has_events, finished, released_slots, closed, dead = false, {}, {}, {}, {}
+local has_events, finished, released_slots, closed, dead, closed_entries = false, {}, {}, {}, {}, {}
 local due_items = { [KEY.urgent] = {}, [KEY.normal] = {} }
 for _, index in ipairs(valid) do
   local commit, name, mark = commits[index], lane_names[index], marks[index]
@@ -87,8 +87,9 @@ for _, index in ipairs(valid) do
   -- status.
   local hasLaterGoal = isClosing and reason == CLOSED.reached and isHinted
     and call('HGET', item, OPTION.goal) ~= GOAL.leftPending
-  -- Fields to write with the token and the state, each followed by its value; and the pending hint, once read.
-  local values, hint = NOTHING, nil
+  -- Fields to write with the token and the state, each followed by its value; and, once read, the pending hint, the lane
+  -- and the creation time of the item.
+  local values, hint, item_lane, began = NOTHING, nil, nil, nil
   if isExtended or hasLaterGoal then
     verdict, isClosing = VERDICT.next, false
   else
@@ -104,12 +105,15 @@ for _, index in ipairs(valid) do
     end
     if commit.payment then add(values, ITEM.payment, commit.payment) end
     if w then
-      hint = w[3]
+      hint, item_lane, began = w[3], w[8], w[9]
       -- The first secret is kept.
       if commit.secret and not w[4] then add(values, ITEM.secret, commit.secret) end
       if commit.entries then index_item(id, w[5], w[6], w[7], commit.entries, values) end
     end
-    if hint == nil and (isClosing or commit.seesMoney) then hint = call('HGET', item, ITEM.pendingHint) end
+    if not w and (verdict ~= VERDICT.next or commit.seesMoney) then
+      local read = call('HMGET', item, ITEM.pendingHint, ITEM.lane, ITEM.began)
+      hint, item_lane, began = read[1], read[2], read[3]
+    end
     if commit.seesMoney and not isClosing and hint and sub(hint, 2) ~= token then
       call('HDEL', item, ITEM.pendingHint)
     end
@@ -149,6 +153,7 @@ for _, index in ipairs(valid) do
     call('HSET', item, ITEM.token, token, ITEM.state, state, ITEM.closed, reason, unpack(values))
     closed[#closed + 1] = wall
     closed[#closed + 1] = id
+    if item_lane then closed_entries[#closed_entries + 1] = created_entry(id, item_lane, began) end
     if reason == CLOSED.dead then
       dead[#dead + 1] = wall
       dead[#dead + 1] = id
@@ -176,7 +181,7 @@ if #finished > 0 then
 end
 if #closed > 0 then
   call('ZADD', key(KEY.closed), unpack(closed))
-  for at = 2, #closed, 2 do move_created_item(closed[at], true) end
+  move_all_created(closed_entries, true)
 end
 if #dead > 0 then call('ZADD', key(KEY.quarantine), unpack(dead)) end
 for schedule, by_lane in pairs(due_items) do

@@ -126,6 +126,75 @@ local function move_created_item(id, isClosed)
   if w[1] then move_created(id, w[1], w[2], isClosed) end
 end
 
+-- Returns the time of an entry or of a leaf and the six bytes after it, both as numbers. Entries whose numbers differ are
+-- in their order.
+local function position_of(entry)
+  local a, b, c, d, e, f = byte(entry, 14, 19)
+  return number(sub(entry, 1, 13)),
+    (((((a or 0) * 256 + (b or 0)) * 256 + (c or 0)) * 256 + (d or 0)) * 256 + (e or 0)) * 256 + (f or 0)
+end
+
+-- The number of leaves that are compared with an entry before its leaf is searched for.
+local COMPARED_LEAVES = 4
+
+-- Returns {leaf -> entries}, without the entries before the first leaf. Entries of one batch are mostly in few leaves, so
+-- the two neighbours of a search are kept: no entry between them needs another search.
+local function entries_by_leaf(kind, entries)
+  local groups, ranges = {}, {}
+  for index, entry in ipairs(entries) do
+    local time, rank = position_of(entry)
+    local leaf
+    for at = #ranges, max(#ranges - COMPARED_LEAVES + 1, 1), -1 do
+      local range = ranges[at]
+      if (time > range[2] or time == range[2] and rank > range[3])
+        and (time < range[4] or time == range[4] and rank < range[5]) then
+        leaf = range[1]
+        break
+      end
+    end
+    if not leaf then
+      leaf = leaf_of(kind, entry)
+      if leaf and entries[index + 1] then
+        local after = call('ZRANGEBYLEX', key(kind), '(' .. entry, '+', 'LIMIT', '0', '1')[1]
+        local first_time, first_rank = position_of(leaf)
+        local last_time, last_rank = math.huge, 0
+        if after then last_time, last_rank = position_of(after) end
+        ranges[#ranges + 1] = { leaf, first_time, first_rank, last_time, last_rank }
+      end
+    end
+    if leaf then
+      local group = groups[leaf]
+      if group then group[#group + 1] = entry else groups[leaf] = { entry } end
+    end
+  end
+  return groups
+end
+
+-- Moves entries of items, at most a few hundred, that were closed, or reopened with their original creation times.
+local function move_all_created(entries, isClosed)
+  local from = isClosed and KEY.openCreated or KEY.closedCreated
+  for leaf, members in pairs(entries_by_leaf(from, entries)) do
+    local name = key(from, leaf)
+    if call('ZREM', name, unpack(members)) > 0 and call('EXISTS', name) == 0 then call('ZREM', key(from), leaf) end
+  end
+  local to = isClosed and KEY.closedCreated or KEY.openCreated
+  local added = 0
+  for leaf, members in pairs(entries_by_leaf(to, entries)) do
+    local name = key(to, leaf)
+    if call('ZCARD', name) + #members <= LEAF_MAX then
+      local values = {}
+      for at, entry in ipairs(members) do values[2 * at - 1], values[2 * at] = '0', entry end
+      call('ZADD', name, unpack(values))
+    else
+      for _, entry in ipairs(members) do add_created(to, entry) end
+    end
+    added = added + #members
+  end
+  -- An empty index has no leaf.
+  if added == #entries then return end
+  for _, entry in ipairs(entries) do add_created(to, entry) end
+end
+
 -- Removes an item from the index, open or closed.
 local function remove_created_entries(id, lane, began)
   local entry = created_entry(id, lane, began)
