@@ -44,15 +44,19 @@ local function split_leaf(kind, leaf, entry, count)
   call('ZADD', key(kind), '0', moved[1])
 end
 
+local function add_to_leaf(kind, leaf, entry)
+  if call('ZADD', key(kind, leaf), '0', entry) == 0 then return end
+  local count = call('ZCARD', key(kind, leaf))
+  if count > LEAF_MAX then split_leaf(kind, leaf, entry, count) end
+end
+
 local function add_created(kind, entry)
   local leaf = leaf_of(kind, entry)
   if not leaf then
     leaf = FIRST_LEAF
     call('ZADD', key(kind), '0', leaf)
   end
-  if call('ZADD', key(kind, leaf), '0', entry) == 0 then return end
-  local count = call('ZCARD', key(kind, leaf))
-  if count > LEAF_MAX then split_leaf(kind, leaf, entry, count) end
+  add_to_leaf(kind, leaf, entry)
 end
 
 -- Returns whether a text precedes another one by their bytes, as in Redis. `<` compares by the locale of the server, in
@@ -137,11 +141,11 @@ end
 -- The number of leaves that are compared with an entry before its leaf is searched for.
 local COMPARED_LEAVES = 4
 
--- Returns {leaf -> entries}, without the entries before the first leaf. Entries of one batch are mostly in few leaves, so
--- the two neighbours of a search are kept: no entry between them needs another search.
+-- Returns {leaf -> entries}, and the entries that precede the first leaf. Entries of one batch are mostly in few leaves.
+-- So at the second entry of a leaf the next leaf is read, too, and no further entry between the two is searched for.
 local function entries_by_leaf(kind, entries)
-  local groups, ranges = {}, {}
-  for index, entry in ipairs(entries) do
+  local groups, rest, ranges = {}, {}, {}
+  for _, entry in ipairs(entries) do
     local time, rank = position_of(entry)
     local leaf
     for at = #ranges, max(#ranges - COMPARED_LEAVES + 1, 1), -1 do
@@ -152,9 +156,16 @@ local function entries_by_leaf(kind, entries)
         break
       end
     end
+    local isSearched = not leaf
+    if isSearched then leaf = leaf_of(kind, entry) end
+    local group = groups[leaf or '']
     if not leaf then
-      leaf = leaf_of(kind, entry)
-      if leaf and entries[index + 1] then
+      rest[#rest + 1] = entry
+    elseif not group then
+      groups[leaf] = { entry }
+    else
+      group[#group + 1] = entry
+      if isSearched and #group == 2 then
         local after = call('ZRANGEBYLEX', key(kind), '(' .. entry, '+', 'LIMIT', '0', '1')[1]
         local first_time, first_rank = position_of(leaf)
         local last_time, last_rank = math.huge, 0
@@ -162,12 +173,8 @@ local function entries_by_leaf(kind, entries)
         ranges[#ranges + 1] = { leaf, first_time, first_rank, last_time, last_rank }
       end
     end
-    if leaf then
-      local group = groups[leaf]
-      if group then group[#group + 1] = entry else groups[leaf] = { entry } end
-    end
   end
-  return groups
+  return groups, rest
 end
 
 -- Moves entries of items, at most a few hundred, that were closed, or reopened with their original creation times.
@@ -178,21 +185,21 @@ local function move_all_created(entries, isClosed)
     if call('ZREM', name, unpack(members)) > 0 and call('EXISTS', name) == 0 then call('ZREM', key(from), leaf) end
   end
   local to = isClosed and KEY.closedCreated or KEY.openCreated
-  local added = 0
-  for leaf, members in pairs(entries_by_leaf(to, entries)) do
+  local groups, rest = entries_by_leaf(to, entries)
+  for leaf, members in pairs(groups) do
     local name = key(to, leaf)
-    if call('ZCARD', name) + #members <= LEAF_MAX then
+    if not members[2] then
+      add_to_leaf(to, leaf, members[1])
+    elseif call('ZCARD', name) + #members <= LEAF_MAX then
       local values = {}
       for at, entry in ipairs(members) do values[2 * at - 1], values[2 * at] = '0', entry end
       call('ZADD', name, unpack(values))
     else
+      -- Each may split the leaf.
       for _, entry in ipairs(members) do add_created(to, entry) end
     end
-    added = added + #members
   end
-  -- An empty index has no leaf.
-  if added == #entries then return end
-  for _, entry in ipairs(entries) do add_created(to, entry) end
+  for _, entry in ipairs(rest) do add_created(to, entry) end
 end
 
 -- Removes an item from the index, open or closed.
