@@ -72,11 +72,14 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
 
     /// Starts the timer of a head here, because most heads are complete by now and need none.
     ///
-    /// Cancelling a timer takes NIO time in proportion to the timers of the event loop, of which
-    /// each idle connection has one.
+    /// With TLS, the next handler decrypts in its own ``channelReadComplete(context:)``. Cancelling
+    /// a timer takes NIO time in proportion to the timers of the event loop, of which each idle
+    /// connection has one.
     package func channelReadComplete(context: ChannelHandlerContext) {
-        if isInHead, headTimer == nil { headTimer = Self.close(context, after: limits.head) }
         context.fireChannelReadComplete()
+        if isInHead, headTimer == nil, context.channel.isActive {
+            headTimer = Self.close(context, after: limits.head)
+        }
     }
 
     package func write(
