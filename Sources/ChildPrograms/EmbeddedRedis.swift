@@ -101,12 +101,16 @@ package enum FreePort {
     /// The ports that were returned: the kernel may assign a released one again before its finder listens on it.
     private static let found = Mutex<Set<Int>>([])
 
-    /// Returns a port that no earlier call of this process returned.
+    /// The number of attempts to find a port that was not returned before.
+    private static let attempts = 100
+
+    /// Returns a port that no earlier call of this process returned, unless nearly all of them were.
     package static func find() throws(ProgramError) -> Int {
-        while true {
+        for _ in 1..<attempts {
             let port = try assigned()
             if found.withLock({ $0.insert(port).inserted }) { return port }
         }
+        return try assigned()
     }
 
     /// Binds port 0, reads the port that the kernel assigned, and releases it.

@@ -40,10 +40,14 @@ class Chromium:
             folder,
         ).start()
         port_file = folder / "profile" / "DevToolsActivePort"
-        port, path = wait_until(
-            lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
-            30, "the browser listens",
-        )
+        try:
+            port, path = wait_until(
+                lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
+                30, "the browser listens",
+            )
+        except BaseException:
+            self._process.end()
+            raise
         self.url = f"ws://127.0.0.1:{port}{path}"
 
     @classmethod
