@@ -70,11 +70,12 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         context.fireChannelRead(data)
     }
 
-    /// Starts the timer of a head here, because most heads are complete by now and need none.
+    /// Starts the timer of an incomplete head.
     ///
-    /// With TLS, the next handler decrypts in its own ``channelReadComplete(context:)``. Cancelling
-    /// a timer takes NIO time in proportion to the timers of the event loop, of which each idle
-    /// connection has one.
+    /// Most heads are complete at the end of a read. They need no timer, which saves a search: to
+    /// cancel a timer, NIO searches all timers of the event loop, and each idle connection has one.
+    /// With TLS, a head is complete only after the next handler has decrypted it in its own
+    /// ``channelReadComplete(context:)``.
     package func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
         if isInHead, headTimer == nil, context.channel.isActive {

@@ -18,7 +18,7 @@ package struct RedisAuditTrail: AuditTrail {
     private let redis: RedisPartitions
     private let bounds: AuditBounds
 
-    /// Creates the audit trail of a cluster; `bounds` limit what is kept.
+    /// Creates the audit trail of a cluster, which deletes entries beyond `bounds`.
     package init(_ redis: RedisPartitions, bounds: AuditBounds = .standard) {
         self.redis = redis
         self.bounds = bounds

@@ -23,7 +23,7 @@ struct Cluster: Sendable {
     /// The owner ID of this process for its leases.
     let owner: OwnerID
 
-    // Stores without state of their own.
+    // These stores keep nothing in memory.
     var orders: RedisOrderStore { RedisOrderStore(redis) }
     var accounts: RedisAccountBook { RedisAccountBook(redis) }
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }

@@ -4,7 +4,7 @@ package import PollerPayments
 package import PollerQueue
 package import PollerWatches
 
-/// A store of watches or outbox whose operations fail according to a plan.
+/// A watch store or an outbox whose operations fail according to a plan.
 package struct FaultyStore<Base: Sendable>: Sendable {
     package let base: Base
     package let plan: FaultPlan

@@ -147,6 +147,18 @@ final class RedisHarness: StoreHarness {
         try await store.audit() + queue.audit()
     }
 
+    /// Returns the sources of all watches, listed by pages of `limit`.
+    func listed(byPagesOf limit: Int) async throws -> [SourceID] {
+        var sources: [SourceID] = []
+        var cursor: String?
+        repeat {
+            let page = try await store.list(ListQuery(limit: limit, cursor: cursor))
+            sources += page.items.map(\.watch.key.source)
+            cursor = page.next
+        } while cursor != nil
+        return sources
+    }
+
     func checkpoint() async throws {
         var dumps: [(key: String, dump: RedisValue)] = []
         for key in try await keys() {

@@ -28,17 +28,12 @@ struct ListCostTests {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
             try await enqueue(harness, lanes: 700)
-            var seen: [SourceID] = []
-            var cursor: String?
-            repeat {
-                let page = try await harness.store.list(ListQuery(limit: 37, cursor: cursor))
-                seen += page.items.map(\.watch.key.source)
-                cursor = page.next
-            } while cursor != nil
+            let seen = try await harness.listed(byPagesOf: 37)
             #expect(seen.count == 700)
             #expect(Set(seen).count == 700)
             #expect(try await harness.store.stats().lanes == 700)
             var lanes: Set<LaneID> = []
+            var cursor: String?
             repeat {
                 let page = try await harness.store.lanes(limit: 50, cursor: cursor)
                 lanes.formUnion(page.items.map(\.lane))

@@ -130,8 +130,8 @@ local function move_created_item(id, isClosed)
   if w[1] then move_created(id, w[1], w[2], isClosed) end
 end
 
--- Returns the time of an entry or of a leaf and the six bytes after it, both as numbers. Entries whose numbers differ are
--- in their order.
+-- Returns two numbers for an entry or the name of a leaf: its time, and the six bytes after the time. If the numbers of
+-- two entries differ, the entries have the same order as their numbers.
 local function position_of(entry)
   local a, b, c, d, e, f = byte(entry, 14, 19)
   return number(sub(entry, 1, 13)),
