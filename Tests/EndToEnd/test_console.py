@@ -234,6 +234,16 @@ def test_the_keyboard_does_what_the_mouse_does(console_as, front):
     console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
 
 
+def test_an_unknown_address_is_not_read_again(console_as):
+    console = console_as("admin")
+    console.open("#/nonsense")
+    console.says("Page not found")
+    console.press("r")
+    assert console.js("document.querySelectorAll('.toast').length") == 0
+    console.open("#/payments")
+    console.says("Payments")
+
+
 def test_no_page_has_an_accessibility_violation(console_as, front):
     console = console_as("admin")
     for page in [*PAGES, "#/audit", "#/nonsense", "#/payments?q=nothing_is_called_so", "#/deliveries?state=dead",

@@ -136,6 +136,8 @@ async function open() {
   const main = find("#main");
   const make = id ? page?.one : page?.make;
   if (!make) {
+    // There is nothing to read again.
+    current = null;
     main.removeAttribute("aria-busy");
     show(main, h("h1", null, "Page not found"), h("p", null, h("a", { href: "#/" }, "Overview")));
     return;
