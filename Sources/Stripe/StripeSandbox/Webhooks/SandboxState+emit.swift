@@ -73,13 +73,16 @@ extension SandboxState {
     }
 
     /// Sends a delivery now, unless its endpoint was removed or disabled.
-    mutating func attempt(_ number: Int) {
-        guard let delivery = deliveries[number] else { return }
+    ///
+    /// - Returns: Whether it was sent.
+    @discardableResult
+    mutating func attempt(_ number: Int) -> Bool {
+        guard let delivery = deliveries[number] else { return false }
         guard let endpoint = webhooks.first(where: { $0.id == delivery.endpoint }),
             endpoint.isEnabled
         else {
             deliveries.removeValue(forKey: number)
-            return
+            return false
         }
         deliveries[number]?.attempts += 1
         var secrets = [endpoint.secret]
@@ -92,6 +95,7 @@ extension SandboxState {
                 body: delivery.body
             )
         )
+        return true
     }
 
     /// Records an endpoint's response, and schedules the next attempt after a failure.
@@ -100,6 +104,10 @@ extension SandboxState {
     ///   - number: The delivery.
     ///   - status: The HTTP status; 0 without a response.
     mutating func recordAttempt(_ number: Int, status: Int) {
+        if releasedDeliveries.first == number {
+            releasedDeliveries.removeFirst()
+            sendReleasedDelivery()
+        }
         guard let delivery = deliveries[number] else { return }
         log(delivery, status: status)
         if (200..<300).contains(status) {
@@ -145,16 +153,23 @@ extension SandboxState {
 
     /// Deletes one webhook fault or all; held deliveries are sent now, the newest first.
     ///
+    /// Each is sent when its predecessor has been answered, so that they arrive in this order.
+    ///
     /// - Returns: The number of deleted faults.
     mutating func removeWebhookFaults(_ id: String?) -> Int {
         let removed = webhookFaults.filter { id == nil || $0.id == id }
         webhookFaults.removeAll { id == nil || $0.id == id }
-        // 20 ms of machine time apart, so that they arrive in this order.
-        let intervalMs = time.sandboxMs(for: 20)
-        for (offset, number) in removed.flatMap(\.held).reversed().enumerated() {
-            schedule(after: Int64(clamping: offset) * intervalMs, .attempt(number))
-        }
+        let isSending = !releasedDeliveries.isEmpty
+        releasedDeliveries += removed.flatMap(\.held).reversed()
+        if !isSending { sendReleasedDelivery() }
         return removed.count
+    }
+
+    /// Sends the next released delivery; skips those whose endpoint was removed or disabled.
+    private mutating func sendReleasedDelivery() {
+        while let number = releasedDeliveries.first, !attempt(number) {
+            releasedDeliveries.removeFirst()
+        }
     }
 
     private mutating func log(_ delivery: WebhookDelivery, status: Int?) {
