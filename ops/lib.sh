@@ -75,7 +75,7 @@ require_packages() {
             serve) have redis-server || wanted="$wanted redis-server" ;;
             tools) have curl || wanted="$wanted curl" ;;
             python) python_ready || wanted="$wanted python3 python3-venv" ;;
-            package) wanted="$wanted binutils dpkg-dev patchelf python3" ;;
+            package) wanted="$wanted binutils dpkg-dev python3" ;;
             typescript) have tsc || wanted="$wanted node-typescript" ;;
             browser) have chromium || wanted="$wanted chromium" ;;
             lint) wanted="$wanted lintian" ;;
@@ -256,4 +256,24 @@ swift_build() {
         swift build "$@" 2>&1 | build_progress >&2 || die "the build failed; the compiler's message is above."
     fi
     BIN_DIR=$(swift build "$@" --show-bin-path)
+}
+
+# build_programs: builds the programs for release, and sets BIN_DIR to a folder with all of them. One file is pollerd,
+# pollerctl and stripe-sandbox, depending on the name of the call. On Linux the files contain Swift's libraries.
+build_programs() {
+    local release=(-c release) name
+    if [ -n "${POLLER_BIN_DIR:-}" ]; then
+        # shellcheck disable=SC2119 # takes options, needs none here
+        swift_build
+        return
+    fi
+    [ "$(uname)" != Linux ] || release+=(--static-swift-stdlib)
+    swift_build "${release[@]}" --product poller
+    swift_build "${release[@]}" --product pollerd-bench
+    mkdir -p "$ROOT/.build/programs"
+    for name in pollerd pollerctl stripe-sandbox; do
+        ln -f "$BIN_DIR/poller" "$ROOT/.build/programs/$name"
+    done
+    ln -f "$BIN_DIR/poller" "$BIN_DIR/pollerd-bench" "$ROOT/.build/programs/"
+    BIN_DIR=$ROOT/.build/programs
 }

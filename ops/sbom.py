@@ -157,15 +157,13 @@ def main() -> None:
     bill = Bill(version)
     for package in json.loads(Path(graph).read_text())["dependencies"]:
         bill.swift(package, bill.root)
-    files = libraries(Path(programs))
-    runtime = {file for file in files if "/swift/" in file}
-    if runtime:
-        swift = re.search(r"Swift version ([\d.]+)", output("swift", "--version"))
-        release = swift[1] if swift else "unknown"
-        part = {"name": "swift-runtime", "version": release, "licenses": [{"expression": "Apache-2.0 WITH Swift-exception"}]}
-        bill.add(part | {"purl": f"pkg:generic/swift-runtime@{release}"}, bill.root)
+    swift = re.search(r"Swift version ([\d.]+)", output("swift", "--version"))
+    release = swift[1] if swift else "unknown"
+    part = {"name": "swift-runtime", "version": release, "licenses": [{"expression": "Apache-2.0 WITH Swift-exception"}]}
+    bill.add(part | {"purl": f"pkg:generic/swift-runtime@{release}"}, bill.root)
     if shutil.which("dpkg-query"):
-        debian(bill, files - runtime)
+        # The programs of a debug build also load Swift's libraries.
+        debian(bill, {file for file in libraries(Path(programs)) if "/swift/" not in file})
     else:
         print("no Debian here: the libraries of the system are not listed", file=sys.stderr)
     print(json.dumps(bill.document(date), indent=2, ensure_ascii=False))

@@ -21,8 +21,13 @@ License: all-rights-reserved
  Its repository grants no licence: whoever has the package has it from its
  maintainers, on the terms they were told.
 
-Files: usr/lib/poller/lib*.so
-Copyright: 2014-2026 Apple Inc. and the Swift project authors
+Files: usr/lib/poller/poller usr/bin/pollerd-bench
+Copyright: 2026 the maintainers of Poller
+ 2014-2026 Apple Inc. and the Swift project authors
+ 1991-2026 Unicode, Inc.
+License: all-rights-reserved and Apache-2.0-with-Swift-exception and Unicode-3.0
+Comment: They contain Swift's libraries, and Unicode's data in these.
+
 License: Apache-2.0-with-Swift-exception
  Licensed under the Apache License, Version 2.0, with this exception: as an
  exception, if you use this software to compile your source code and portions
@@ -32,8 +37,6 @@ License: Apache-2.0-with-Swift-exception
  .
  On Debian systems the licence is in /usr/share/common-licenses/Apache-2.0.
 
-Files: usr/lib/poller/lib_FoundationICU.so
-Copyright: 1991-2026 Unicode, Inc.
 License: Unicode-3.0
  Permission is hereby granted, free of charge, to any person obtaining a copy
  of data files and any associated documentation or software and any associated

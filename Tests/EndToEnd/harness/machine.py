@@ -23,8 +23,7 @@ mkdir "$group"
 echo $$ > "$group/cgroup.procs"
 exec "$@"
 """
-# Builds and boots the machine, from the outermost step inwards. $1 is a working folder, $2 a folder to hide from
-# it.
+# Builds and boots the machine, from the outermost step inwards. $1 is a working folder.
 BOOT = r"""
 set -e
 mount -t tmpfs tmpfs "$1"
@@ -46,7 +45,6 @@ mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts devpts "$root/dev/pts" -o newinstance,ptmxmode=0666
 ln -s pts/ptmx "$root/dev/ptmx"
 mount -t tmpfs tmpfs "$root/dev/shm"
-[ -z "$2" ] || mount -t tmpfs tmpfs "$root$2"
 ip link set lo up
 : > "$root/etc/machine-id"
 # Not chroot, below which nobody may have a name space of users.
@@ -67,11 +65,11 @@ START_S = 30
 class Machine:
     """Runs commands on the machine as root."""
 
-    def __init__(self, hidden: str = ""):
+    def __init__(self):
         self._folder = tempfile.mkdtemp(prefix="poller-machine-")
         self._group = group_root() / Path(self._folder).name
         command = ["sh", "-ec", ENTER, "enter", str(self._group)]
-        command += ["unshare", *SPACES, "--fork", "--kill-child", "bash", "-c", BOOT, "boot", self._folder, hidden]
+        command += ["unshare", *SPACES, "--fork", "--kill-child", "bash", "-c", BOOT, "boot", self._folder]
         self._outer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self._init = 0
 
@@ -142,7 +140,7 @@ def is_removed(folder: str) -> bool:
     return True
 
 
-def machine(hidden: str = "") -> Machine:
+def machine() -> Machine:
     """Returns a started machine; skips the test with a reason if none can be created."""
     if os.getuid() != 0:
         pytest.skip("a machine of its own needs root: the package was not installed anywhere")
@@ -151,4 +149,4 @@ def machine(hidden: str = "") -> Machine:
             pytest.skip(f"no {program} here: the package was not installed anywhere")
     if not Path("/lib/systemd/systemd").exists():
         pytest.skip("no systemd here: the package was not installed anywhere")
-    return Machine(hidden).wait()
+    return Machine().wait()
