@@ -17,16 +17,24 @@ struct LogRead: Sendable {
     }
 
     /// Returns the events in a reply of log.lua, without those that are not understood, which are logged.
-    func events(in reply: RedisValue, _ unreadable: UnreadableEvents) -> [Event] {
+    ///
+    /// If there are such events and the log may go on, `rest` is the read of as many further events.
+    func events(
+        in reply: RedisValue,
+        _ unreadable: UnreadableEvents
+    ) -> (events: [Event], rest: LogRead?) {
         let values = reply.array ?? []
-        let before = (values.first?.count ?? 0) - (values.count - 1)
+        let last = values.first?.count ?? 0
+        let before = last - (values.count - 1)
         // Folded events are one entry of the log, which is returned whole.
         let found = values.enumerated().dropFirst().flatMap { index, entry -> [Event] in
             let events = entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
             if events.isEmpty { unreadable.report(key, seq: before + index) }
             return events
         }
-        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+        let events = Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+        guard events.count < limit, values.count > limit, last > seq else { return (events, nil) }
+        return (events, LogRead(key: key, seq: last, limit: limit - events.count))
     }
 
     /// Returns the same events without decoding them; those that are not understood are logged when they are used.

@@ -128,8 +128,7 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        let read = LogRead(key: key, seq: seq, limit: limit)
-        return read.events(in: try await reply(to: read, isConfirmed: false), unreadable)
+        try await events(LogRead(key: key, seq: seq, limit: limit), isConfirmed: false)
     }
 
     package func deliverableEvents(
@@ -137,9 +136,30 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        let read = LogRead(key: key, seq: seq, limit: limit)
-        let reply = try await reply(to: read, isConfirmed: redis.durability != nil)
-        return read.events(in: reply, unreadable)
+        try await events(
+            LogRead(key: key, seq: seq, limit: limit),
+            isConfirmed: redis.durability != nil
+        )
+    }
+
+    /// Reads until there are enough events that are understood, or the log ends.
+    ///
+    /// Callers take a shorter list for the end of the log.
+    private func events(
+        _ first: LogRead,
+        isConfirmed: Bool
+    ) async throws(StoreError) -> [Event] {
+        var events: [Event] = []
+        var next: LogRead? = first
+        while let read = next {
+            let part = read.events(
+                in: try await reply(to: read, isConfirmed: isConfirmed),
+                unreadable
+            )
+            events += part.events
+            next = part.rest
+        }
+        return events
     }
 
     package func deliverableLog(

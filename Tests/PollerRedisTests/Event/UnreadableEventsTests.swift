@@ -46,6 +46,26 @@ struct UnreadableEventsTests {
         }
     }
 
+    @Test("damaged events do not end a page while the log goes on", arguments: 0..<4)
+    func further(damaged: Int) async throws {
+        try await withStore { store, _, key in
+            for _ in 0..<4 {
+                _ = try await store.enqueue([try NewWatch(key: key)])
+                _ = try await store.cancel(key)
+            }
+            let all = try await store.events(of: key, after: 0, limit: 9)
+            try #require(all.count == 4)
+            for index in 0..<damaged { try await damage(key, at: index, of: store) }
+            for limit in 1...5 {
+                let page = try await store.events(of: key, after: 0, limit: limit)
+                #expect(page == Array(all.dropFirst(damaged).prefix(limit)))
+                #expect(
+                    try await store.deliverableEvents(of: key, after: 0, limit: limit) == page
+                )
+            }
+        }
+    }
+
     @Test("an entry of the outbox with a damaged event is logged with its watch")
     func outbox() async throws {
         try await withStore { store, log, key in
@@ -68,13 +88,17 @@ struct UnreadableEventsTests {
         }
     }
 
-    /// Replaces the newest event in the log of a watch.
-    private func damage(_ key: WatchKey, of store: RedisWatchStore) async throws {
+    /// Replaces an event in the log of a watch, by default the newest.
+    private func damage(
+        _ key: WatchKey,
+        at index: Int = -1,
+        of store: RedisWatchStore
+    ) async throws {
         let list =
             "\(store.redis.keys.namespace)\(KeyKind.log.rawValue)"
             + "{\(store.partition(of: key))}\(key.id)"
         _ = try await store.redis.client.send(
-            RedisCommand("LSET", [.string(list), "-1", "damaged"])
+            RedisCommand("LSET", [.string(list), RedisArgument(index), "damaged"])
         )
     }
 
