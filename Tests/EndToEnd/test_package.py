@@ -48,6 +48,17 @@ def packages(tmp_path_factory) -> dict[str, Path]:
     return {Path(line).name.split("_")[0]: Path(line) for line in done.stdout.splitlines()}
 
 
+def test_programs_that_need_a_toolchain_are_packed_for_tests_only(tmp_path: Path):
+    if not shutil.which("dpkg-deb") or not shutil.which("swift"):
+        pytest.skip("no dpkg-deb or no swift here: no package was made")
+    if "libswiftCore" not in subprocess.run(["ldd", program("poller")], capture_output=True, text=True).stdout:
+        pytest.skip("the programs under test contain Swift's libraries")
+    env = os.environ | {"POLLER_BIN_DIR": str(Path(program("pollerd")).parent)}
+    done = subprocess.run([ROOT / "ops/package", str(tmp_path)], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0 and "--static-swift-stdlib" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.fixture(scope="module")
 def lintian(packages: dict[str, Path]) -> Iterator[subprocess.Popen | None]:
     """Starts lintian in the background, which uses one core for half a minute."""
@@ -68,6 +79,9 @@ def lintian(packages: dict[str, Path]) -> Iterator[subprocess.Popen | None]:
 @pytest.fixture(scope="module")
 def installed(packages: dict[str, Path]) -> Iterator[Machine]:
     """Yields a machine with both packages installed."""
+    linked = subprocess.run(["ldd", program("poller")], capture_output=True, text=True, check=True).stdout
+    if re.search(r"=> /(root|home)/", linked):
+        pytest.skip("the units cannot read a toolchain in a home folder: the package was not installed anywhere")
     made = machine()
     try:
         for path in packages.values():
@@ -173,6 +187,9 @@ def test_every_variable_of_the_environment_files_is_an_option(role: str):
 def test_everything_works_once_it_is_installed(installed: Machine, lintian: object, bill: dict):
     version = installed.run("pollerd", "--version").stdout.strip()
     assert re.fullmatch(r"\d+\.\d+\.\d+(-debug)?", version)
+    # It starts pollerd-bench, which says what else is missing, because nothing is on PATH.
+    bench = installed.run("env", "PATH=/nonexistent", "/usr/bin/pollerd", "bench", "--only", "json", check=False)
+    assert "redis-server is not on PATH" in bench.stderr, bench.stderr
     for name in PROGRAMS:
         assert "USAGE" in installed.run(name, "--help").stdout
         # A warning of the formatter would be at the start of the page.

@@ -21,7 +21,7 @@ License: all-rights-reserved
  Its repository grants no licence: whoever has the package has it from its
  maintainers, on the terms they were told.
 
-Files: usr/lib/poller/poller usr/bin/pollerd-bench
+Files: usr/lib/poller/poller usr/lib/poller/pollerd-bench
 Copyright: 2026 the maintainers of Poller
  2014-2026 Apple Inc. and the Swift project authors
  1991-2026 Unicode, Inc.

@@ -18,7 +18,7 @@ struct LogRead: Sendable {
 
     /// Returns the events in a reply of log.lua, without those that are not understood, which are logged.
     ///
-    /// If there are such events and the log may go on, `rest` is the read of as many further events.
+    /// If there are such events and the log may go on, `rest` is the read of all further events.
     func events(
         in reply: RedisValue,
         _ unreadable: UnreadableEvents
@@ -34,7 +34,7 @@ struct LogRead: Sendable {
         }
         let events = Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
         guard events.count < limit, values.count > limit, last > seq else { return (events, nil) }
-        return (events, LogRead(key: key, seq: last, limit: limit - events.count))
+        return (events, LogRead(key: key, seq: last, limit: ArchivedWatch.eventsMax))
     }
 
     /// Returns the same events without decoding them; those that are not understood are logged when they are used.
@@ -47,9 +47,9 @@ struct LogRead: Sendable {
             guard let stored = value.bytes else { continue }
             if stored.first == FoldedEvents.mark {
                 let events = FoldedEvents.events(stored, of: key)
-                if events.isEmpty { unreadable.report(key, seq: number) }
                 found += events.map { LoggedEvent($0) }
-                continue
+                // If it is damaged, it counts as one event, so that the list is not shorter than the log.
+                if !events.isEmpty { continue }
             }
             let (key, seq) = (key, number)
             found.append(

@@ -159,7 +159,7 @@ extension RedisWatchStore {
             events += part.events
             next = part.rest
         }
-        return events
+        return Array(events.prefix(max(first.limit, 1)))
     }
 
     package func deliverableLog(

@@ -46,8 +46,11 @@ struct UnreadableEventsTests {
         }
     }
 
-    @Test("damaged events do not end a page while the log goes on", arguments: 0..<4)
-    func further(damaged: Int) async throws {
+    @Test(
+        "damaged events do not end a page while the log goes on",
+        arguments: [[], [0], [1], [0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]]
+    )
+    func further(damaged: [Int]) async throws {
         try await withStore { store, _, key in
             for _ in 0..<4 {
                 _ = try await store.enqueue([try NewWatch(key: key)])
@@ -55,13 +58,13 @@ struct UnreadableEventsTests {
             }
             let all = try await store.events(of: key, after: 0, limit: 9)
             try #require(all.count == 4)
-            for index in 0..<damaged { try await damage(key, at: index, of: store) }
-            for limit in 1...5 {
-                let page = try await store.events(of: key, after: 0, limit: limit)
-                #expect(page == Array(all.dropFirst(damaged).prefix(limit)))
-                #expect(
-                    try await store.deliverableEvents(of: key, after: 0, limit: limit) == page
-                )
+            for index in damaged { try await damage(key, at: index, of: store) }
+            let left = all.enumerated().filter { !damaged.contains($0.offset) }.map(\.element)
+            for (seq, limit) in (0...4).flatMap({ seq in (1...5).map { (seq, $0) } }) {
+                let page = try await store.events(of: key, after: seq, limit: limit)
+                #expect(page == Array(left.filter { $0.seq > seq }.prefix(limit)))
+                let log = try await store.deliverableLog(of: key, after: seq, limit: limit)
+                #expect(log.map(\.seq) == Array((seq + 1...5).prefix(limit).prefix { $0 <= 4 }))
             }
         }
     }

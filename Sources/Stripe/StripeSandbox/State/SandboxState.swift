@@ -61,8 +61,8 @@ struct SandboxState: Sendable {
     var deliveries: [Int: WebhookDelivery] = [:]
     var nextDelivery = 1
     var webhookFaults: [WebhookFault] = []
-    /// Deliveries of deleted faults, in the order in which they are sent; the first one is on its way.
-    var releasedDeliveries: [Int] = []
+    /// Deliveries of deleted faults by endpoint, in the order in which they are sent; the first one is on its way.
+    var releasedDeliveries: [String: [Int]] = [:]
     var attempts = RingBuffer<WebhookAttempt>(capacity: SandboxState.attemptsMax)
 
     var history = RingBuffer<StatusChange>(capacity: SandboxState.historyMax)

@@ -104,11 +104,11 @@ extension SandboxState {
     ///   - number: The delivery.
     ///   - status: The HTTP status; 0 without a response.
     mutating func recordAttempt(_ number: Int, status: Int) {
-        if releasedDeliveries.first == number {
-            releasedDeliveries.removeFirst()
-            sendReleasedDelivery()
-        }
         guard let delivery = deliveries[number] else { return }
+        if releasedDeliveries[delivery.endpoint]?.first == number {
+            releasedDeliveries[delivery.endpoint]?.removeFirst()
+            sendReleasedDelivery(to: delivery.endpoint)
+        }
         log(delivery, status: status)
         if (200..<300).contains(status) {
             deliveries.removeValue(forKey: number)
@@ -153,23 +153,28 @@ extension SandboxState {
 
     /// Deletes one webhook fault or all; held deliveries are sent now, the newest first.
     ///
-    /// Each is sent when its predecessor has been answered, so that they arrive in this order.
+    /// An endpoint gets each of them after it has answered the one before, so that they arrive in this order.
     ///
     /// - Returns: The number of deleted faults.
     mutating func removeWebhookFaults(_ id: String?) -> Int {
         let removed = webhookFaults.filter { id == nil || $0.id == id }
         webhookFaults.removeAll { id == nil || $0.id == id }
-        let isSending = !releasedDeliveries.isEmpty
-        releasedDeliveries += removed.flatMap(\.held).reversed()
-        if !isSending { sendReleasedDelivery() }
+        let held = removed.flatMap(\.held).sorted(by: >)
+        let byEndpoint = Dictionary(grouping: held) { deliveries[$0]?.endpoint ?? "" }
+        for (endpoint, numbers) in byEndpoint.sorted(by: { $0.key < $1.key }) {
+            let isSending = releasedDeliveries[endpoint] != nil
+            releasedDeliveries[endpoint, default: []] += numbers
+            if !isSending { sendReleasedDelivery(to: endpoint) }
+        }
         return removed.count
     }
 
-    /// Sends the next released delivery; skips those whose endpoint was removed or disabled.
-    private mutating func sendReleasedDelivery() {
-        while let number = releasedDeliveries.first, !attempt(number) {
-            releasedDeliveries.removeFirst()
+    /// Sends the next released delivery of an endpoint; skips all if it was removed or disabled.
+    private mutating func sendReleasedDelivery(to endpoint: String) {
+        while let number = releasedDeliveries[endpoint]?.first, !attempt(number) {
+            releasedDeliveries[endpoint]?.removeFirst()
         }
+        if releasedDeliveries[endpoint]?.isEmpty == true { releasedDeliveries[endpoint] = nil }
     }
 
     private mutating func log(_ delivery: WebhookDelivery, status: Int?) {
