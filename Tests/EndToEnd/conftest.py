@@ -24,6 +24,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: needs the machine to itself: it counts its processes, or its time is measured")
 
 
+# Files that take longer than a minute. They start first, so that all workers end at about the same time.
+LONG_FILES = (
+    "test_bench", "test_console", "test_regressions", "test_package", "test_alerts", "test_poison_entries",
+    "test_console_questions", "test_secrets_at_rest", "test_console_trouble", "test_payment_pains", "test_chaos",
+    "test_doubtful_answers", "test_chaos_failover", "test_traces", "test_repartition", "test_chaos_network",
+    "test_incidents_first", "test_odd_ways_to_pay",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONG_FILES.index(item.path.stem) if item.path.stem in LONG_FILES else len(LONG_FILES))
+
+
 # The functions that return the process logs for a failed test; the fixtures below set them.
 _reports = pytest.StashKey[list[Callable[[], str]]]()
 

@@ -42,27 +42,31 @@ def age(cluster: Cluster, days: int) -> None:
     Setting the clock forward would not work, because retention counts only time that a process has observed.
     """
     ms = days * DAY_MS
+
+    def shift(pipe, item: str) -> None:
+        state, money = pipe.hmget(item, "v", "m")
+        pipe.multi()
+        if state is None:
+            return
+        state, money = state.split("|"), money.split("|")
+        # An order entry has neither a poll time nor a payment time.
+        if state[4]:
+            state[4] = str(int(state[4]) - ms)
+            if money[7]:
+                money[7] = base36(int(money[7], 36) - ms)
+        if len(money) > 9 and money[9]:
+            money[9] = base36(int(money[9], 36) - days)
+        pipe.hincrby(item, "x", -ms)
+        pipe.hset(item, mapping={"v": "|".join(state), "m": "|".join(money)})
+
+    # Retention may delete an item at any time, and it must not be created again.
     with cluster.redis.client() as client:
         for closed in list(client.scan_iter("poller:h{*")) + list(client.scan_iter("poller:d:h{*")):
             for id in client.zrange(closed, 0, -1):
-                client.zincrby(closed, -ms, id)
-                if closed.startswith("poller:d:"):
-                    continue
-                item = closed.replace(":h{", ":w{") + id
-                # Retention may have deleted the item meanwhile.
-                if not client.hexists(item, "v"):
-                    continue
-                for field in ("x",):
-                    client.hincrby(item, field, -ms)
-                state, money = (client.hget(item, field).split("|") for field in ("v", "m"))
-                # An order entry has neither a poll time nor a payment time.
-                if state[4]:
-                    state[4] = str(int(state[4]) - ms)
-                    if money[7]:
-                        money[7] = base36(int(money[7], 36) - ms)
-                if len(money) > 9 and money[9]:
-                    money[9] = base36(int(money[9], 36) - days)
-                client.hset(item, mapping={"v": "|".join(state), "m": "|".join(money)})
+                client.zadd(closed, {id: -ms}, xx=True, incr=True)
+                if not closed.startswith("poller:d:"):
+                    item = closed.replace(":h{", ":w{") + id
+                    client.transaction(lambda pipe, item=item: shift(pipe, item), item)
 
 
 def forget(cluster: Cluster, name: str, **env: str) -> None:
