@@ -1,7 +1,9 @@
 """A real redis-server for a test."""
 
+import os
 import random
 import socket
+from collections import deque
 from pathlib import Path
 
 import redis
@@ -10,14 +12,28 @@ from .process import Process
 from .waiting import wait_until
 
 
+# The ports that this process has given out last. A server opens its port only later.
+_given: deque[int] = deque(maxlen=500)
+# Each of the test processes has ports of its own: those with its number as the remainder.
+_PROCESSES = 8
+_process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % _PROCESSES
+
+
 def free_port(bus: bool = False) -> int:
-    """Returns a free loopback port; with `bus`, the cluster bus port 10,000 above it is free too."""
+    """Returns a free loopback port; with `bus`, the cluster bus port 10,000 above it is free too.
+
+    No port is given again soon, also not by another process of the same test run.
+    """
     # Below the range of ephemeral ports, so that no client's socket takes the port meanwhile.
-    for port in random.SystemRandom().sample(range(16_000, 32_000), 200):
+    for port in random.SystemRandom().sample(range(16_000 + _process, 32_000, _PROCESSES), 200):
+        wanted = {port, port + 10_000} if bus else {port}
+        if wanted.intersection(_given):
+            continue
         try:
-            for wanted in (port, port + 10_000) if bus else (port,):
+            for number in wanted:
                 with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", wanted))
+                    probe.bind(("127.0.0.1", number))
+            _given.extend(wanted)
             return port
         except OSError:
             continue
