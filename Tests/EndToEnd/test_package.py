@@ -187,7 +187,7 @@ def test_every_variable_of_the_environment_files_is_an_option(role: str):
 def test_everything_works_once_it_is_installed(installed: Machine, lintian: object, bill: dict):
     version = installed.run("pollerd", "--version").stdout.strip()
     assert re.fullmatch(r"\d+\.\d+\.\d+(-debug)?", version)
-    # It starts pollerd-bench, which says what else is missing, because nothing is on PATH.
+    # pollerd finds pollerd-bench without PATH. That program reports the missing redis-server.
     bench = installed.run("env", "PATH=/nonexistent", "/usr/bin/pollerd", "bench", "--only", "json", check=False)
     assert "redis-server is not on PATH" in bench.stderr, bench.stderr
     for name in PROGRAMS:

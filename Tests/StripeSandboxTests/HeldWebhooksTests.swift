@@ -23,7 +23,7 @@ struct HeldWebhooksTests {
         #expect(state.releasedDeliveries.keys.sorted() == ["we_b"])
     }
 
-    @Test("a failed webhook does not hold up the next one, and is repeated")
+    @Test("a failed webhook does not delay the next one, and is sent again")
     func failure() throws {
         var state = try held(endpoints: ["we_a"], events: 2)
         _ = state.removeWebhookFaults(nil)

@@ -14,7 +14,7 @@ from .waiting import wait_until
 
 # The ports that this process has given out last. A server opens its port only later.
 _given: deque[int] = deque(maxlen=500)
-# Each of the test processes has ports of its own: those with its number as the remainder.
+# Each test process uses only the ports whose remainder is its number.
 _PROCESSES = 8
 _process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % _PROCESSES
 

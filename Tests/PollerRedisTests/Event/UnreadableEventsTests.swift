@@ -48,9 +48,10 @@ struct UnreadableEventsTests {
 
     @Test(
         "damaged events do not end a page while the log goes on",
-        arguments: [[], [0], [1], [0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]]
+        arguments: [[], [0], [1], [0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]],
+        [Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2]]
     )
-    func further(damaged: [Int]) async throws {
+    func further(damaged: [Int], bytes: [UInt8]) async throws {
         try await withStore { store, _, key in
             for _ in 0..<4 {
                 _ = try await store.enqueue([try NewWatch(key: key)])
@@ -58,7 +59,7 @@ struct UnreadableEventsTests {
             }
             let all = try await store.events(of: key, after: 0, limit: 9)
             try #require(all.count == 4)
-            for index in damaged { try await damage(key, at: index, of: store) }
+            for index in damaged { try await damage(key, at: index, bytes, of: store) }
             let left = all.enumerated().filter { !damaged.contains($0.offset) }.map(\.element)
             for (seq, limit) in (0...4).flatMap({ seq in (1...5).map { (seq, $0) } }) {
                 let page = try await store.events(of: key, after: seq, limit: limit)
@@ -95,13 +96,14 @@ struct UnreadableEventsTests {
     private func damage(
         _ key: WatchKey,
         at index: Int = -1,
+        _ bytes: [UInt8] = Array("damaged".utf8),
         of store: RedisWatchStore
     ) async throws {
         let list =
             "\(store.redis.keys.namespace)\(KeyKind.log.rawValue)"
             + "{\(store.partition(of: key))}\(key.id)"
         _ = try await store.redis.client.send(
-            RedisCommand("LSET", [.string(list), RedisArgument(index), "damaged"])
+            RedisCommand("LSET", [.string(list), RedisArgument(index), .bytes(bytes)])
         )
     }
 
