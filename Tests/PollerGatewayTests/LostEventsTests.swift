@@ -88,4 +88,23 @@ struct LostEventsTests {
             #expect(third.status == 204)
         }
     }
+
+    @Test("a position is lost, too, if the same event was recorded again after another one")
+    func recordedAgain() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "a")
+            bench.store.checkpoint()
+            for status in ["b", "c"] { try await bench.record("src_1", status) }
+            let first = try await bench.stream(Self.path + "?after_seq=2")
+            let delivered = try await first.streamed("message")
+            let place = try #require(delivered["id"]?.string)
+            bench.store.rewind()
+            for status in ["x", "c"] { try await bench.record("src_1", status) }
+            let second = try await bench.stream(
+                Self.path,
+                ["--token", "key-all", "--last-id", place]
+            )
+            try await second.streamed("reset")
+        }
+    }
 }

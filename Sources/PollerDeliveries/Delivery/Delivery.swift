@@ -1,6 +1,6 @@
 package import PollerIdentity
 package import PollerQueue
-package import PollerWatches
+import PollerWatches
 import SafeNumbers
 
 /// The pending events of one source for one endpoint: a cursor into the watch's log.
@@ -88,7 +88,7 @@ package struct DeliveryState: Hashable, Sendable {
 
     /// The `seq` of the last accepted or dead-lettered event; the next one is to be sent.
     package private(set) var cursor: Int
-    /// The beginning of that event's ID, see `EventID.digest`; `nil` if unknown.
+    /// The digest of that event, see `Event.digest`; `nil` if unknown.
     ///
     /// After a failover the log may contain a different event with the same number.
     package private(set) var cursorDigest: String?
@@ -138,22 +138,22 @@ package struct DeliveryState: Hashable, Sendable {
         self.pendingFallback = pendingFallback.suffix(Self.deadMax).map(SafeInteger.count)
     }
 
-    /// Settles an event that was accepted, or is no longer in the log (without an `id`).
-    package mutating func settle(_ seq: Int, _ id: EventID? = nil) {
-        end(seq, id)
+    /// Settles an event that was accepted, or is no longer in the log (without a `digest`).
+    package mutating func settle(_ seq: Int, digest: String? = nil) {
+        end(seq, digest)
         dead.removeAll { $0 == seq }
     }
 
     /// Skips the unsubscribed events up to `seq`.
     ///
-    /// `digest` is that of the ID of the last one.
+    /// `digest` is that of the last one.
     mutating func pass(_ seq: Int, digest: String?) {
         move(to: seq, digest)
     }
 
     /// Dead-letters an event.
-    package mutating func deadLetter(_ seq: Int, _ id: EventID? = nil) {
-        end(seq, id)
+    package mutating func deadLetter(_ seq: Int, digest: String? = nil) {
+        end(seq, digest)
         dead.removeAll { $0 == seq }
         dead = Array((dead + [seq]).sorted().suffix(Self.deadMax))
     }
@@ -193,10 +193,13 @@ package struct DeliveryState: Hashable, Sendable {
     }
 
     /// Moves the cursor back, so that everything after `seq` is sent again, even accepted events.
-    package mutating func rewind(to seq: Int) {
+    ///
+    /// `digest` is that of the event at `seq`; `nil` if unknown.
+    package mutating func rewind(to seq: Int, digest: String? = nil) {
+        if seq == cursor, digest != nil { cursorDigest = digest }
         guard seq < cursor else { return }
         cursor = max(seq, 0)
-        cursorDigest = nil
+        cursorDigest = digest
         escalated = min(escalated, cursor)
         dead.removeAll { $0 > cursor }
         again.removeAll { $0 > cursor }
@@ -204,11 +207,11 @@ package struct DeliveryState: Hashable, Sendable {
         begin()
     }
 
-    private mutating func end(_ seq: Int, _ id: EventID?) {
+    private mutating func end(_ seq: Int, _ digest: String?) {
         if again.contains(seq) {
             again.removeAll { $0 == seq }
         } else {
-            move(to: seq, id?.digest)
+            move(to: seq, digest)
         }
         begin()
     }

@@ -52,13 +52,13 @@ package struct DeliveryDecider: Sendable {
         next.attempts += 1
         switch result.outcome {
         case .delivered:
-            next.settle(event.seq, event.id)
+            next.settle(event.seq, digest: event.digest)
             return ended(.delivered, next, event, .fine, more)
         case .skipped:
-            next.settle(event.seq, event.id)
+            next.settle(event.seq, digest: event.digest)
             return ended(.skipped, next, event, .hold(.zero), more)
         case .rejected:
-            next.deadLetter(event.seq, event.id)
+            next.deadLetter(event.seq, digest: event.digest)
             return ended(.rejected, next, event, signal(result), more)
         case .failed: break
         }
@@ -78,7 +78,7 @@ package struct DeliveryDecider: Sendable {
             planned = schedule.wait(failures: max(next.failures, 1), using: &generator)
         }
         guard let planned else {
-            next.deadLetter(event.seq, event.id)
+            next.deadLetter(event.seq, digest: event.digest)
             return ended(.deadLettered, next, event, signal(result), more)
         }
         let requestedWait = min(result.retryAfter ?? .zero, RetryAfter.longest)
@@ -102,7 +102,7 @@ package struct DeliveryDecider: Sendable {
             now - max(event.polledAt, trouble.since) > schedule.span
         else { return nil }
         var next = state
-        next.deadLetter(event.seq, event.id)
+        next.deadLetter(event.seq, digest: event.digest)
         return ended(.deadLettered, next, event, .hold(.zero), more)
     }
 

@@ -263,10 +263,10 @@ extension DeliveryHandler {
         {
             events.removeFirst()
             if let digest = first.digest, digest != cursorDigest {
-                return try await rewound(leased, newest: state.cursor)
+                return try await rewound(leased, newest: state.cursor, digest, wants: wants)
             }
         } else if events.isEmpty, let newest = await newest(before: delivery) {
-            return try await rewound(leased, newest: newest)
+            return try await rewound(leased, newest: newest, nil, wants: wants)
         }
         let isFailing =
             state.failures > 0 || (state.failedSince != nil && leased.lease.trouble != nil)
@@ -294,23 +294,38 @@ extension DeliveryHandler {
 
     /// Rewinds a delivery after a failover, because new events have the numbers of lost ones.
     ///
-    /// All events after the newest one that this endpoint has accepted are sent. If its attempts do not name one,
-    /// delivery starts at the newest event, so that the end of the payment is delivered in any case.
+    /// It continues with the first event that this endpoint wants and has not got. If no attempt is known, delivery
+    /// starts at the newest event, so that the end of the payment is delivered in any case.
+    ///
+    /// `digest` is that of the event at the cursor; `nil` if the log ends before the cursor.
     private func rewound(
         _ leased: LeasedItem<Delivery>,
-        newest: Int
+        newest: Int,
+        _ digest: String?,
+        wants: (Event) -> Bool
     ) async throws(StoreError) -> Selection {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
         let attempts = try await operations?.attempts(of: id) ?? []
-        let delivered = attempts.filter { $0.outcome == .delivered }
-        let accepted = Set(delivered.compactMap(\.event))
-        // Only the numbers of old attempts are kept; a failover cannot have lost their events.
-        let old = Set(delivered.filter { $0.event == nil }.map(\.seq))
-        let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
-        let last = log.last { accepted.contains($0.id) || old.contains($0.seq) }
         var state = leased.item.state
-        state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
+        // Like one that was accepted, an event that was rejected or given up is not sent again.
+        let ended = attempts.filter { $0.outcome != .failed || state.dead.contains($0.seq) }
+        let known = Set(ended.compactMap(\.event))
+        if let oldest = ended.map(\.seq).min() {
+            // A failover loses the end of a log only: what precedes the oldest known attempt was sent before. Of old
+            // attempts only the numbers are kept.
+            let old = ended.filter { $0.event == nil }.map(\.seq).max() ?? 0
+            let first = max(oldest, old + 1)
+            let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
+            let missing = log.first { $0.seq >= first && !known.contains($0.id) && wants($0) }
+            if let missing {
+                state.rewind(to: missing.seq - 1)
+            } else {
+                state.rewind(to: newest, digest: digest ?? log.last?.digest)
+            }
+        } else {
+            state.rewind(to: newest - 1)
+        }
         logger.warning(
             "the store has lost events that were already delivered",
             metadata: ["source": "\(leased.item.watch.source)", "cursor": "\(state.cursor)"]

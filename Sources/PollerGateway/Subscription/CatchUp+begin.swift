@@ -143,11 +143,11 @@ extension CatchUp {
         guard first.seq == seq else {
             return first.seq == seq + 1 ? .resumable(events, digest: digest) : .lost(Self.gone)
         }
-        if let digest, digest != first.id.digest {
+        if let digest, digest != first.digest {
             return .lost("the store has lost an event that this cursor was past")
         }
         events.removeFirst()
-        return .resumable(events, digest: first.id.digest)
+        return .resumable(events, digest: first.digest)
     }
 
     private static var gone: String { "events after this place are no longer kept" }
@@ -210,6 +210,6 @@ extension CatchUp {
 extension WatchSnapshot {
     /// The digest of the newest event, or `nil` if it is unknown.
     var newestDigest: String? {
-        lastEvent.flatMap { $0.seq == watch.seq ? $0.id.digest : nil }
+        lastEvent.flatMap { $0.seq == watch.seq ? $0.digest : nil }
     }
 }

@@ -148,7 +148,7 @@ struct CatchUp: Sendable {
         guard let prefix else { return false }
         let found = try await store.events(of: watch, after: prefix.seq - 1, limit: 1).first
         guard let found, found.seq == prefix.seq else { return false }
-        return prefix.digest(of: prefix.seq).map { $0 == found.id.digest } ?? true
+        return prefix.digest(of: prefix.seq).map { $0 == found.digest } ?? true
     }
 
     /// Sends the pending messages.

@@ -15,8 +15,8 @@ import SafeNumbers
 /// characters, or a single 0 for none. Numbers are varints. A cursor for 16 partitions has about 145 characters. A
 /// client cannot create a cursor, use one made for others, or read in it when others received events.
 ///
-/// *The mark* has the seq plus 1 in its 24 lowest bits. Above them are the 36 bits of the event id's prefix
-/// (``EventID/digest``) plus 1, or 0.
+/// *The mark* has the seq plus 1 in its 24 lowest bits. Above them are the 36 bits of ``Event/digest`` plus
+/// 1, or 0.
 package struct GatewayCursor: EventCursors {
     /// The maximum length.
     ///
@@ -175,7 +175,7 @@ extension LiveCursor.Mark {
     ///
     /// A watch keeps its last hundred events, and few watches ever have more.
     private static let seqBits = 24
-    /// The length of an ``EventID/digest``, six bits per character.
+    /// The length of an ``Event/digest``, six bits per character.
     ///
     /// With two characters of padding the result is whole bytes.
     private static let digestLength = 6

@@ -7,7 +7,7 @@ import PollerWatches
 /// *Problem*: the catch-up and the feed overlap, and an event must not be sent twice. The number alone does not
 /// identify an event. After a failover that has lost an event, another event has its number.
 ///
-/// *Approach*: the prefixes of ids are kept with the numbers (``EventID/digest``). If a prefix was not kept, the log of
+/// *Approach*: the prefixes of ids are kept with the numbers (``Event/digest``). If a prefix was not kept, the log of
 /// the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of events.
 struct SentEvents: Sendable {
     /// The relation of an event to the sent ones.
@@ -42,7 +42,7 @@ struct SentEvents: Sendable {
     func sendState(of event: PollerWatches.Event) -> SendState {
         guard let prefix = prefixes[event.key.id], event.seq <= prefix.seq else { return .unsent }
         guard let digest = prefix.digest(of: event.seq) else { return .unclear }
-        return digest == event.id.digest ? .sent : .unsent
+        return digest == event.digest ? .sent : .unsent
     }
 
     /// Records an event, and returns whether to send it and whether its source is now settled.
@@ -116,7 +116,7 @@ struct SentPrefix: Hashable, Sendable {
     /// Records the next event, or the first one of another sequence.
     mutating func append(_ event: PollerWatches.Event) {
         let isNext = event.seq == seq + 1
-        digests = (isNext ? Array(digests.suffix(Self.digestsMax - 1)) : []) + [event.id.digest]
+        digests = (isNext ? Array(digests.suffix(Self.digestsMax - 1)) : []) + [event.digest]
         seq = event.seq
     }
 }

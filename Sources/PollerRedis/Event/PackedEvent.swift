@@ -63,19 +63,28 @@ enum PackedEvent {
 }
 
 extension PackedEvent {
-    /// The beginning of the JSON of an event, before the random part of its ID.
-    private static let idPrefix = Array(#"{"id":"evt_"#.utf8)
-    private static let digestLength = 6
+    /// The beginning of the JSON of an event, before its ID.
+    private static let idPrefix = Array(#"{"id":""#.utf8)
+    /// The part before the time of the poll.
+    ///
+    /// The upstream's object precedes it, and no text of others follows.
+    private static let timePrefix = Array(#""observed":{"polled_at":""#.utf8)
 
-    /// Returns ``EventID/digest`` of an entry, which is at the beginning of its JSON; `nil` if the event must be read.
+    /// Returns ``Event/digest`` of an entry; `nil` if the event must be read.
     ///
     /// The entry is unpacked for it: 2 µs for an event of 1 KB, 0.2 ms for the longest one.
     static func digest(_ stored: [UInt8]) -> String? {
-        let count = idPrefix.count + digestLength
-        guard stored.first == mark, let (body, length) = body(of: stored), length >= count,
-            let json = compressor.unpack(body, count: length), json.starts(with: idPrefix)
+        guard stored.first == mark, let (body, length) = body(of: stored),
+            let json = compressor.unpack(body, count: length), json.starts(with: idPrefix),
+            let time = json.indices.last(where: { json[$0...].starts(with: timePrefix) })
         else { return nil }
-        return String(validating: json[idPrefix.count..<count], as: UTF8.self)
+        func text(after start: Int) -> ArraySlice<UInt8> {
+            json[start...].prefix { $0 != UInt8(ascii: "\"") }
+        }
+        return Event.digest(
+            of: text(after: idPrefix.count),
+            polledAt: text(after: time + timePrefix.count)
+        )
     }
 
     /// Returns the frame of a packed entry and its unpacked length; `nil` if they are damaged.

@@ -132,6 +132,22 @@ package struct Event: Hashable, Sendable {
         self.json = json
     }
 
+    /// Identifies this recording of the event among those with its number: 36 bits of its ID and the time of its poll.
+    ///
+    /// A failover may lose the end of a log. The events recorded in its place can have the same IDs, although one before
+    /// them is another. Their time always differs.
+    package var digest: String {
+        Self.digest(of: id.description.utf8, polledAt: Time(ms: polledAt.ms).description.utf8)
+    }
+
+    /// Returns the digest of an event with this ID, and this time in the form of its JSON.
+    package static func digest(
+        of id: some Sequence<UInt8>,
+        polledAt: some Sequence<UInt8>
+    ) -> String {
+        String(Digest.base64url(of: Array(id) + [0] + polledAt, bytes: 5).prefix(6))
+    }
+
     /// Returns the event as a store records it: with the metadata of its watch, which only the store has.
     package func carrying(metadata: String) -> Event {
         guard !metadata.isEmpty else { return self }
@@ -206,9 +222,6 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
         ]
         description = "evt_" + Digest.base64url(of: parts, bytes: 18)
     }
-
-    /// Enough of the ID to distinguish two events with one number: 36 bits.
-    package var digest: String { String(description.dropFirst(4).prefix(6)) }
 
     /// Wraps an ID from a store.
     package init(unchecked text: String) {

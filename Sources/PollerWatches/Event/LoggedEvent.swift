@@ -1,7 +1,7 @@
 /// An event in the log of its watch, which is decoded when it is used.
 ///
 /// A delivery reads all events after its cursor and sends one of them. Of the last delivered one it needs only the
-/// digest of the ID, and of the others only the number.
+/// digest, and of the others only the number.
 package struct LoggedEvent: Sendable {
     package let seq: Int
     private let readDigest: @Sendable () -> String?
@@ -9,7 +9,7 @@ package struct LoggedEvent: Sendable {
 
     /// Creates a value for an entry of a store.
     ///
-    /// `digest` returns ``EventID/digest`` if it can be read without the event. `event` returns `nil` if the entry is
+    /// `digest` returns ``Event/digest`` if it can be read without the event. `event` returns `nil` if the entry is
     /// not understood.
     package init(
         seq: Int,
@@ -24,14 +24,14 @@ package struct LoggedEvent: Sendable {
     /// Creates a value for a decoded event.
     package init(_ event: Event) {
         self.init(seq: event.seq) {
-            event.id.digest
+            event.digest
         } event: {
             event
         }
     }
 
-    /// The beginning of the event's ID, see ``EventID/digest``; `nil` if the entry is not understood.
-    package var digest: String? { readDigest() ?? event?.id.digest }
+    /// The event's digest, see ``Event/digest``; `nil` if the entry is not understood.
+    package var digest: String? { readDigest() ?? event?.digest }
 
     /// The decoded event; `nil` if the entry is not understood.
     package var event: Event? { read() }

@@ -49,12 +49,23 @@ import Testing
         #expect(decoded == [try event().carrying(metadata: metadata)])
     }
 
-    @Test("the digest of an ID is read from the beginning of an entry")
+    @Test("a digest is read from an entry without decoding it")
     func digest() throws {
         let event = try event()
         let packed = PackedEvent.bytes(of: event)
-        #expect(PackedEvent.digest(packed) == event.id.digest)
-        #expect(PackedEvent.digest(packed + Array(#"{"order":"A77"}"#.utf8)) == event.id.digest)
+        #expect(PackedEvent.digest(packed) == event.digest)
+        #expect(PackedEvent.digest(packed + Array(#"{"order":"A77"}"#.utf8)) == event.digest)
+        let other = Self.json.replacing("11:24:45.639Z", with: "11:24:45.640Z")
+        let again = try #require(Event(json: other))
+        #expect(again.id == event.id && again.digest != event.digest)
+        // An upstream's object may have a text like the time of a poll.
+        let text = #""observed":{"polled_at":"2026-11-24T00:00:00.000Z"}"#
+        let hostile = Self.json.replacing(#""usage":"single_use""#, with: #"\#(text),"usage":"x""#)
+        let foreign = try #require(Event(json: hostile))
+        #expect(
+            foreign.json.contains(text)
+                && PackedEvent.digest(PackedEvent.bytes(of: foreign)) == event.digest
+        )
         // Other entries are decoded.
         #expect(PackedEvent.digest(Array(Self.json.utf8)) == nil)
         #expect(PackedEvent.digest(Array(packed.prefix(packed.count / 2))) == nil)

@@ -35,7 +35,7 @@ struct DeliveryDeciderTests {
     @Test("an accepted event advances the cursor and marks the endpoint as healthy")
     func delivered() {
         let done = decide(DeliveryState(cursor: 3, failures: 2, attempts: 7), .delivered)
-        #expect(done.state == DeliveryState(cursor: 4, attempts: 8, cursorDigest: event.id.digest))
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 8, cursorDigest: event.digest))
         #expect(done.verdict == .rest && done.signal == .fine && done.outcome == .delivered)
     }
 
@@ -112,7 +112,7 @@ struct DeliveryDeciderTests {
     func givesUp() {
         let before = DeliveryState(cursor: 3, failures: 2, attempts: 2, dead: [1])
         let done = decide(before, .failed("500"))
-        let cursorDigest = event.id.digest
+        let cursorDigest = event.digest
         #expect(
             done.state
                 == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4], cursorDigest: cursorDigest)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("DeliveryHandler", .timeLimit(.minutes(5)))
 struct DeliveryHandlerTests {
-    let store = MemoryStore(time: VirtualTime())
+    var store = MemoryStore(time: VirtualTime())
     let key = Sample.key()
 
     func record(_ statuses: [String]) async throws {
@@ -29,7 +29,7 @@ struct DeliveryHandlerTests {
 
     /// Returns the digest that a delivery stores of its last delivered event.
     func digest(_ seq: Int) async throws -> String? {
-        try await store.events(of: key, after: seq - 1, limit: 1).first?.id.digest
+        try await store.events(of: key, after: seq - 1, limit: 1).first?.digest
     }
 
     func claim() async throws -> Lease<Watch>? {
