@@ -23,7 +23,7 @@ package struct ByteSearch: Sendable {
     }
 
     /// Returns the index of the first match in bytes, from the index `start`; `nil` if there is none.
-    func first(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
+    package func first(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
         guard let last = wanted.last else { return nil }
         if count == 1 { return Self.first(last, in: bytes, range) }
         // Horspool's algorithm is quadratic for a long sequence that a hostile text repeats almost.
@@ -58,6 +58,24 @@ package struct ByteSearch: Sendable {
             at += 1
         }
         return nil
+    }
+}
+
+extension ByteSearch {
+    /// Returns bytes with each occurrence replaced; the same bytes if there is none.
+    package func replacing(in bytes: [UInt8], with other: some Collection<UInt8>) -> [UInt8] {
+        guard var match = first(in: bytes, bytes.indices) else { return bytes }
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count + 4 * max(other.count - count, 0))
+        var done = 0
+        while true {
+            kept += bytes[done..<match]
+            kept += other
+            done = match + count
+            guard let next = first(in: bytes, done..<bytes.count) else { break }
+            match = next
+        }
+        return kept + bytes[done...]
     }
 }
 

@@ -61,7 +61,7 @@ enum DeliveryRecord: ItemRecord {
     static func seesMoney(_ change: DeliveryChange) -> Bool { false }
 
     static func entry(of change: DeliveryChange) -> ItemEntry {
-        change.attempt.map { .attempt(AttemptLine.text($0)) } ?? .nothing
+        change.attempt.map { .attempt(AttemptLine.bytes(of: $0)) } ?? .nothing
     }
 
     /// The stored form of a state, without its trailing empty values.
@@ -129,83 +129,5 @@ enum DeliveryRecord: ItemRecord {
         let parts = text.split(separator: ",")
         let seqs = parts.compactMap { Int(count: $0) }
         return seqs.count == parts.count ? seqs : nil
-    }
-}
-
-/// An attempt as a line of the log of its delivery.
-///
-/// *Shape*: `at ms|seq|number|outcome|class|code|phases|event|address|reason|excerpt`, the phases in ms separated by
-/// commas, unknown values empty. The line of a success ends with its address. About 80 bytes for a success, up to 1.3
-/// KB for a failure.
-enum AttemptLine {
-    /// Returns the code of an outcome.
-    static func code(of outcome: AttemptResult.Outcome) -> String {
-        switch outcome {
-        case .delivered: "d"
-        case .failed: "f"
-        case .rejected: "r"
-        case .skipped: "s"
-        }
-    }
-
-    private static func outcome(of text: String) -> AttemptResult.Outcome? {
-        AttemptResult.Outcome.allCases.first { code(of: $0) == text }
-    }
-
-    static func text(_ attempt: AttemptRecord) -> String {
-        let phases =
-            [
-                attempt.phases.resolveMs, attempt.phases.connectMs, attempt.phases.firstByteMs,
-                attempt.phases.totalMs,
-            ].map { $0.map(String.init) ?? "" } + [attempt.digest].compactMap(\.self)
-        var parts = [
-            String(attempt.at.ms), String(attempt.seq), String(attempt.number),
-            code(of: attempt.outcome), attempt.kind.rawValue,
-            attempt.code.map(String.init) ?? "",
-            phases.joined(separator: ","),
-            attempt.event?.description ?? "", attempt.address ?? "",
-        ]
-        if !attempt.reason.isEmpty || !attempt.excerpt.isEmpty {
-            parts.append(attempt.reason.replacing("|", with: "/"))
-            parts.append(attempt.excerpt)
-        }
-        return Packed.join(parts)
-    }
-
-    /// Reads a line; `nil` if it is not valid.
-    static func attempt(_ line: String) -> AttemptRecord? {
-        let parts = line.split(
-            separator: "|",
-            maxSplits: 10,
-            omittingEmptySubsequences: false
-        ).map(String.init)
-        guard parts.count >= 9, let at = Timestamp(stored: parts[0]),
-            let seq = Int(count: parts[1]), let number = Int(count: parts[2]),
-            let outcome = Self.outcome(of: parts[3]),
-            let kind = AttemptClass(rawValue: parts[4])
-        else { return nil }
-        // The digest of the message follows the phases.
-        let phases = parts[6].split(separator: ",", omittingEmptySubsequences: false)
-        func phase(_ index: Int) -> Int? { index < phases.count ? Int(count: phases[index]) : nil }
-        var record = AttemptRecord(
-            at: at,
-            event: EventID(unchecked: parts[7]),
-            seq: seq,
-            number: number,
-            outcome: outcome,
-            kind: kind,
-            code: Int(safe: parts[5]),
-            address: parts[8].isEmpty ? nil : parts[8],
-            phases: AttemptPhases(
-                resolveMs: phase(0),
-                connectMs: phase(1),
-                firstByteMs: phase(2),
-                totalMs: phase(3)
-            ),
-            reason: parts.count > 9 ? parts[9] : "",
-            excerpt: parts.count > 10 ? parts[10] : ""
-        )
-        record.digest = phases.count > 4 ? String(phases[4]) : nil
-        return record
     }
 }

@@ -56,7 +56,8 @@ struct LogRead: Sendable {
                 LoggedEvent(seq: seq) {
                     PackedEvent.digest(stored)
                 } event: {
-                    let event = PackedEvent.event(stored).flatMap { $0.seq == seq ? $0 : nil }
+                    let event = PackedEvent.event(stored, source: key.source.description)
+                        .flatMap { $0.seq == seq ? $0 : nil }
                     if event == nil { unreadable.report(key, seq: seq) }
                     return event
                 }

@@ -64,8 +64,9 @@ struct OutboxRecord {
         guard let logged = logged.array, logged.count == 4, let stored = logged[0].bytes else {
             return nil
         }
-        let key = key(source: logged[1].string ?? "", lane: logged[2].string ?? "")
-        return PackedEvent.events(stored, of: key).first { $0.seq == seq }
+        let source = logged[1].string ?? ""
+        let key = key(source: source, lane: logged[2].string ?? "")
+        return PackedEvent.events(stored, of: key, source: source).first { $0.seq == seq }
     }
 
     /// Returns the watch of an event; `nil` if the item is not a watch.

@@ -1,3 +1,4 @@
+import JSONText
 import PollerIdentity
 import PollerWatches
 
@@ -11,8 +12,11 @@ import PollerWatches
 /// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
-/// metadata as JSON, which the recording script appends, or nothing. An event that cannot be packed, because it is too
+/// metadata as JSON or its short form (``ShortText``), which the recording script appends, or nothing. An event that cannot be packed, because it is too
 /// long or memory is short, is stored as its JSON, which begins with `{`.
+///
+/// In the body one byte replaces the ID of the source (``sourceByte``): the reader knows it, and random text cannot be
+/// compressed.
 ///
 /// *Exact*: an unpacked event has the same bytes that were published, signed and sent.
 ///
@@ -24,6 +28,12 @@ enum PackedEvent {
 
     /// The number of bytes before the body.
     private static let headLength = 7
+    /// The byte that represents the ID of the source.
+    ///
+    /// JSON has no such byte. A short ID, such as the name of an order, is not replaced.
+    private static let sourceByte: UInt8 = 1
+    private static let sourceBytes = ByteSearch(String(decoding: [sourceByte], as: UTF8.self))
+    private static let sourceLengthMin = 12
     /// The longest unpacked event: an object of 64 KiB, and as much other data.
     private static let bodyMax = 1 << 18
 
@@ -31,8 +41,15 @@ enum PackedEvent {
     ///
     /// - Returns: an empty array if it cannot be packed; then its JSON is stored.
     static func bytes(of event: Event) -> [UInt8] {
-        let body = Array(event.json.utf8)
-        guard body.count <= bodyMax, let packed = compressor.pack(body) else { return [] }
+        var body = Array(event.json.utf8)
+        guard body.count <= bodyMax, sourceBytes.first(in: body, body.indices) == nil else {
+            return []
+        }
+        let source = event.key.source.description
+        if source.utf8.count >= sourceLengthMin {
+            body = ByteSearch(source).replacing(in: body, with: [sourceByte])
+        }
+        guard let packed = compressor.pack(body) else { return [] }
         var bytes = [mark]
         bytes.reserveCapacity(headLength + packed.count)
         append(packed.count, 3, to: &bytes)
@@ -40,22 +57,23 @@ enum PackedEvent {
         return bytes + packed
     }
 
-    /// Reads an event from an entry of a log.
+    /// Reads an event from an entry of the log of a source.
     ///
     /// - Returns: `nil` if the entry is not valid.
-    static func event(_ stored: [UInt8]) -> Event? {
+    static func event(_ stored: [UInt8], source: String) -> Event? {
         guard stored.first == mark else {
             return Event(utf8: stored)
         }
         guard let (body, length) = body(of: stored),
-            var json = compressor.unpack(body, count: length)
+            let unpacked = compressor.unpack(body, count: length)
         else { return nil }
+        var json = sourceBytes.replacing(in: unpacked, with: source.utf8)
         let metadata = stored[body.endIndex...]
         if !metadata.isEmpty {
             // The script added the metadata to the published event in the same form.
             guard json.popLast() == UInt8(ascii: "}") else { return nil }
             json += ",\"metadata\":".utf8
-            json += metadata
+            json += ShortText.text(of: Array(metadata)).utf8
             json.append(UInt8(ascii: "}"))
         }
         return Event(utf8: json)
@@ -99,11 +117,16 @@ extension PackedEvent {
 
 extension PackedEvent {
     /// Reads the events of a log entry: one event, or several folded ones.
-    static func events(_ stored: [UInt8], of key: WatchKey?) -> [Event] {
+    static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
+        events(stored, of: key, source: key.source.description)
+    }
+
+    /// Reads the events of a log entry; only a watch has folded ones, and a `key`.
+    static func events(_ stored: [UInt8], of key: WatchKey?, source: String) -> [Event] {
         if stored.first == FoldedEvents.mark {
             return key.map { FoldedEvents.events(stored, of: $0) } ?? []
         }
-        return event(stored).map { [$0] } ?? []
+        return event(stored, source: source).map { [$0] } ?? []
     }
 }
 

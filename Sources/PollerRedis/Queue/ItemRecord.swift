@@ -134,8 +134,8 @@ enum ItemEntry {
     case nothing
     /// Events for the outbox and the item's own log, in order; at least one.
     case events([Event])
-    /// A line for the item's log of attempts.
-    case attempt(String)
+    /// An entry for the item's log of attempts.
+    case attempt([UInt8])
 }
 
 /// Values joined by `|`, which no value contains: short, and readable in redis-cli.

@@ -181,8 +181,9 @@ extension RedisQueue {
                 arguments.append(.string(event.json))
                 arguments.append(.bytes(PackedEvent.bytes(of: event)))
             }
-        case .attempt(let line):
-            writer.add(Field.attempt, line)
+        case .attempt(let entry):
+            writer.add(Field.attempt)
+            writer.append(entry)
             writer.add(Field.attemptMs, AttemptRecord.kept.ms)
         case .nothing: break
         }

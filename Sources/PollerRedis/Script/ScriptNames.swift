@@ -39,6 +39,7 @@ enum ScriptNames {
         add("HINT", HintCode.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }
+        add("ATTEMPT", AttemptValue.self) { String($0 + 1) }
         add("ERROR", ScriptError.self)
         add("GROUP", OutboxGroup.self)
         add("DEPARTURE", DepartureCode.self)
@@ -66,8 +67,8 @@ enum ScriptNames {
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)
         literals["SHORT.fragments"] = ShortText.luaTable
-        literals["ATTEMPT.delivered"] = "'\(AttemptLine.code(of: .delivered))'"
-        literals["ATTEMPT.skipped"] = "'\(AttemptLine.code(of: .skipped))'"
+        literals["RESULT.delivered"] = "'\(AttemptLine.code(of: .delivered))'"
+        literals["RESULT.skipped"] = "'\(AttemptLine.code(of: .skipped))'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // A field of a lane is a field of the table into which scripts have read it.
         add("lane", LaneField.self) { "lane.\($0)" }

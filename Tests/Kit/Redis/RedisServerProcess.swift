@@ -320,9 +320,9 @@ extension RedisServerProcess {
         }
     }
 
-    /// Waits until a command's output satisfies a condition; blocks for at most 15 seconds.
+    /// Waits until a command's output satisfies a condition; blocks for at most a minute.
     package func await(_ command: String..., until isWanted: (String) -> Bool) throws {
-        let deadline = Date(timeIntervalSinceNow: 15)
+        let deadline = Date(timeIntervalSinceNow: 60)
         var answer = ""
         while Date() < deadline {
             answer = try cli(command)

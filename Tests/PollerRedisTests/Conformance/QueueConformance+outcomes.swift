@@ -288,8 +288,7 @@ extension ConformanceBench {
             code: result.code,
             address: result.address,
             phases: result.phases,
-            // A bar separates the parts of a line.
-            reason: result.reason.replacing("|", with: "/"),
+            reason: result.reason,
             excerpt: result.excerpt
         )
         // Every second attempt has a digest of its message.

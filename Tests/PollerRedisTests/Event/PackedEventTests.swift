@@ -14,6 +14,8 @@ import Testing
         of: AccountID(unchecked: "default")
     )
 
+    private static let source = key.source.description
+
     /// An event as a worker has recorded it.
     private static let json = #"""
         {"id":"evt_6ZtbRxZ23nYkEDsyVo7Fi7E_","type":"source.consumed","account":"default",\#
@@ -43,10 +45,23 @@ import Testing
     @Test("unpacking an event restores the same bytes and any appended metadata")
     func exact() throws {
         let packed = PackedEvent.bytes(of: try event())
-        #expect(PackedEvent.event(packed)?.json == Self.json)
+        #expect(PackedEvent.event(packed, source: Self.source)?.json == Self.json)
         let metadata = #"{"order":"A77"}"#
         let decoded = PackedEvent.events(packed + Array(metadata.utf8), of: Self.key)
         #expect(decoded == [try event().carrying(metadata: metadata)])
+    }
+
+    @Test(
+        "an entry does not contain the ID of its source, except as a part of another text",
+        arguments: ["src_dMA0UqTZMfePkLrgeaqCwjjt", "A77", "a-shop/ö/12345", "order\u{7F}12345678"]
+    )
+    func source(_ source: String) throws {
+        let json = Self.json.replacing(Self.source, with: source)
+        let event = try #require(Event(json: json))
+        let packed = PackedEvent.bytes(of: event)
+        #expect(PackedEvent.event(packed, source: source)?.json == json)
+        let other = PackedEvent.event(packed, source: "src_another_one")?.key.source
+        #expect((other == event.key.source) == (source == "A77"))
     }
 
     @Test("a digest is read from an entry without decoding it")
@@ -80,7 +95,9 @@ import Testing
         )
         let events = try [Self.json, large].map { try #require(Event(json: $0)) } + Self.five()
         let first = events.map { PackedEvent.bytes(of: $0) }
-        #expect(first.map { PackedEvent.event($0)?.json } == events.map(\.json))
+        #expect(
+            first.map { PackedEvent.event($0, source: Self.source)?.json } == events.map(\.json)
+        )
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<16 {
                 group.addTask {
@@ -106,7 +123,7 @@ import Testing
         let packed = events.reduce(0) { $0 + PackedEvent.bytes(of: $1).count }
         #expect(folded.count * 3 < packed, "\(folded.count) bytes instead of \(packed)")
         #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
-        #expect(PackedEvent.events(folded, of: nil).isEmpty)
+        #expect(PackedEvent.events(folded, of: nil, source: "").isEmpty)
         // Folded once more, with an event recorded since.
         let again = PackedEvent.events(folded, of: Self.key) + [try event()]
         let twice = PackedEvent.events(FoldedEvents.bytes(of: again), of: Self.key)
@@ -195,7 +212,7 @@ import Testing
     @Test("an event in the original packed form is still read")
     func pinned() throws {
         let written = try #require(Self.bytes(ofHex: Self.written))
-        #expect(PackedEvent.event(written)?.json == Self.json)
+        #expect(PackedEvent.event(written, source: Self.source)?.json == Self.json)
     }
 
     @Test("a truncated or altered event is read or ignored without a crash", arguments: 0..<200)
@@ -212,7 +229,9 @@ import Testing
             )
         }
         // The result is an event that can be written again, or none.
-        if let event = PackedEvent.event(packed) { #expect(!event.json.isEmpty) }
+        if let event = PackedEvent.event(packed, source: Self.source) {
+            #expect(!event.json.isEmpty)
+        }
     }
 
     private static let written = """

@@ -43,7 +43,7 @@ struct HostileRecordsTests {
             var kinds: Set<String> = []
             rounds: while true {
                 for behaviour in QueueConformance.allCases.shuffled(using: &generator) {
-                    if clock.now > end { break rounds }
+                    if tried > 0, clock.now > end { break rounds }
                     let harness = try await RedisHarness(client: client, partitions: 1)
                     // Only its records are needed, not its result.
                     _ = await behaviour.failure(on: harness)
@@ -52,11 +52,10 @@ struct HostileRecordsTests {
                     try await HostileStore(client: client, namespace: harness.layout.namespace)
                         .clear()
                 }
-                if environment["POLLER_FUZZ_SECONDS"] == nil { break }
+                #expect(tried > 0)
+                if environment["POLLER_FUZZ_SECONDS"] == nil || tried == 0 { break }
             }
             print("hostile records: \(tried) changes in \(kinds.count) kinds of keys")
-            // A loaded machine completes few of them in the given time.
-            #expect(tried > 0)
         }
     }
 

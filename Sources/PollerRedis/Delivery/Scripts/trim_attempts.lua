@@ -48,10 +48,15 @@ for _, id in ipairs(ids) do
   if #lines > 0 and call('HGET', item, ITEM.closed) ~= CLOSED.dead then
     local entries, skipped = parse_entries(call('HGET', item, ITEM.accepted) or ''), {}
     for _, line in ipairs(lines) do
-      -- Skipped attempts are kept because operators ask much later why a recipient received nothing.
-      if match(line, '^%d+|%d+|%d+|' .. ATTEMPT.skipped .. '|') then skipped[#skipped + 1] = line end
-      local ms, seq = match(line, '^(%d+)|(%d+)|%d+|' .. ATTEMPT.delivered)
-      if ms then entries[#entries + 1] = { seq, floor(number(ms) / 1000) } end
+      local isReadable, attempt = pcall(cmsgpack.unpack, line)
+      if isReadable and type(attempt) == 'table' then
+        local outcome, seq, ms = attempt[ATTEMPT.outcome], attempt[ATTEMPT.seq], attempt[ATTEMPT.at]
+        -- Skipped attempts are kept because operators ask much later why a recipient received nothing.
+        if outcome == RESULT.skipped then skipped[#skipped + 1] = line end
+        if outcome == RESULT.delivered and type(seq) == 'number' and type(ms) == 'number' then
+          entries[#entries + 1] = { text(seq), floor(ms / 1000) }
+        end
+      end
     end
     local kept = format_entries(entries)
     if kept then call('HSET', item, ITEM.accepted, kept) end

@@ -3,7 +3,8 @@
 -- Records events of an item, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
 -- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. The item's log gets the events, the outbox
 -- their numbers in that log, and a channel ('' for none) the JSON. The stream comes first: it can fail. Callers do not
--- know the item's metadata, so the script adds them to each event; `short` is their short form, if any.
+-- know the item's metadata, so the script adds them to each event; `short` is their short form, if any. The packed event
+-- gets the short form.
 --
 -- Returns the number of the last event, which the caller stores with the item.
 local function record_events(id, lane, short, seq, channel, events, first, last)
@@ -13,7 +14,7 @@ local function record_events(id, lane, short, seq, channel, events, first, last)
   for at = first, last, 2 do
     local json, packed = events[at], events[at + 1]
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
-    if packed == '' then packed = json elseif metadata then packed = packed .. metadata end
+    if packed == '' then packed = json elseif metadata then packed = packed .. (short or metadata) end
     newest = text(seq + #whole)
     whole[#whole + 1], stored[#stored + 1] = json, packed
     call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, newest)
@@ -32,9 +33,9 @@ local function record(id, seq, channel, events, first, last)
   call('HSET', key(KEY.item, id), ITEM.seq, record_events(id, w[2] or '', w[1], seq, channel, events, first, last))
 end
 
--- Adds a line to the item's log of attempts. The log expires `ms` after its newest line.
-local function log_attempt(id, line, ms)
+-- Adds an entry to the item's log of attempts. The log expires `ms` after its newest entry.
+local function log_attempt(id, entry, ms)
   local log = key(KEY.attempts, id)
-  if call('RPUSH', log, line) > 20 then call('LPOP', log) end
+  if call('RPUSH', log, entry) > 20 then call('LPOP', log) end
   call('PEXPIRE', log, text(ms))
 end

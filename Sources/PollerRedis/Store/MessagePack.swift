@@ -80,11 +80,20 @@ struct MessagePackWriter {
     }
 
     mutating func append(_ number: some BinaryInteger) {
-        if (0..<128).contains(number) {
-            bytes.append(UInt8(truncatingIfNeeded: number))
-        } else {
-            append(0xD3, UInt64(bitPattern: Int64(clamping: number)), width: 8)
+        let value = Int64(clamping: number)
+        let bits = UInt64(bitPattern: value)
+        switch value {
+        case 0..<128: bytes.append(UInt8(truncatingIfNeeded: bits))
+        case 128..<256: append(0xCC, bits, width: 1)
+        case 256..<65_536: append(0xCD, bits, width: 2)
+        case 65_536..<4_294_967_296: append(0xCE, bits, width: 4)
+        default: append(0xD3, bits, width: 8)
         }
+    }
+
+    /// Appends a number, or nothing.
+    mutating func append(_ number: (some BinaryInteger)?) {
+        if let number { append(number) } else { bytes.append(0xC0) }
     }
 
     /// Appends a text, or bytes in the form of a text: `cmsgpack` reads no other.
