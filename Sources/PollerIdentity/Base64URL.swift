@@ -4,9 +4,20 @@ package enum Base64URL {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
     )
 
+    /// The value of each character; ``notInAlphabet`` for any other.
+    private static let values: [UInt8] = {
+        var values = Array(repeating: notInAlphabet, count: 256)
+        for (value, character) in alphabet.enumerated() {
+            values[Int(truncatingIfNeeded: character)] = UInt8(truncatingIfNeeded: value)
+        }
+        return values
+    }()
+    private static let notInAlphabet = UInt8.max
+
     /// Encodes bytes; three bytes become four characters.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
+        text.reserveCapacity(bytes.underestimatedCount * 4 / 3 + 3)
         var bits = 0
         var count = 0
         for byte in bytes {
@@ -24,12 +35,15 @@ package enum Base64URL {
 
     /// Decodes text; `nil` when a character is not in the alphabet.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let values = values
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count * 3 / 4)
         var bits = 0
         var count = 0
         for character in text.utf8 {
-            guard let value = alphabet.firstIndex(of: character) else { return nil }
-            bits = bits << 6 | value
+            let value = values[Int(truncatingIfNeeded: character)]
+            guard value != notInAlphabet else { return nil }
+            bits = bits << 6 | Int(truncatingIfNeeded: value)
             count += 6
             if count >= 8 {
                 count -= 8

@@ -38,7 +38,7 @@ enum AttemptLine {
     /// The values of an attempt without a reason and an excerpt.
     private static let shortCount = AttemptValue.reason.rawValue
     private static let idPrefix = "evt_"
-    /// The sizes of an event's ID and of a digest without base64.
+    /// The sizes of an event's ID and of a digest without base64, multiples of three.
     private static let (idBytes, digestBytes) = (18, 6)
 
     /// Returns the code of an outcome.
@@ -128,11 +128,11 @@ enum AttemptLine {
 
     /// Returns the bytes of a text in base64 after its prefix, if there are `count`; otherwise the text.
     private static func packed(_ text: String, _ prefix: String, _ count: Int) -> [UInt8] {
-        guard text.hasPrefix(prefix),
-            let bytes = Base64URL.decode(text.dropFirst(prefix.count)), bytes.count == count,
-            prefix + Base64URL.encode(bytes) == text
-        else { return Array(text.utf8) }
-        return bytes
+        // Four characters are three bytes, so every such text has bytes of its own.
+        guard text.utf8.count == prefix.utf8.count + count / 3 * 4, text.hasPrefix(prefix) else {
+            return Array(text.utf8)
+        }
+        return Base64URL.decode(text.dropFirst(prefix.count)) ?? Array(text.utf8)
     }
 
     /// Returns the text of a value from ``packed(_:_:_:)``, or of any other text; `nil` if it is empty.
@@ -154,13 +154,23 @@ private struct IPv4Location: CustomStringConvertible {
 
     /// Reads the usual form, `192.0.2.1:443`; `nil` for any other.
     init?(_ text: String) {
-        let parts = text.split(omittingEmptySubsequences: false) { $0 == "." || $0 == ":" }
-        let numbers = parts.compactMap { Int(decimal: $0) }
-        guard parts.count == 5, numbers.count == 5,
-            numbers.dropLast().allSatisfy((0..<256).contains)
-        else { return nil }
-        self.init(host: numbers.dropLast().reduce(0) { $0 << 8 | $1 }, port: numbers.last)
-        guard description == text else { return nil }
+        var numbers: [Int] = []
+        var digits = 0
+        var number = 0
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: numbers.count == 3 ? ":" : ".") {
+                guard digits > 0, number < 256 else { return nil }
+                numbers.append(number)
+                (digits, number) = (0, 0)
+            } else {
+                // A leading zero is not the usual form.
+                guard byte &- 0x30 < 10, digits == 0 || number > 0, digits < 5 else { return nil }
+                number = number * 10 + Int(truncatingIfNeeded: byte &- 0x30)
+                digits += 1
+            }
+        }
+        guard numbers.count == 4, digits > 0 else { return nil }
+        self.init(host: numbers.reduce(0) { $0 << 8 | $1 }, port: number)
     }
 
     init?(host: Int?, port: Int?) {

@@ -13,7 +13,8 @@ struct AttemptLineTests {
     /// Addresses, of which only the first two are in the form that is stored as numbers.
     private static let addresses: [String?] = [
         "192.0.2.1:443", "255.255.255.255:65535", "[2001:db8::1]:443", "192.0.2.1",
-        "192.0.2.01:443", "192.0.2.1:+80", "192.0.2.1:65536", "1.2.3.4.5", "mail.shop.example:25",
+        "192.0.2.01:443", "192.0.2.0:80", "0.0.0.0:0", "192.0.2.256:1", "192.0.2.1:",
+        "192.0.2.1:+80", "192.0.2.1:65536", "1.2.3.4.5", "mail.shop.example:25",
         "[::]:1", nil,
     ]
 
