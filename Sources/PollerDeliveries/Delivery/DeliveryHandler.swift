@@ -297,7 +297,8 @@ extension DeliveryHandler {
     /// It continues with the first event that this endpoint wants and has not got. If no attempt is known, delivery
     /// starts at the newest event, so that the end of the payment is delivered in any case.
     ///
-    /// `digest` is that of the event at the cursor; `nil` if the log ends before the cursor.
+    /// The log is read up to `newest`, which is the cursor or the end of the log. `digest` is that of the event at the
+    /// cursor; `nil` if the log ends before the cursor.
     private func rewound(
         _ leased: LeasedItem<Delivery>,
         newest: Int,
@@ -306,25 +307,19 @@ extension DeliveryHandler {
     ) async throws(StoreError) -> Selection {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
-        let attempts = try await operations?.attempts(of: id) ?? []
         var state = leased.item.state
-        // Like one that was accepted, an event that was rejected or given up is not sent again.
-        let ended = attempts.filter { $0.outcome != .failed || state.dead.contains($0.seq) }
-        let known = Set(ended.compactMap(\.event))
-        if let oldest = ended.map(\.seq).min() {
-            // A failover loses the end of a log only: what precedes the oldest known attempt was sent before. Of old
-            // attempts only the numbers are kept.
-            let old = ended.filter { $0.event == nil }.map(\.seq).max() ?? 0
-            let first = max(oldest, old + 1)
+        let attempts = try await operations?.attempts(of: id) ?? []
+        let passed = attempts.filter { $0.seq <= state.cursor }
+        if passed.isEmpty {
+            state.rewind(to: newest - 1)
+        } else {
             let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
-            let missing = log.first { $0.seq >= first && !known.contains($0.id) && wants($0) }
-            if let missing {
+                .prefix { $0.seq <= newest }
+            if let missing = log.first(where: { wants($0) && !isPassed($0, by: passed) }) {
                 state.rewind(to: missing.seq - 1)
             } else {
                 state.rewind(to: newest, digest: digest ?? log.last?.digest)
             }
-        } else {
-            state.rewind(to: newest - 1)
         }
         logger.warning(
             "the store has lost events that were already delivered",
@@ -332,6 +327,24 @@ extension DeliveryHandler {
         )
         return .passed(state, .next(after: .zero))
     }
+
+    /// Returns whether a delivery has passed an event, as its attempts show: its own, or a later one of the same or a
+    /// higher number.
+    ///
+    /// Events that were replaced by a newer one, that expired, or that the endpoint did not want have no attempt. Nor
+    /// have old ones, because a delivery keeps its last attempts only. Of accepted ones it keeps the number for longer
+    /// (`AcceptedLine`). An event that was recorded in place of a lost one is newer than the attempts of the lost one.
+    private func isPassed(_ event: Event, by attempts: [AttemptRecord]) -> Bool {
+        if attempts.contains(where: { $0.event == event.id }) { return true }
+        // The clocks need not agree here: a failover does not lose as many events as there are attempts.
+        let oldest = attempts.min { $0.seq < $1.seq }
+        if let oldest, event.seq < oldest.seq, event.polledAt <= oldest.at { return true }
+        let latest = event.polledAt + Self.clockDifferenceMax
+        return attempts.contains { $0.seq >= event.seq && $0.at >= latest }
+    }
+
+    /// The greatest difference between the clocks of two masters: one has the event, another one the attempts.
+    private static var clockDifferenceMax: Duration { .seconds(60) }
 }
 
 extension WatchStore {

@@ -7,14 +7,14 @@ import PollerWatches
 /// *Problem*: the catch-up and the feed overlap, and an event must not be sent twice. The number alone does not
 /// identify an event. After a failover that has lost an event, another event has its number.
 ///
-/// *Approach*: the prefixes of ids are kept with the numbers (``Event/digest``). If a prefix was not kept, the log of
-/// the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of events.
+/// *Approach*: the digests of the last events are kept with their numbers (``Event/digest``). If one was not kept, the
+/// log of the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of events.
 struct SentEvents: Sendable {
     /// The relation of an event to the sent ones.
     enum SendState: Hashable, Sendable {
         case unsent
         case sent
-        /// An event with its number was sent, but its id was not kept.
+        /// An event with its number was sent, but its digest was not kept.
         case unclear
     }
 
@@ -88,7 +88,7 @@ struct SentEvents: Sendable {
     }
 }
 
-/// The sent events of one watch: all up to a number, with the ids of the last ones.
+/// The sent events of one watch: all up to a number, with the digests of the last ones.
 struct SentPrefix: Hashable, Sendable {
     /// The maximum of kept digests.
     ///

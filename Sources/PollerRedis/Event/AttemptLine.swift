@@ -4,6 +4,8 @@ import PollerWatches
 import SafeNumbers
 
 /// The position of each value of an attempt in its log entry.
+///
+/// It is part of the stored format, so new values are added at the end.
 enum AttemptValue: Int, CaseIterable {
     /// One letter, see ``AttemptLine/code(of:)``.
     case outcome
@@ -128,7 +130,7 @@ enum AttemptLine {
 
     /// Returns the bytes of a text in base64 after its prefix, if there are `count`; otherwise the text.
     private static func packed(_ text: String, _ prefix: String, _ count: Int) -> [UInt8] {
-        // Four characters are three bytes, so every such text has bytes of its own.
+        // Four characters are three bytes, so every such text has bytes of its own. No ID has as many bytes as these.
         guard text.utf8.count == prefix.utf8.count + count / 3 * 4, text.hasPrefix(prefix) else {
             return Array(text.utf8)
         }

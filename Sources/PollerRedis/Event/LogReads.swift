@@ -54,7 +54,7 @@ struct LogRead: Sendable {
             let (key, seq) = (key, number)
             found.append(
                 LoggedEvent(seq: seq) {
-                    PackedEvent.digest(stored)
+                    PackedEvent.digest(stored, source: key.source.description)
                 } event: {
                     let event = PackedEvent.event(stored, source: key.source.description)
                         .flatMap { $0.seq == seq ? $0 : nil }

@@ -12,7 +12,7 @@ import PollerWatches
 /// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
-/// metadata as JSON or its short form (``ShortText``), which the recording script appends, or nothing. An event that cannot be packed, because it is too
+/// metadata, as JSON or in its short form (``ShortText``), which the recording script appends, or nothing. An event that cannot be packed, because it is too
 /// long or memory is short, is stored as its JSON, which begins with `{`.
 ///
 /// In the body one byte replaces the ID of the source (``sourceByte``): the reader knows it, and random text cannot be
@@ -88,12 +88,15 @@ extension PackedEvent {
     /// The upstream's object precedes it, and no text of others follows.
     private static let timePrefix = Array(#""observed":{"polled_at":""#.utf8)
 
-    /// Returns ``Event/digest`` of an entry; `nil` if the event must be read.
+    /// Returns ``Event/digest`` of an entry in the log of a source; `nil` if the event must be read.
     ///
     /// The entry is unpacked for it: 2 µs for an event of 1 KB, 0.2 ms for the longest one.
-    static func digest(_ stored: [UInt8]) -> String? {
+    static func digest(_ stored: [UInt8], source: String) -> String? {
         guard stored.first == mark, let (body, length) = body(of: stored),
-            let json = compressor.unpack(body, count: length), json.starts(with: idPrefix),
+            let unpacked = compressor.unpack(body, count: length)
+        else { return nil }
+        let json = sourceBytes.replacing(in: unpacked, with: source.utf8)
+        guard json.starts(with: idPrefix),
             let time = json.indices.last(where: { json[$0...].starts(with: timePrefix) })
         else { return nil }
         func text(after start: Int) -> ArraySlice<UInt8> {

@@ -52,14 +52,18 @@ import Testing
     }
 
     @Test(
-        "an entry does not contain the ID of its source, except as a part of another text",
-        arguments: ["src_dMA0UqTZMfePkLrgeaqCwjjt", "A77", "a-shop/ö/12345", "order\u{7F}12345678"]
+        "an entry does not contain the ID of its source, unless it is short",
+        arguments: [
+            "src_dMA0UqTZMfePkLrgeaqCwjjt", "A77", "a-shop/ö/12345", "order\u{7F}12345678",
+            "2026-11-24T11", "6ZtbRxZ23nYkEDsyVo7Fi7E_",
+        ]
     )
     func source(_ source: String) throws {
         let json = Self.json.replacing(Self.source, with: source)
         let event = try #require(Event(json: json))
         let packed = PackedEvent.bytes(of: event)
         #expect(PackedEvent.event(packed, source: source)?.json == json)
+        #expect(PackedEvent.digest(packed, source: source) == event.digest)
         let other = PackedEvent.event(packed, source: "src_another_one")?.key.source
         #expect((other == event.key.source) == (source == "A77"))
     }
@@ -68,8 +72,11 @@ import Testing
     func digest() throws {
         let event = try event()
         let packed = PackedEvent.bytes(of: event)
-        #expect(PackedEvent.digest(packed) == event.digest)
-        #expect(PackedEvent.digest(packed + Array(#"{"order":"A77"}"#.utf8)) == event.digest)
+        #expect(PackedEvent.digest(packed, source: Self.source) == event.digest)
+        #expect(
+            PackedEvent.digest(packed + Array(#"{"order":"A77"}"#.utf8), source: Self.source)
+                == event.digest
+        )
         let other = Self.json.replacing("11:24:45.639Z", with: "11:24:45.640Z")
         let again = try #require(Event(json: other))
         #expect(again.id == event.id && again.digest != event.digest)
@@ -79,12 +86,15 @@ import Testing
         let foreign = try #require(Event(json: hostile))
         #expect(
             foreign.json.contains(text)
-                && PackedEvent.digest(PackedEvent.bytes(of: foreign)) == event.digest
+                && PackedEvent.digest(PackedEvent.bytes(of: foreign), source: Self.source)
+                    == event.digest
         )
         // Other entries are decoded.
-        #expect(PackedEvent.digest(Array(Self.json.utf8)) == nil)
-        #expect(PackedEvent.digest(Array(packed.prefix(packed.count / 2))) == nil)
-        #expect(PackedEvent.digest([]) == nil)
+        #expect(PackedEvent.digest(Array(Self.json.utf8), source: Self.source) == nil)
+        #expect(
+            PackedEvent.digest(Array(packed.prefix(packed.count / 2)), source: Self.source) == nil
+        )
+        #expect(PackedEvent.digest([], source: Self.source) == nil)
     }
 
     @Test("threads that pack at the same time get the same bytes, also after a large event")

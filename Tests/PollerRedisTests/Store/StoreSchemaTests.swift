@@ -88,6 +88,12 @@ import Testing
                 cursorDigest=8 pendingFallback=9
                 """
         )
+        #expect(
+            pinned(AttemptValue.self) == """
+                outcome=0 kind=1 at=2 seq=3 number=4 code=5 resolveMs=6 connectMs=7 firstByteMs=8 \
+                totalMs=9 event=10 digest=11 host=12 port=13 reason=14 excerpt=15
+                """
+        )
     }
 
     @Test("a watch option is stored unless it has its default value, and is read back")

@@ -13,6 +13,8 @@ extension DeliveryHandlerTests {
         let delivered: [String]
         let recorded: [String]
         let sent: [Int]
+        /// The number of the first events that were not lost.
+        var kept = 0
     }
 
     private static let losses = [
@@ -30,18 +32,30 @@ extension DeliveryHandlerTests {
         // Unwanted events have no attempts.
         Loss(delivered: ["unwanted", "b", "c"], recorded: ["unwanted", "b", "x"], sent: [3]),
         Loss(delivered: ["unwanted"], recorded: ["unwanted", "unwanted"], sent: []),
+        // The log has lost its first events, too, because it keeps a hundred.
+        Loss(delivered: many, recorded: many, sent: [], kept: 100),
+        Loss(delivered: many, recorded: many + ["d"], sent: [104], kept: 100),
+        Loss(
+            delivered: many,
+            recorded: many.dropLast(2) + ["x", "102"],
+            sent: [102, 103],
+            kept: 100
+        ),
     ]
+
+    private static let many = (0..<103).map(String.init)
 
     @Test("after a failover every event is sent that the recipient has not got", arguments: losses)
     private func lost(_ loss: Loss) async throws {
         let deliveries = MemoryDeliveryQueue(time: VirtualTime())
         try await record(loss.delivered)
         let before = try await sent(deliveries)
-        #expect(before == loss.delivered.filter { $0 != "unwanted" })
+        #expect(before == loss.delivered.suffix(100).filter { $0 != "unwanted" })
         let later = VirtualTime()
-        later.advance(by: .seconds(5))
         let after = DeliveryHandlerTests(store: MemoryStore(time: later))
-        try await after.record(loss.recorded)
+        try await after.record(Array(loss.recorded.prefix(loss.kept)))
+        later.advance(by: .seconds(5))
+        try await after.record(Array(loss.recorded.dropFirst(loss.kept)))
         #expect(try await after.sent(deliveries) == loss.sent.map { loss.recorded[$0 - 1] })
         // The next event follows as usual, and nothing is repeated.
         let lease = try #require(try await after.claim())
@@ -53,9 +67,49 @@ extension DeliveryHandlerTests {
         #expect(try await after.sent(deliveries) == ["end"])
     }
 
-    /// Sends what is due like a notifier, and returns the statuses.
-    private func sent(_ deliveries: MemoryDeliveryQueue) async throws -> [String] {
-        let channel = RecordingChannel { $0.status?.description != "unwanted" }
+    @Test(
+        "after a failover no event is sent in whose place the recipient has got a newer one",
+        arguments: [["c"], ["x"], ["x", "c"], ["c", "d"]]
+    )
+    func replaced(_ recorded: [String]) async throws {
+        let time = VirtualTime()
+        let deliveries = MemoryDeliveryQueue(time: time)
+        try await record(["a", "b", "c"])
+        time.advance(by: .seconds(3600))
+        let relay = RecordingChannel(isSuperseding: true)
+        relay.script([.failed("not now")])
+        #expect(try await sent(deliveries, by: relay) == ["a"])
+        time.advance(by: .seconds(3600))
+        #expect(try await sent(deliveries, by: relay) == ["a", "c"])
+        let storeTime = VirtualTime()
+        let after = DeliveryHandlerTests(store: MemoryStore(time: storeTime))
+        try await after.record(["a", "b"])
+        storeTime.advance(by: .seconds(7300))
+        try await after.record(recorded)
+        let expected = recorded.filter { recorded.first != "c" || $0 != "c" }
+        #expect(try await after.sent(deliveries) == expected)
+    }
+
+    @Test("numbers of old attempts say nothing about a new watch of the same source")
+    func newWatch() async throws {
+        let deliveries = MemoryDeliveryQueue(time: VirtualTime())
+        try await record(["a", "b", "c"])
+        #expect(try await sent(deliveries) == ["a", "b", "c"])
+        let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
+        let partition = deliveries.id(of: mark.endpoint, key).partition
+        while try await deliveries.fade(partition: partition, retention: .zero) {}
+        let later = VirtualTime()
+        later.advance(by: .seconds(36 * 86_400))
+        let after = DeliveryHandlerTests(store: MemoryStore(time: later))
+        try await after.record(["a"])
+        #expect(try await after.sent(deliveries) == ["a"])
+    }
+
+    /// Sends what is due like a notifier, and returns the statuses of all attempts.
+    private func sent(
+        _ deliveries: MemoryDeliveryQueue,
+        by channel: RecordingChannel = RecordingChannel { $0.status?.description != "unwanted" }
+    ) async throws -> [String] {
         let handler = DeliveryHandler(
             store: store,
             deliveries: deliveries,
@@ -64,7 +118,7 @@ extension DeliveryHandlerTests {
         )
         let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
         try await deliveries.mark([mark])
-        for _ in 0..<20 {
+        for _ in 0..<250 {
             let request = ClaimRequest(
                 partition: deliveries.id(of: mark.endpoint, key).partition,
                 lease: .seconds(60)
