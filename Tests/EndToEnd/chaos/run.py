@@ -153,7 +153,8 @@ class Run:
         self._recorder = Recorder(cluster.redis.client, partitions, self._recorded, replicas=kept)
         try:
             self._load(self.plan.sources)
-            wait_until(lambda: self._recorder.count >= self.plan.sources, 60, "the load began")
+            # A recorder that has failed would wait in vain.
+            wait_until(lambda: self._recorder.check() or self._recorder.count >= self.plan.sources, 60, "the load began")
             splitting = Splitting(cluster, self.plan.split_to, self.plan.seed) if self.plan.split_to else None
             faults = self._play()
             if splitting:

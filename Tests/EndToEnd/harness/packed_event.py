@@ -13,7 +13,10 @@ from redis.crc import key_slot
 
 # The first byte of a packed event; an event that cannot be packed is stored as JSON.
 PACKED = 1
-DICTIONARY = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/Event/EventDictionary.swift"
+# The byte of an event that represents the ID of its source.
+SOURCE = b"\x01"
+SOURCES = Path(__file__).resolve().parents[3] / "Sources/PollerRedis"
+DICTIONARY = SOURCES / "Event/EventDictionary.swift"
 
 
 @functools.cache
@@ -25,6 +28,16 @@ def dictionary() -> bytes:
     lines = [line[8:] for line in text.split("\n")]
     text = "".join(line[:-2] if line.endswith("\\#") else line + "\n" for line in lines).removesuffix("\n")
     return base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)) + text.encode()
+
+
+@functools.cache
+def fragments() -> dict[int, bytes]:
+    """Returns the text that each control character of short metadata represents."""
+    source = (SOURCES / "Store/ShortText.swift").read_text()
+    table = source[source.index("static let fragments") : source.index("byLength")]
+    pairs = re.findall(r'(\d+): ("(?:[^"\\]|\\.)*")', table)
+    assert len(pairs) > 20, "the table of fragments was not found"
+    return {int(byte): json.loads(text).encode() for byte, text in pairs}
 
 
 @functools.cache
@@ -52,13 +65,13 @@ def unpacked(frame: bytes, length: int) -> bytes:
     return text.raw
 
 
-def event(stored: bytes) -> dict:
-    """Returns the complete event, with its metadata."""
+def event(stored: bytes, source: str) -> dict:
+    """Returns the complete event of a source, with its metadata."""
     if stored[0] != PACKED:
         return json.loads(stored)
     end = 7 + int.from_bytes(stored[1:4], "big")
-    text = unpacked(stored[7:end], int.from_bytes(stored[4:7], "big"))
-    metadata = stored[end:]
+    text = unpacked(stored[7:end], int.from_bytes(stored[4:7], "big")).replace(SOURCE, source.encode())
+    metadata = b"".join(fragments().get(byte, bytes([byte])) for byte in stored[end:])
     return json.loads(text) | ({"metadata": json.loads(metadata)} if metadata else {})
 
 
@@ -76,9 +89,11 @@ def outbox_events(client: redis.Redis, stream: str, entries: list[tuple[str, dic
     pipeline = server_of(client, stream).pipeline(transaction=False)
     for _, fields in entries:
         pipeline.lrange(f"{namespace}l{{{partition}}}{fields['i']}", -NEWEST, -1)
+        pipeline.hget(f"{namespace}w{{{partition}}}{fields['i']}", "s")
+    replies = pipeline.execute()
     return [
-        logged(log, fields) or older_event(client, namespace, int(partition), fields)
-        for (_, fields), log in zip(entries, pipeline.execute())
+        logged(log, source, fields) or older_event(client, namespace, int(partition), fields)
+        for (_, fields), log, source in zip(entries, replies[::2], replies[1::2])
     ]
 
 
@@ -95,16 +110,17 @@ def server_of(client: redis.Redis, key: str) -> redis.Redis:
 def older_event(client: redis.Redis, namespace: str, partition: int, fields: dict[str, str]) -> dict | None:
     """Searches the complete log of an entry's item, in its old and its new partition."""
     for home in (partition, moved_to(client, namespace, fields["l"])):
-        if told := logged(client.lrange(f"{namespace}l{{{home}}}{fields['i']}", 0, -1), fields):
+        source = client.hget(f"{namespace}w{{{home}}}{fields['i']}", "s")
+        if told := logged(client.lrange(f"{namespace}l{{{home}}}{fields['i']}", 0, -1), source, fields):
             return told
     return None
 
 
-def logged(log: list[str], fields: dict[str, str]) -> dict | None:
+def logged(log: list[str], source: str | None, fields: dict[str, str]) -> dict | None:
     """Returns the event of an entry from a log, whose newest event is last and which has no gaps."""
     wanted, place = int(fields["q"]), -1
     while -len(log) <= place:
-        told = event(log[place].encode(errors="surrogateescape"))
+        told = event(log[place].encode(errors="surrogateescape"), source or "")
         if told["seq"] == wanted:
             return told
         if told["seq"] < wanted or place != -1:
