@@ -16,6 +16,10 @@ package struct Retention<
 >: Service where C.Duration == Duration, C.Instant: Sendable {
     /// The pause between two rounds over all partitions.
     static var interval: Duration { .seconds(30) }
+    /// The time after which the events of a closed watch are packed together.
+    ///
+    /// Most deliveries, which read one event at a time, have ended by then.
+    static var compactedAfter: Duration { .seconds(600) }
 
     private let outbox: Events
     private let watches: Watches
@@ -83,6 +87,13 @@ package struct Retention<
                     PlantedTrap.check(.retention, "\(partition)")
                     #endif
                     var isMore = true
+                    while isMore {
+                        isMore = try await watches.compact(
+                            partition: partition,
+                            after: Self.compactedAfter
+                        )
+                    }
+                    isMore = true
                     while isMore {
                         isMore = try await watches.fade(
                             partition: partition,

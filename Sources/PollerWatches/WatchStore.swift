@@ -79,6 +79,12 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [LoggedEvent]
 
+    /// Packs the events of some watches that closed longer than `span` ago in fewer bytes, without a change; true when
+    /// there may be more.
+    ///
+    /// The events of one watch have most of their text in common.
+    func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool
+
     /// Deletes the bodies of events (``Event/withoutBody``) of some watches that closed longer than `retention` ago;
     /// true when there may be more.
     ///

@@ -2,7 +2,7 @@ import PollerDeliveries
 import PollerIdentity
 import PollerWatches
 
-/// The reduced events of a watch that ended long ago, as one entry of its log.
+/// The events of a closed watch as one entry of its log: complete, or reduced when the watch ended long ago.
 ///
 /// *Problem.* Without their bodies, five events are five entries of about 90 bytes. Nearly all of that is repetition:
 /// the order, the kind, the payment, the names of members.
@@ -17,7 +17,8 @@ import PollerWatches
 /// packed text (``Compressor``): summaries separated by line feeds. It precedes the events recorded after the watch was
 /// reopened. It is the first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
 ///
-/// Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
+/// Some minutes after a watch has closed, its events are packed together without a change: five of them then take half
+/// as much. Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
 /// until the janitor removes these.
 enum FoldedEvents {
     /// The first byte.
@@ -36,6 +37,8 @@ enum FoldedEvents {
     )
     /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
+    /// The longest text of complete events that are packed together, because a reader of one of them unpacks all.
+    private static let compactMax = 1 << 16
     /// The longest unpacked form, enough for a hundred large events.
     private static let bytesMax = 1 << 20
 
@@ -55,6 +58,26 @@ enum FoldedEvents {
         let isFaded = events.allSatisfy { $0.withoutBody.json == $0.json }
         let whole = isFaded ? [] : bytes(of: texts, restored: texts.count, marks: isWhole)
         return whole.isEmpty ? bytes(of: events) : whole
+    }
+
+    /// Packs the entries of a log together, without a change of their events.
+    ///
+    /// - Returns: an empty array if the log stays unchanged: it is long, it has reduced or restored events, or an entry
+    ///   is not understood.
+    static func bytes(compacting log: [[UInt8]], of key: WatchKey) -> [UInt8] {
+        let isComplete = log.allSatisfy {
+            $0.first != mark
+                || $0.count > headLength
+                    && $0[2] & (isRestored | isPartlyRestored | isWhole) == isWhole
+        }
+        let events = log.map { PackedEvent.events($0, of: key) }
+        let texts = events.flatMap(\.self).map(\.json)
+        guard isComplete, events.allSatisfy({ !$0.isEmpty }), texts.count <= countMax,
+            texts.reduce(0, { $0 + $1.utf8.count }) <= compactMax
+        else { return [] }
+        let packed = bytes(of: texts, restored: 0, marks: isWhole)
+        // Nothing may be lost, so the result is read once.
+        return Self.events(packed, of: key).map(\.json) == texts ? packed : []
     }
 
     private static func bytes(

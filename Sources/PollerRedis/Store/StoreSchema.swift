@@ -300,6 +300,8 @@ enum MetaField: String, CaseIterable {
     ///
     /// Up to it watches have no bodies of events, and deliveries keep only skipped attempts and those of dead letters.
     case faded
+    /// The closing time up to which the events of watches are packed together, ms.
+    case compacted
     /// The number of partitions that its lanes are spread over; missing if it was never split.
     case split
     /// The stage of its split (``SplitStage``), while it is being split.

@@ -2,27 +2,51 @@ import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// Deleting the bodies of the events of closed watches.
+/// Packing the events of closed watches together, and deleting their bodies.
 extension RedisWatchStore {
+    package func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool {
+        try await fold(partition, .compacted, after: span, entriesMin: 2) {
+            FoldedEvents.bytes(compacting: $0, of: $1)
+        }
+    }
+
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await fold(partition, .faded, after: retention, entriesMin: 1, Self.reduced)
+    }
+
+    /// Replaces the logs of some watches that closed longer than `span` ago; true when there may be more.
+    ///
+    /// `position` is the closing time up to which this was done. Logs with fewer entries than `entriesMin` are left.
+    /// `replacement` returns the entry that replaces those of a log; empty if the log stays unchanged.
+    private func fold(
+        _ partition: Int,
+        _ position: MetaField,
+        after span: Duration,
+        entriesMin: Int,
+        _ replacement: ([[UInt8]], WatchKey) -> [UInt8]
+    ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             redis.scripts[.foldRead],
             partition: partition,
-            [RedisArgument(retention.ms), RedisArgument(Self.foldedMax)]
+            [
+                RedisArgument(span.ms), RedisArgument(Self.foldedMax),
+                .string(position.rawValue), RedisArgument(entriesMin),
+            ]
         )
         guard let parts = reply.array else { throw .corrupt("fold_read.lua answered \(reply)") }
         guard parts.count >= 2, let last = parts[0].string, let count = parts[1].int else {
             return false
         }
-        var arguments: [RedisArgument] = [.string(last)]
+        var arguments: [RedisArgument] = [.string(position.rawValue), .string(last)]
         for part in parts.dropFirst(2) {
             guard let item = part.array, item.count == 5, let id = item[0].string,
                 let seq = item[1].string, let log = item[4].array
             else { throw .corrupt("fold_read.lua answered \(part)") }
-            let source = item[2].string ?? ""
-            let key = OutboxRecord.key(source: source, lane: item[3].string ?? "")
-            let left = Self.folded(log, of: key, source)
-            arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(left)]
+            let stored = log.compactMap(\.bytes)
+            // An item that is not a watch keeps its log.
+            let key = OutboxRecord.key(source: item[2].string ?? "", lane: item[3].string ?? "")
+            let entry = stored.count == log.count ? key.map { replacement(stored, $0) } : nil
+            arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(entry ?? [])]
         }
         _ = try await redis.run(redis.scripts[.foldWrite], partition: partition, arguments)
         return count >= Self.foldedMax
@@ -32,16 +56,11 @@ extension RedisWatchStore {
     private static var foldedMax: Int { 64 }
 
     /// Returns the reduced form of a log; empty if the log stays unchanged.
-    private static func folded(
-        _ log: [RedisValue],
-        of key: WatchKey?,
-        _ source: String
-    ) -> [UInt8] {
-        let stored = log.compactMap(\.bytes)
-        if stored.count == 1, FoldedEvents.isFolded(stored[0]) { return [] }
-        let events = stored.map { PackedEvent.events($0, of: key, source: source) }
+    private static func reduced(_ log: [[UInt8]], of key: WatchKey) -> [UInt8] {
+        if log.count == 1, FoldedEvents.isFolded(log[0]) { return [] }
+        let events = log.map { PackedEvent.events($0, of: key) }
         // An entry in another format is not dropped.
-        guard stored.count == log.count, events.allSatisfy({ !$0.isEmpty }) else { return [] }
+        guard events.allSatisfy({ !$0.isEmpty }) else { return [] }
         return FoldedEvents.bytes(of: events.flatMap(\.self).suffix(FoldedEvents.countMax))
     }
 }

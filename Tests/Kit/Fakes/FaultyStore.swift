@@ -50,6 +50,12 @@ extension FaultyStore: LeaseQueue, WatchStore, FaultyLeaseQueue where Base: Watc
         try await plan.run(.other) { () throws(StoreError) in try await base.restore(archived) }
     }
 
+    package func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.compact(partition: partition, after: span)
+        }
+    }
+
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
             try await base.fade(partition: partition, retention: retention)

@@ -203,6 +203,11 @@ extension MemoryStore {
         }
     }
 
+    package func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool {
+        // It packs no events.
+        false
+    }
+
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         changing { state, now in
             let oldest = state.queue[partition].gap.olderThan(retention, at: now)

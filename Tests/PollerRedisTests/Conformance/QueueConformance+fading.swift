@@ -73,6 +73,39 @@ extension QueueConformance {
             try bench.equal(faded, whole.map(\.withoutBody), "events")
             try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
         },
+        ConformanceCase("events that are packed together are read byte for byte from any seq") {
+            bench in
+            let (key, young) = (bench.key("1"), bench.key("2"))
+            try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
+            for _ in 0..<3 {
+                _ = try await bench.watches.commit([
+                    bench.look(try await bench.take(key), .next(after: .zero))
+                ])
+            }
+            try await bench.end(key)
+            try await bench.advance(ms: 8000)
+            try await bench.enqueueWithEvents(young, #"{"order":"A77"}"#)
+            try await bench.end(young)
+            let whole = try await bench.events([key])[0]
+            try await bench.advance(ms: 3000)
+            try await bench.compact(key, after: .seconds(10))
+            try await bench.readsAll(whole, of: key)
+            // The first entry, and one recorded after it.
+            try await bench.enqueue(key)
+            try await bench.end(key)
+            let more = try await bench.events([key])[0]
+            try bench.equal(more.map(\.json).dropLast(), whole.map(\.json), "the first events")
+            try await bench.readsAll(more, of: key)
+            try await bench.advance(ms: 11_000)
+            try await bench.compact(key, after: .seconds(10))
+            try await bench.readsAll(more, of: key)
+            try bench.equal(try await bench.snapshot(key).lastEvent, more.last, "the newest")
+            try await bench.fade(key, after: .seconds(10))
+            let faded = try await bench.events([key])[0]
+            try bench.equal(faded, more.map(\.withoutBody), "the reduced events")
+            try await bench.compact(key, after: .zero)
+            try bench.equal(try await bench.events([key])[0], faded, "the same")
+        },
         ConformanceCase("a folded log is read from any seq") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
@@ -207,6 +240,25 @@ extension ConformanceBench {
     fileprivate func end(_ key: WatchKey) async throws {
         let result = try await watches.commit([look(try await take(key), .close(.settled))])
         try equal(result, [.done], "the close of \(key.source)")
+    }
+
+    fileprivate func compact(_ key: WatchKey, after span: Duration) async throws {
+        while try await watches.compact(partition: partition(of: key), after: span) {}
+    }
+
+    /// Checks every way to read the events of a watch.
+    fileprivate func readsAll(_ all: [Event], of key: WatchKey) async throws {
+        for seq in 0...all.count {
+            let rest = try await watches.events(of: key, after: seq, limit: 9)
+            try equal(rest.map(\.json), all.dropFirst(seq).map(\.json), "events after \(seq)")
+            let next = try await watches.events(of: key, after: seq, limit: 2)
+            try equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
+            let log = try await watches.deliverableLog(of: key, after: seq, limit: 9)
+            try equal(log.map(\.digest), all.dropFirst(seq).map(\.digest), "digests after \(seq)")
+        }
+        let entries = try await outbox.entries(partition: partition(of: key), after: "0", limit: 99)
+        let published = entries.map(\.event).filter { $0.key == key }
+        try equal(published.map(\.json), all.map(\.json), "its events in the outbox")
     }
 
     fileprivate func fade(_ key: WatchKey, after retention: Duration) async throws {

@@ -188,6 +188,42 @@ import Testing
         #expect(both.map(\.id) == later.map(\.id))
     }
 
+    @Test("complete events take less than half of their packed size together, and keep every byte")
+    func compacted() throws {
+        let events = try Self.five().map { $0.carrying(metadata: #"{"order":"A77"}"#) }
+        let log = events.map { PackedEvent.bytes(of: $0) }
+        let compact = FoldedEvents.bytes(compacting: log, of: Self.key)
+        let size = log.reduce(0) { $0 + $1.count }
+        #expect(compact.count * 2 < size, "\(compact.count) bytes instead of \(size)")
+        #expect(PackedEvent.events(compact, of: Self.key).map(\.json) == events.map(\.json))
+        #expect(!FoldedEvents.isFolded(compact))
+        // Once more, with an event recorded since, which may be stored as JSON.
+        let more = [compact, Array(try event().json.utf8), log[0]]
+        let again = FoldedEvents.bytes(compacting: more, of: Self.key)
+        let all = events + [try event(), events[0]]
+        #expect(PackedEvent.events(again, of: Self.key).map(\.json) == all.map(\.json))
+    }
+
+    @Test("a log stays unchanged if its events cannot be packed together without a change")
+    func uncompacted() throws {
+        let events = try Self.five()
+        let log = events.map { PackedEvent.bytes(of: $0) }
+        let restored = FoldedEvents.bytes(restoring: events)
+        let reduced = FoldedEvents.bytes(of: events)
+        let large = try #require(
+            Event(json: Self.json.replacing("Jenny", with: String(repeating: "x", count: 1 << 16)))
+        )
+        let other = try #require(Event(json: Self.json.replacing("default", with: "another")))
+        for entry in [
+            restored, reduced, PackedEvent.bytes(of: large), PackedEvent.bytes(of: other), [], [9],
+            Array(log[0].dropLast()),
+        ] {
+            #expect(FoldedEvents.bytes(compacting: [entry] + log, of: Self.key).isEmpty)
+        }
+        let many = Array(repeating: log, count: 21).flatMap(\.self)
+        #expect(FoldedEvents.bytes(compacting: many, of: Self.key).isEmpty)
+    }
+
     @Test("damaged folded events are read or ignored without a crash", arguments: 0..<200)
     func damagedFold(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))

@@ -62,7 +62,7 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed newestSetAside=setaside turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps joined=joined confirmed=confirmed history=history \
-                whole=whole keysVersion=keys faded=faded split=split splitting=splitting \
+                whole=whole keysVersion=keys faded=faded compacted=compacted split=split splitting=splitting \
                 splitter=splitter
                 """
         )

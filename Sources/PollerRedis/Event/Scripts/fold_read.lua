@@ -1,16 +1,16 @@
 #!lua flags=no-writes
--- Reads the logs of items that were closed long ago, so that their events can be reduced.
+-- Reads the logs of items that were closed some time ago, so that their events can be packed together or reduced.
 --
 -- Closed items are sorted by the time they were closed, and the position reached is stored. Each item is read once, and
 -- once more after it was reopened and closed again.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms, approximate number of items
+-- ARGV     retention ms, approximate number of items, the field of the position, the fewest entries of a log
 -- RETURNS  {} when there are none, else the position of the last item, the number of items read, and for each item with
 --          a log {id, seq, source, lane, its log}
 -- USES     lib_folded_events
 -- COST     two reads per item, and another per item with a log
-local since = call('HGET', KEYS[1], META.faded) or '-inf'
+local since = call('HGET', KEYS[1], ARGV[3]) or '-inf'
 local oldest = int(older_than(number(ARGV[1])))
 local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', 'LIMIT', 0, number(ARGV[2]),
   'WITHSCORES')
@@ -21,7 +21,7 @@ local ids = call('ZRANGE', key(KEY.closed), '(' .. since, last, 'BYSCORE')
 local reply = { last, #ids }
 for _, id in ipairs(ids) do
   local log = whole_log(id)
-  if #log > 0 then
+  if #log >= number(ARGV[4]) then
     local w = call('HMGET', key(KEY.item, id), ITEM.seq, ITEM.source, ITEM.lane)
     reply[#reply + 1] = { id, w[1] or '0', w[2] or '', w[3] or '', log }
   end

@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
--- Replaces the logs that fold_read.lua has read with their reduced events.
+-- Replaces the logs that fold_read.lua has read with their events packed together or reduced.
 --
 -- A log that has grown since, or is gone, is left unchanged. If its item was reopened, the log is read again after the
 -- item closes. If it was only announced to (announce.lua), the log keeps its bodies.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     the position of the last item, then for each item: id, seq, the number of entries of its log, the reduced
---          events, or '' to write nothing
+-- ARGV     the field of the position, the position of the last item, then for each item: id, seq, the number of entries
+--          of its log, the entry that replaces them, or '' to write nothing
 -- RETURNS  the number written
 -- USES     lib_folded_events
 -- COST     four reads and four writes per item
 local count = 0
-for at = 2, #ARGV, 4 do
+for at = 3, #ARGV, 4 do
   local id, folded = ARGV[at], ARGV[at + 3]
   if folded ~= '' and #whole_log(id) == number(ARGV[at + 2])
     and (call('HGET', key(KEY.item, id), ITEM.seq) or '0') == ARGV[at + 1] then
@@ -19,5 +19,5 @@ for at = 2, #ARGV, 4 do
     count = count + 1
   end
 end
-call('HSET', KEYS[1], META.faded, ARGV[1])
+call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return count
