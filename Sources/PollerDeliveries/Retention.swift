@@ -78,7 +78,7 @@ package struct Retention<
             }
         }
         for partition in 0..<watches.partitions {
-            // This step decodes stored data, unlike the others, which are scripts.
+            // These two steps decode stored data, unlike the others, which are scripts.
             let suspect = Suspect(.retention, partition: partition, name: "fold")
             await attempt { () throws(StoreError) in
                 _ = try await suspects.handle(one: suspect) {
@@ -88,16 +88,22 @@ package struct Retention<
                     #endif
                     var isMore = true
                     while isMore {
-                        isMore = try await watches.compact(
-                            partition: partition,
-                            after: Self.compactedAfter
-                        )
-                    }
-                    isMore = true
-                    while isMore {
                         isMore = try await watches.fade(
                             partition: partition,
                             retention: spans.bodiesAtLeast
+                        )
+                    }
+                }
+            }
+            let packing = Suspect(.retention, partition: partition, name: "pack")
+            await attempt { () throws(StoreError) in
+                _ = try await suspects.handle(one: packing) {
+                    () async throws(StoreError) -> Void in
+                    var isMore = true
+                    while isMore {
+                        isMore = try await watches.compact(
+                            partition: partition,
+                            after: Self.compactedAfter
                         )
                     }
                 }

@@ -336,6 +336,8 @@ extension DeliveryHandler {
     /// (`AcceptedLine`). An event that was recorded in place of a lost one is newer than the attempts of the lost one.
     private func isPassed(_ event: Event, by attempts: [AttemptRecord]) -> Bool {
         if attempts.contains(where: { $0.event == event.id }) { return true }
+        // An order's event has the time of the payment that caused it.
+        guard event.key.kind != .order else { return false }
         // The clocks need not agree here: a failover does not lose as many events as there are attempts.
         let oldest = attempts.min { $0.seq < $1.seq }
         if let oldest, event.seq < oldest.seq, event.polledAt <= oldest.at { return true }

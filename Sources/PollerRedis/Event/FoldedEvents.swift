@@ -37,8 +37,9 @@ enum FoldedEvents {
     )
     /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
-    /// The longest text of complete events that are packed together, because a reader of one of them unpacks all.
-    private static let compactMax = 1 << 16
+    /// The most complete events that are packed together, and their longest text, because a reader of one of them
+    /// decodes all.
+    private static let (compactCountMax, compactBytesMax) = (32, 1 << 16)
     /// The longest unpacked form, enough for a hundred large events.
     private static let bytesMax = 1 << 20
 
@@ -65,19 +66,29 @@ enum FoldedEvents {
     /// - Returns: an empty array if the log stays unchanged: it is long, it has reduced or restored events, or an entry
     ///   is not understood.
     static func bytes(compacting log: [[UInt8]], of key: WatchKey) -> [UInt8] {
-        let isComplete = log.allSatisfy {
-            $0.first != mark
-                || $0.count > headLength
-                    && $0[2] & (isRestored | isPartlyRestored | isWhole) == isWhole
-        }
+        guard log.count <= compactCountMax, log.allSatisfy(isComplete),
+            log.reduce(0, { $0 + length(of: $1) }) <= compactBytesMax
+        else { return [] }
         let events = log.map { PackedEvent.events($0, of: key) }
         let texts = events.flatMap(\.self).map(\.json)
-        guard isComplete, events.allSatisfy({ !$0.isEmpty }), texts.count <= countMax,
-            texts.reduce(0, { $0 + $1.utf8.count }) <= compactMax
-        else { return [] }
+        guard events.allSatisfy({ !$0.isEmpty }), texts.count <= compactCountMax else { return [] }
         let packed = bytes(of: texts, restored: 0, marks: isWhole)
         // Nothing may be lost, so the result is read once.
         return Self.events(packed, of: key).map(\.json) == texts ? packed : []
+    }
+
+    /// Returns whether an entry has complete events that were not restored.
+    private static func isComplete(_ stored: [UInt8]) -> Bool {
+        guard stored.first == mark else { return true }
+        return stored.count > headLength
+            && stored[2] & (isRestored | isPartlyRestored | isWhole) == isWhole
+    }
+
+    /// Returns the unpacked length of an entry with complete events, before it is unpacked.
+    private static func length(of stored: [UInt8]) -> Int {
+        guard stored.first == mark else { return PackedEvent.length(of: stored) }
+        return stored[2..<headLength].reduce(0) { $0 << 8 | Int(clamping: $1) }
+            ^ Int(clamping: isWhole) << 16
     }
 
     private static func bytes(

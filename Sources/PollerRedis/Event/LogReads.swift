@@ -23,26 +23,28 @@ struct LogRead: Sendable {
         in reply: RedisValue,
         _ unreadable: UnreadableEvents
     ) -> (events: [Event], rest: LogRead?) {
-        let values = reply.array ?? []
-        let last = values.first?.count ?? 0
-        let before = last - (values.count - 1)
+        let part = LogPart(reply)
+        let first = part.last - part.entries.count + 1
         // Folded events are one entry of the log, which is returned whole.
-        let found = values.enumerated().dropFirst().flatMap { index, entry -> [Event] in
+        let found = part.entries.enumerated().flatMap { index, entry -> [Event] in
             let events = entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
-            if events.isEmpty { unreadable.report(key, seq: before + index) }
+            if events.isEmpty { unreadable.report(key, seq: first + index) }
             return events
         }
-        let events = Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
-        guard events.count < limit, values.count > limit, last > seq else { return (events, nil) }
+        let events = Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
+        let last = part.last
+        guard events.count < limit, part.entries.count >= limit, last > seq else {
+            return (events, nil)
+        }
         return (events, LogRead(key: key, seq: last, limit: ArchivedWatch.eventsMax))
     }
 
     /// Returns the same events without decoding them; those that are not understood are logged when they are used.
     func log(in reply: RedisValue, _ unreadable: UnreadableEvents) -> [LoggedEvent] {
-        guard let values = reply.array, let last = values.first?.int else { return [] }
-        var number = last - (values.count - 1)
+        let part = LogPart(reply)
+        var number = part.last - part.entries.count
         var found: [LoggedEvent] = []
-        for value in values.dropFirst() {
+        for value in part.entries {
             number += 1
             guard let stored = value.bytes else { continue }
             if stored.first == FoldedEvents.mark {
@@ -63,7 +65,24 @@ struct LogRead: Sendable {
                 }
             )
         }
-        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
+        return Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
+    }
+}
+
+/// The reply of log.lua for one log.
+private struct LogPart {
+    /// The number of the last event in the reply.
+    let last: Int
+    /// The number that the events follow: the requested one, or that of the newest event that the log does not keep.
+    let previous: Int
+    let entries: ArraySlice<RedisValue>
+
+    /// Reads a reply; it has no entries if it is of another form.
+    init(_ reply: RedisValue) {
+        let values = reply.array ?? []
+        last = values.first?.count ?? 0
+        previous = values.dropFirst().first?.count ?? 0
+        entries = values.dropFirst(2)
     }
 }
 

@@ -108,6 +108,12 @@ extension PackedEvent {
         )
     }
 
+    /// Returns the unpacked length of an entry, before it is unpacked; 0 if it is damaged.
+    static func length(of stored: [UInt8]) -> Int {
+        guard stored.first == mark else { return stored.count }
+        return body(of: stored)?.length ?? 0
+    }
+
     /// Returns the frame of a packed entry and its unpacked length; `nil` if they are damaged.
     private static func body(of stored: [UInt8]) -> (packed: ArraySlice<UInt8>, length: Int)? {
         guard stored.count >= headLength else { return nil }

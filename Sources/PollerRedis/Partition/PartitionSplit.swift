@@ -118,7 +118,7 @@ struct PartitionSplit: Sendable {
     /// Copies the clock of the split partition to the new ones.
     func copyClock() async throws(StoreError) {
         let values = try await partitions.array(.splitClock, partition: partition, [])
-        guard values.count == 9 else { throw .corrupt("split_clock.lua answered \(values)") }
+        guard values.count == 10 else { throw .corrupt("split_clock.lua answered \(values)") }
         for child in children {
             _ = try await partitions.run(
                 partitions.scripts[.splitClock],

@@ -106,6 +106,28 @@ extension QueueConformance {
             try await bench.compact(key, after: .zero)
             try bench.equal(try await bench.events([key])[0], faded, "the same")
         },
+        ConformanceCase("a log keeps its last hundred events after some were packed together") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
+            for round in 0..<2 {
+                for _ in 0..<(round == 0 ? 19 : 94) {
+                    _ = try await bench.watches.commit([
+                        bench.look(try await bench.take(key), .next(after: .zero))
+                    ])
+                }
+                try await bench.end(key)
+                try await bench.advance(ms: 11_000)
+                try await bench.compact(key, after: .seconds(10))
+                if round == 0 { try await bench.enqueue(key) }
+            }
+            let events = try await bench.watches.events(of: key, after: 0, limit: 100)
+            try bench.equal(events.map(\.seq), Array(16...115), "its last hundred events")
+            let log = try await bench.watches.deliverableLog(of: key, after: 0, limit: 100)
+            try bench.equal(log.map(\.seq), Array(16...115), "the same for deliveries")
+            let some = try await bench.watches.events(of: key, after: 18, limit: 4)
+            try bench.equal(some.map(\.seq), Array(19...22), "events after 18")
+        },
         ConformanceCase("a folded log is read from any seq") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)

@@ -220,7 +220,7 @@ import Testing
         ] {
             #expect(FoldedEvents.bytes(compacting: [entry] + log, of: Self.key).isEmpty)
         }
-        let many = Array(repeating: log, count: 21).flatMap(\.self)
+        let many = Array(repeating: log, count: 7).flatMap(\.self)
         #expect(FoldedEvents.bytes(compacting: many, of: Self.key).isEmpty)
     }
 

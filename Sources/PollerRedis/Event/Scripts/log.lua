@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     for each item: id, seq, most events
--- RETURNS  for each item the number of its last event in the reply, then the entries that hold the events, oldest
---          first; nil for those after a megabyte of entries
+-- RETURNS  for each item the number of its last event in the reply and the number that the events follow, then the
+--          entries that hold the events, oldest first; nil for those after a megabyte of entries
 -- USES     lib_folded_events
 -- COST     two reads for each item, one more for a long log, and two more if its log does not go back that far
 local BYTES_MAX = 1048576
@@ -12,8 +12,10 @@ local BYTES_MAX = 1048576
 local function entries_of(id, seq, most)
   local log = key(KEY.log, id)
   local newest = number(call('HGET', key(KEY.item, id), ITEM.seq) or 0)
+  -- Some entries have several events, so there may be older ones than the log promises to keep.
+  seq = max(seq, newest - LOG_MAX)
   local behind = max(newest - seq, 0)
-  if behind == 0 then return { text(newest) } end
+  if behind == 0 then return { text(newest), text(seq) } end
   local entries, last, isShort
   if behind <= most then
     entries, last = call('LRANGE', log, text(-behind), '-1'), newest
@@ -26,6 +28,7 @@ local function entries_of(id, seq, most)
   end
   local folded = isShort and folded_in(id)
   if folded then table.insert(entries, 1, folded) end
+  table.insert(entries, 1, text(seq))
   table.insert(entries, 1, text(last))
   return entries
 end
