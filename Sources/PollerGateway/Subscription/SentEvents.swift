@@ -8,7 +8,8 @@ import PollerWatches
 /// identify an event. After a failover that has lost an event, another event has its number.
 ///
 /// *Approach*: the digests of the last events are kept with their numbers (``Event/digest``). If one was not kept, the
-/// log of the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of events.
+/// log of the watch decides (``CatchUp``). Either it still has the last sent event, or it is another sequence of
+/// events.
 struct SentEvents: Sendable {
     /// The relation of an event to the sent ones.
     enum SendState: Hashable, Sendable {

@@ -61,7 +61,7 @@ enum DeliveryRecord: ItemRecord {
     static func seesMoney(_ change: DeliveryChange) -> Bool { false }
 
     static func entry(of change: DeliveryChange) -> ItemEntry {
-        change.attempt.map { .attempt(AttemptLine.bytes(of: $0)) } ?? .nothing
+        change.attempt.map { .attempt(PackedAttempt.bytes(of: $0)) } ?? .nothing
     }
 
     /// The stored form of a state, without its trailing empty values.

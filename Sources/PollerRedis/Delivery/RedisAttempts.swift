@@ -42,7 +42,7 @@ extension RedisDeliveryQueue {
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         var last: [DeliveryID: Timestamp] = [:]
         for (location, index) in zip(locations, stride(from: 0, to: replies.count - 1, by: 2)) {
-            let newest = replies[index + 1].bytes.flatMap(AttemptLine.attempt)
+            let newest = replies[index + 1].bytes.flatMap(PackedAttempt.attempt)
             let accepted = AcceptedLine.attempts(replies[index].string ?? "").last
             if let at = (newest ?? accepted)?.at { last[location.id] = at }
         }
@@ -69,7 +69,7 @@ extension RedisDeliveryQueue {
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         let entries = replies.last?.array ?? []
         return AcceptedLine.attempts(replies.first?.string ?? "")
-            + entries.compactMap { $0.bytes.flatMap(AttemptLine.attempt) }
+            + entries.compactMap { $0.bytes.flatMap(PackedAttempt.attempt) }
     }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {

@@ -18,8 +18,8 @@ import PollerWatches
 /// reopened. It is the first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
 ///
 /// Some minutes after a watch has closed, its events are packed together without a change: five of them then take half
-/// as much. Events restored from an archive (restore.lua) are also one entry. They stay complete while events keep their bodies,
-/// until the janitor removes these.
+/// as much. Events restored from an archive (restore.lua) are also one entry. Both stay complete until the janitor
+/// removes the bodies of events.
 enum FoldedEvents {
     /// The first byte.
     static let mark: UInt8 = 2

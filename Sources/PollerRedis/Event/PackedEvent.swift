@@ -12,8 +12,8 @@ import PollerWatches
 /// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
-/// metadata, as JSON or in its short form (``ShortText``), which the recording script appends, or nothing. An event that cannot be packed, because it is too
-/// long or memory is short, is stored as its JSON, which begins with `{`.
+/// metadata, as JSON or in its short form (``ShortText``), which the recording script appends, or nothing. An event
+/// that cannot be packed, because it is too long or memory is short, is stored as its JSON, which begins with `{`.
 ///
 /// In the body one byte replaces the ID of the source (``sourceByte``): the reader knows it, and random text cannot be
 /// compressed.

@@ -67,8 +67,8 @@ enum ScriptNames {
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)
         literals["SHORT.fragments"] = ShortText.luaTable
-        literals["RESULT.delivered"] = "'\(AttemptLine.code(of: .delivered))'"
-        literals["RESULT.skipped"] = "'\(AttemptLine.code(of: .skipped))'"
+        literals["RESULT.delivered"] = "'\(PackedAttempt.code(of: .delivered))'"
+        literals["RESULT.skipped"] = "'\(PackedAttempt.code(of: .skipped))'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // A field of a lane is a field of the table into which scripts have read it.
         add("lane", LaneField.self) { "lane.\($0)" }

@@ -134,9 +134,9 @@ package struct Event: Hashable, Sendable {
 
     /// Identifies this recording of the event among those with its number: 36 bits of its ID and the time of its poll.
     ///
-    /// A failover may lose the end of a log. The events recorded in its place can have the same IDs, although one before
-    /// them is another. Their time differs, because a source was polled again; only an order's event has the time of the
-    /// payment that caused it.
+    /// A failover may lose the end of a log. The events recorded in its place can have the same IDs, although one
+    /// before them is another. Their time differs, because a source was polled again; only an order's event has the
+    /// time of the payment that caused it.
     package var digest: String {
         Self.digest(of: id.description.utf8, polledAt: Time(ms: polledAt.ms).description.utf8)
     }

@@ -27,7 +27,8 @@ end
 local current = call('HMGET', M, META.back, META.seen)
 call('HSET', M, META.back, int(max(number(ARGV[2]), number(current[1] or 0))),
   META.seen, int(max(number(ARGV[1]), number(current[2] or 0))))
-for at, field in ipairs({ META.gap, META.gapEnd, META.gapsSum, META.faded, META.history, META.whole, META.compacted }) do
+local fields = { META.gap, META.gapEnd, META.gapsSum, META.faded, META.history, META.whole, META.compacted }
+for at, field in ipairs(fields) do
   if ARGV[at + 2] ~= '' then call('HSET', M, field, ARGV[at + 2]) end
 end
 if ARGV[10] ~= '' then

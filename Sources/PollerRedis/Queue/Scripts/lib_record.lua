@@ -3,8 +3,8 @@
 -- Records events of an item, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
 -- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. The item's log gets the events, the outbox
 -- their numbers in that log, and a channel ('' for none) the JSON. The stream comes first: it can fail. Callers do not
--- know the item's metadata, so the script adds them to each event; `short` is their short form, if any. The packed event
--- gets the short form.
+-- know the item's metadata, so the script adds them to each event; `short` is their short form, if any. The packed
+-- event gets the short form.
 --
 -- Returns the number of the last event, which the caller stores with the item.
 local function record_events(id, lane, short, seq, channel, events, first, last)

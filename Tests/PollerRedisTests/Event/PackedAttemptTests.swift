@@ -7,7 +7,7 @@ import Testing
 @testable import PollerRedis
 
 @Suite("Attempts in the log of their delivery")
-struct AttemptLineTests {
+struct PackedAttemptTests {
     private static let id = "evt_" + Base64URL.encode(0..<18)
     private static let digest = Base64URL.encode(250...255)
     /// Addresses, of which only the first two are in the form that is stored as numbers.
@@ -49,7 +49,7 @@ struct AttemptLineTests {
         result.digest = Self.digest
         result.phases = AttemptPhases(connectMs: 0, firstByteMs: 127, totalMs: 30_000)
         let written = attempt(result)
-        #expect(AttemptLine.attempt(AttemptLine.bytes(of: written)) == written)
+        #expect(PackedAttempt.attempt(PackedAttempt.bytes(of: written)) == written)
     }
 
     @Test(
@@ -64,7 +64,7 @@ struct AttemptLineTests {
                 failure, .rejected(text, kind), .skipped(text), .delivered(despite: text),
             ] {
                 let written = attempt(result, at: 0, seq: 1 << 40)
-                #expect(AttemptLine.attempt(AttemptLine.bytes(of: written)) == written)
+                #expect(PackedAttempt.attempt(PackedAttempt.bytes(of: written)) == written)
             }
         }
     }
@@ -77,7 +77,7 @@ struct AttemptLineTests {
         var result = AttemptResult.delivered
         result.digest = name
         let written = attempt(id: name, result)
-        #expect(AttemptLine.attempt(AttemptLine.bytes(of: written)) == written)
+        #expect(PackedAttempt.attempt(PackedAttempt.bytes(of: written)) == written)
     }
 
     @Test("five successes take less than a list of 320 bytes")
@@ -88,22 +88,22 @@ struct AttemptLineTests {
         result.digest = Self.digest
         result.phases = AttemptPhases(resolveMs: 0, connectMs: 0, firstByteMs: 180, totalMs: 181)
         // A list of Redis has 7 bytes, and 2 for each short entry.
-        #expect(7 + 5 * (AttemptLine.bytes(of: attempt(result)).count + 2) <= 320)
+        #expect(7 + 5 * (PackedAttempt.bytes(of: attempt(result)).count + 2) <= 320)
     }
 
     @Test("an entry that is cut off, or of another type, is no attempt")
     func damage() {
         var result = AttemptResult.failed("reset", .reset)
         result.excerpt = "text"
-        let whole = AttemptLine.bytes(of: attempt(result))
+        let whole = PackedAttempt.bytes(of: attempt(result))
         for count in 0..<whole.count {
-            #expect(AttemptLine.attempt(Array(whole.prefix(count))) == nil)
+            #expect(PackedAttempt.attempt(Array(whole.prefix(count))) == nil)
         }
-        #expect(AttemptLine.attempt(Array("1795942769173|1|1|d|ok|200".utf8)) == nil)
+        #expect(PackedAttempt.attempt(Array("1795942769173|1|1|d|ok|200".utf8)) == nil)
         for index in whole.indices {
             var damaged = whole
             damaged[index] ^= 0xFF
-            _ = AttemptLine.attempt(damaged)
+            _ = PackedAttempt.attempt(damaged)
         }
     }
 }

@@ -7,7 +7,7 @@ import SafeNumbers
 ///
 /// It is part of the stored format, so new values are added at the end.
 enum AttemptValue: Int, CaseIterable {
-    /// One letter, see ``AttemptLine/code(of:)``.
+    /// One letter, see ``PackedAttempt/code(of:)``.
     case outcome
     case kind
     /// In ms.
@@ -29,14 +29,14 @@ enum AttemptValue: Int, CaseIterable {
 
 /// An attempt as an entry in the log of its delivery.
 ///
-/// *Shape*: a list in MessagePack with the values of ``AttemptValue`` in their order, unknown ones empty. A success ends
-/// with its port. The event's ID and the digest are bytes without base64, unless they have an unusual form. An IPv4
-/// address is a number with a port; any other one is a text, which contains its port. Some 60 bytes for a success, up to
-/// 1.3 KB for a failure.
+/// *Shape*: a list in MessagePack with the values of ``AttemptValue`` in their order, unknown ones empty. A success
+/// ends with its port. The event's ID and the digest are bytes without base64, unless they have an unusual form. An
+/// IPv4 address is a number with a port; any other one is a text, which contains its port. Some 60 bytes for a success,
+/// up to 1.3 KB for a failure.
 ///
 /// *Rejected*: a line of text, readable in redis-cli. It took 100 bytes for a success, and a payment has one for each
-/// event and recipient. `pollerctl delivery` shows the attempts.
-enum AttemptLine {
+/// event and recipient. `pollerctl delivery attempts` shows them.
+enum PackedAttempt {
     /// The values of an attempt without a reason and an excerpt.
     private static let shortCount = AttemptValue.reason.rawValue
     private static let idPrefix = "evt_"
