@@ -179,6 +179,21 @@ def test_the_payer_submits_an_account_on_the_return_page(hinted: Cluster, page: 
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+def test_the_answer_to_a_form_is_shown_even_if_its_effect_is_recorded_before(hinted: Cluster, page: Browser):
+    source = awaiting_account(hinted)
+    page.open(form_url(hinted, source))
+    page.wait_state("action")
+    # A webhook of Stripe can arrive before the response to the request.
+    hinted.sandbox.fault("delay", match=f"/v1/sources/{source}", method="POST", times=1, after=True, delay_ms=3000)
+    fill_in(page, holder=NAME, iban=TYPED)
+    wait_until(lambda: hinted.sandbox.source(source)["multibanco"]["refund_iban"] == IBAN, 10, "Stripe has it")
+    polled = hinted.api.request("POST", f"/v1/watches/{source}/poll")
+    assert polled.ok, polled.text
+    wait_until(lambda: step(hinted, source) == "none", 10, "the account is recorded")
+    wait_until(lambda: "send your money to this account" in page.text, 15, "the payer is thanked")
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 def test_an_american_account_is_submitted_without_scripts(hinted: Cluster, page: Browser):
     source = awaiting_account(hinted, "ach_credit_transfer")
     page.allow_scripts(False)

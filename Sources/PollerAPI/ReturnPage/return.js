@@ -38,9 +38,14 @@
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
   }
-  // Pressed twice it would be asked twice, and told that it was too soon.
+  // Pressed twice it would be asked twice, and told that it was too soon. The page that answers the form follows from
+  // then on: a reload of this one would cancel the request, and the customer would never see the answer.
   const form = document.getElementById("form");
-  form?.addEventListener("submit", () => { form.querySelector("button").disabled = true; });
+  let isSubmitted = false;
+  form?.addEventListener("submit", () => {
+    isSubmitted = true;
+    form.querySelector("button").disabled = true;
+  });
   if (!watch) return;
 
   const show = (found) => {
@@ -53,7 +58,7 @@
 
   // A customer is not left with a spinner: the order is with the shop, the bank may take its time.
   setTimeout(() => {
-    if (body.dataset.state !== "confirming") return;
+    if (isSubmitted || body.dataset.state !== "confirming") return;
     if (body.dataset.late === "load") return load();
     show({ state: "waiting", seq: body.dataset.seq, title: body.dataset.lateTitle,
       text: body.dataset.lateText });
@@ -71,6 +76,7 @@
         );
         if (answer.status === 200) {
           const found = await answer.json();
+          if (isSubmitted) return;
           const isWorse =
             found.state === "confirming" && ["waiting", "action"].includes(body.dataset.state);
           if (found.view !== body.dataset.view) return load();
