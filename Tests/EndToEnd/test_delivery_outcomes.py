@@ -105,8 +105,11 @@ def test_attempts_are_shown_and_a_dead_letter_can_be_retried(calm: Cluster, desk
     assert listed["id"] == dead["id"]
 
     receiver.status = 200
+    # Otherwise the first event may be delivered before the command prints the delivery.
+    receiver.hold()
     [retried] = ctl(calm, "delivery", "retry", dead["id"])
     assert retried["retrying_seqs"] == WHOLE
+    receiver.release()
     [done] = desk.wait_state(endpoint, "done", 1)
     assert done["dead_seqs"] == [] and receiver.told(source) == WHOLE
     refused = {event["id"] for _, event, status in receiver.requests if status == 500}

@@ -11,8 +11,8 @@ from .http_server import HTTPServer, Request
 class MoodyReceiver(HTTPServer):
     """Answers with `status` and `headers`, or with the status that `mood` returns for each request.
 
-    With `hang`, each request waits until the receiver closes. `requests` holds the monotonic time, event and
-    answered status of each request in order of arrival. `accepted` has only the events answered with 2xx.
+    With `hang`, each request waits until `release` or until the receiver closes. `requests` holds the monotonic time,
+    event and answered status of each request in order of arrival. `accepted` has only the events answered with 2xx.
     """
 
     # Longer than any wait in the tests.
@@ -52,6 +52,13 @@ class MoodyReceiver(HTTPServer):
         """Returns the accepted sequence numbers of a source, in order of arrival."""
         return [event["seq"] for event in self.accepted if event["source"] == source]
 
-    def close(self) -> None:
+    def hold(self) -> None:
+        """Holds each further request until `release`."""
+        self._open.clear()
+
+    def release(self) -> None:
         self._open.set()
+
+    def close(self) -> None:
+        self.release()
         super().close()
