@@ -148,6 +148,30 @@ struct HostileRecordsTests {
         }
     }
 
+    @Test(
+        "a hint reopens a closed watch in spite of a damaged number",
+        arguments: [ItemField.began, .deadline, .run],
+        ["", "x", "-inf"]
+    )
+    func reopened(_ field: ItemField, _ text: String) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 1)
+            let store = harness.store
+            let key = WatchKey("src_1", of: .main)
+            let request = ClaimRequest(partition: 0, limit: 10)
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            let lease = try #require(try await store.claim(request).leases.first)
+            let change = WatchChange(state: lease.item.state, event: nil)
+            let close = Commit(ref: lease.ref, verdict: .close(.expired), change: change)
+            #expect(try await store.commit([close]) == [.done])
+            let item = store.redis.keys.item("\(key.id)", 0)
+            let set = RedisCommand("HSET", [item, "\(field.rawValue)", text].map { .string($0) })
+            _ = try await client.send(set)
+            #expect(try await store.hint(key))
+            #expect(try await store.claim(request).leases.map(\.item.key) == [key])
+        }
+    }
+
     /// Damages one of three watches.
     ///
     /// The other two are listed, claimed, recovered, published and closed.

@@ -55,9 +55,11 @@ end
 local function reopen(id, reason, wall)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq, ITEM.lane)
-  local span = number(w[2] or 0) - number(w[1] or 0)
+  -- A damaged number must not end the script between two writes.
+  local deadline = bounded(w[2], 0)
+  local span = max(deadline - bounded(w[1], deadline), 0)
   call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
-    ITEM.run, int((w[3] or 1) + 1), ITEM.hinted, int(wall))
+    ITEM.run, int(bounded(w[3], 1) + 1), ITEM.hinted, int(wall))
   if reason == CLOSED.dead then
     call('HDEL', item, ITEM.reopenedSeq)
   else
