@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ends this process on SIGTERM and SIGINT together with its children and temporary files.
+/// Ends this process on SIGTERM, SIGINT and SIGHUP together with its children and temporary files.
 ///
 /// *Problem.* A signal ends a program at once: no `defer` runs, and its children continue. Those
 /// that do not watch their standard input, such as redis-server and nginx, run until somebody finds
@@ -37,7 +37,7 @@ package enum SignalledEnd {
     /// Receives the signals from now on.
     package static func listen() {
         sources.withLock { sources in
-            for number in [SIGTERM, SIGINT] { sources.append(source(for: number)) }
+            for number in [SIGTERM, SIGINT, SIGHUP] { sources.append(source(for: number)) }
         }
     }
 

@@ -152,7 +152,7 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     assert "1,000/s" not in told
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "sigint"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["term", "int", "hup"])
 def test_a_signal_ends_its_programs_with_it(tmp_path: Path, number: signal.Signals):
     nginx()
     temporary = tmp_path / "temporary"
@@ -263,7 +263,8 @@ def test_the_cost_of_a_webhook_includes_its_notifier(tmp_path: Path):
 OPERATIONS = {
     "memory", "enqueue", "claim", "exchange", "claim_in_vain", "hint", "cancel", "read", "explain", "events", "stats",
     "list", "list_closed", "lanes", "accounts", "search_order", "search_source", "outbox", "bounds", "mark",
-    "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "fade", "trim", "purge",
+    "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "compact", "fade", "trim",
+    "purge",
 }
 # Operations whose cost may grow. `search_source` checks every lane, because the source's account is unknown:
 # *0038-search*. Deliveries of one endpoint come from the index of all deliveries by creation time, in which a leaf

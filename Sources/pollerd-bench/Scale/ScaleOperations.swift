@@ -288,6 +288,11 @@ struct ScaleOperations {
     private mutating func deleteOperations() async throws {
         let (watches, store, partitions) = (watches, store, partitions)
         let closed = try await watches.stats().closed / partitions
+        try await add("compact", "the events of a payment are packed, 64 together", partitions) {
+            number in
+            _ = try await watches.compact(partition: number, after: .zero)
+            return max(min(closed, 64), 1)
+        }
         try await add("fade", "a payment loses its bodies, 64 together", partitions) { number in
             _ = try await watches.fade(partition: number, retention: .zero)
             return max(min(closed, 64), 1)

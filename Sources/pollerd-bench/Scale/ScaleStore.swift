@@ -105,31 +105,32 @@ struct ScaleStore: Sendable {
         )
     }
 
-    /// Commits a poll without a change that is due later, or one that closes the watch with an event.
+    /// Commits a poll without a change that is due later, or one with an event: the second of a watch closes it.
     private func pollCommit(_ lease: Lease<Watch>, _ now: Timestamp) -> Commit<WatchChange> {
         let source = lease.item.key.source.description
         guard source.hasSuffix("0"), !source.contains("probe") else {
             return later(lease, .milliseconds(Int64.random(in: 3_600_000...36_000_000)))
         }
-        let status = SourceStatus(unchecked: "consumed")
+        let isLast = lease.item.state.status != nil
+        let status = isLast ? "consumed" : "chargeable"
         let object =
             "{\"id\":\"\(source)\",\"object\":\"source\",\"amount\":1099,\"currency\":\"eur\","
-            + "\"livemode\":true,\"status\":\"consumed\",\"type\":\"ideal\"}"
+            + "\"livemode\":true,\"status\":\"\(status)\",\"type\":\"ideal\"}"
+        var state = lease.item.state
+        state.attempts += 1
+        state.status = SourceStatus(unchecked: status)
         let event = Event(
             watch: lease.item,
-            status: status,
-            final: true,
-            closed: .settled,
+            status: state.status,
+            final: isLast,
+            closed: isLast ? .settled : nil,
             object: RawJSON(object),
             polledAt: now,
             lag: .zero
         )
-        var state = lease.item.state
-        state.attempts += 1
-        state.status = status
         return Commit(
             ref: lease.ref,
-            verdict: .close(.settled),
+            verdict: isLast ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, event: event)
         )
     }
