@@ -10,6 +10,7 @@ import time
 import pytest
 
 from harness.cluster import Cluster
+from harness.packed_event import TOGETHER, events
 from harness.waiting import wait_until
 from test_afterlife import age, forget
 from test_simulate import runs
@@ -30,6 +31,15 @@ def bytes_by_kind(cluster: Cluster) -> collections.Counter[str]:
 
 def bytes_of_payments(cluster: Cluster) -> float:
     return sum(bytes_by_kind(cluster).values())
+
+
+def logs(cluster: Cluster) -> list[list[bytes]]:
+    """Returns the entries of the log of each payment."""
+    with cluster.redis.client() as client:
+        return [
+            [entry.encode(errors="surrogateescape") for entry in client.lrange(key, 0, -1)]
+            for key in client.scan_iter("poller:l{*", count=1000)
+        ]
 
 
 def planned(*arguments: str) -> dict[str, float]:
@@ -76,6 +86,10 @@ def test_the_redis_memory_of_a_payment_matches_the_guide(chaos, receivers: int, 
     wait_until(lambda: bytes_of_payments(cluster) - none < young - 150, 60, "events are packed together", pause_s=1)
     time.sleep(2)
     packed = bytes_of_payments(cluster) - none
+    # The tests with faults read the logs themselves, from the description of their format.
+    for log in logs(cluster):
+        assert [entry[0] for entry in log] == [TOGETHER]
+        assert [event["seq"] for event in events(log[0], "")] == [1, 2, 3, 4, 5]
     # The outbox drops entries after a minute, and bodies are deleted after the fourth day.
     wait_until(lambda: bytes_of_payments(cluster) - none < packed - 60, 120, "the outbox lets go", pause_s=5)
     outbox = bytes_of_payments(cluster) - none

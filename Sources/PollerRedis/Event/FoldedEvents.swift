@@ -69,12 +69,14 @@ enum FoldedEvents {
         guard log.count <= compactCountMax, log.allSatisfy(isComplete),
             log.reduce(0, { $0 + length(of: $1) }) <= compactBytesMax
         else { return [] }
-        let events = log.map { PackedEvent.events($0, of: key) }
-        let texts = events.flatMap(\.self).map(\.json)
-        guard events.allSatisfy({ !$0.isEmpty }), texts.count <= compactCountMax else { return [] }
+        guard let events = PackedEvent.allEvents(of: log, of: key),
+            events.count <= compactCountMax, events.allSatisfy({ $0.key == key })
+        else { return [] }
+        let texts = events.map(\.json)
         let packed = bytes(of: texts, restored: 0, marks: isWhole)
-        // Nothing may be lost, so the result is read once.
-        return Self.events(packed, of: key).map(\.json) == texts ? packed : []
+        // Nothing may be lost, so the result is unpacked once.
+        let lines = text(of: packed)?.split(separator: UInt8(ascii: "\n")) ?? []
+        return lines.elementsEqual(texts) { $0.elementsEqual($1.utf8) } ? packed : []
     }
 
     /// Returns whether an entry has complete events that were not restored.
@@ -84,11 +86,12 @@ enum FoldedEvents {
             && stored[2] & (isRestored | isPartlyRestored | isWhole) == isWhole
     }
 
-    /// Returns the unpacked length of an entry with complete events, before it is unpacked.
+    /// Returns the unpacked length of an entry of a log, before it is unpacked.
     private static func length(of stored: [UInt8]) -> Int {
         guard stored.first == mark else { return PackedEvent.length(of: stored) }
+        let marks = stored[2] & (isRestored | isPartlyRestored | isWhole)
         return stored[2..<headLength].reduce(0) { $0 << 8 | Int(clamping: $1) }
-            ^ Int(clamping: isWhole) << 16
+            ^ Int(clamping: marks) << 16
     }
 
     private static func bytes(
@@ -118,26 +121,37 @@ enum FoldedEvents {
         stored.count > headLength && stored[0] == mark && stored[2] & isWhole == 0
     }
 
+    /// Returns the number of events that an entry has, even if not all of them are understood.
+    static func count(of stored: [UInt8]) -> Int {
+        stored.count > headLength ? Int(clamping: stored[1]) : 1
+    }
+
     /// Reads the events; empty if the entry is not valid.
     static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
-        guard stored.count > headLength, stored.first == mark else { return [] }
-        let marks = stored[2] & (isRestored | isPartlyRestored | isWhole)
-        let isPart = marks & isPartlyRestored != 0
-        let restored =
-            isPart ? Int(clamping: stored[headLength]) : marks & isRestored != 0 ? countMax : 0
-        let start = headLength + (isPart ? 1 : 0)
-        let length =
-            stored[2..<headLength].reduce(0) { $0 << 8 | Int(clamping: $1) } ^ Int(clamping: marks)
-            << 16
-        guard length <= bytesMax,
-            let text = compressor.unpack(stored[start...], count: length)
-        else { return [] }
+        guard let text = text(of: stored) else { return [] }
+        let isWhole = stored[2] & isWhole != 0
+        let restored = restored(of: stored)
         return text.split(separator: UInt8(ascii: "\n")).enumerated().compactMap { index, line in
             let line = String(decoding: line, as: UTF8.self)
-            let read = marks & isWhole == 0 ? Event(summary: line, of: key) : Event(json: line)
+            let read = isWhole ? Event(json: line) : Event(summary: line, of: key)
             guard var event = read, event.key == key else { return nil }
             event.isRestored = index < restored
             return event
         }
+    }
+
+    /// Unpacks the lines of an entry; `nil` if it is not valid.
+    private static func text(of stored: [UInt8]) -> [UInt8]? {
+        guard stored.count > headLength, stored.first == mark else { return nil }
+        let start = headLength + (stored[2] & isPartlyRestored == 0 ? 0 : 1)
+        let length = length(of: stored)
+        guard length <= bytesMax else { return nil }
+        return compressor.unpack(stored[start...], count: length)
+    }
+
+    /// Returns the number of restored events of an entry.
+    private static func restored(of stored: [UInt8]) -> Int {
+        if stored[2] & isPartlyRestored != 0 { return Int(clamping: stored[headLength]) }
+        return stored[2] & isRestored != 0 ? countMax : 0
     }
 }

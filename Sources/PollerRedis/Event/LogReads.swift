@@ -27,8 +27,11 @@ struct LogRead: Sendable {
         let first = part.last - part.entries.count + 1
         // Folded events are one entry of the log, which is returned whole.
         let found = part.entries.enumerated().flatMap { index, entry -> [Event] in
-            let events = entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
-            if events.isEmpty { unreadable.report(key, seq: first + index) }
+            let stored = entry.bytes ?? []
+            let events = PackedEvent.events(stored, of: key)
+            if events.count < PackedEvent.count(of: stored) {
+                unreadable.report(key, seq: first + index)
+            }
             return events
         }
         let events = Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
@@ -50,6 +53,8 @@ struct LogRead: Sendable {
             if stored.first == FoldedEvents.mark {
                 let events = FoldedEvents.events(stored, of: key)
                 found += events.map { LoggedEvent($0) }
+                let isWhole = events.isEmpty || events.count == FoldedEvents.count(of: stored)
+                if !isWhole { unreadable.report(key, seq: number) }
                 // If it is damaged, it counts as one event, so that the list is not shorter than the log.
                 if !events.isEmpty { continue }
             }

@@ -137,6 +137,17 @@ extension PackedEvent {
         }
         return event(stored, source: source).map { [$0] } ?? []
     }
+
+    /// Reads the events of a whole log, oldest first; `nil` if one of them is not understood.
+    static func allEvents(of log: [[UInt8]], of key: WatchKey) -> [Event]? {
+        let found = log.flatMap { events($0, of: key) }
+        return found.count == log.reduce(0) { $0 + count(of: $1) } ? found : nil
+    }
+
+    /// Returns the number of events that an entry has, even if not all of them are understood.
+    static func count(of stored: [UInt8]) -> Int {
+        stored.first == FoldedEvents.mark ? FoldedEvents.count(of: stored) : 1
+    }
 }
 
 extension PackedEvent {

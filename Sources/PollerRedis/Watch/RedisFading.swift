@@ -34,7 +34,7 @@ extension RedisWatchStore {
             ]
         )
         guard let parts = reply.array else { throw .corrupt("fold_read.lua answered \(reply)") }
-        guard parts.count >= 2, let last = parts[0].string, let count = parts[1].int else {
+        guard parts.count >= 2, let last = parts[0].string, let more = parts[1].int else {
             return false
         }
         var arguments: [RedisArgument] = [.string(position.rawValue), .string(last)]
@@ -49,18 +49,17 @@ extension RedisWatchStore {
             arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(entry ?? [])]
         }
         _ = try await redis.run(redis.scripts[.foldWrite], partition: partition, arguments)
-        return count >= Self.foldedMax
+        return more != 0
     }
 
-    /// The number of logs read at a time: a few hundred KiB.
+    /// The number of logs read at a time; fewer if they are long.
     private static var foldedMax: Int { 64 }
 
     /// Returns the reduced form of a log; empty if the log stays unchanged.
     private static func reduced(_ log: [[UInt8]], of key: WatchKey) -> [UInt8] {
         if log.count == 1, FoldedEvents.isFolded(log[0]) { return [] }
-        let events = log.map { PackedEvent.events($0, of: key) }
         // An entry in another format is not dropped.
-        guard events.allSatisfy({ !$0.isEmpty }) else { return [] }
-        return FoldedEvents.bytes(of: events.flatMap(\.self).suffix(FoldedEvents.countMax))
+        guard let events = PackedEvent.allEvents(of: log, of: key) else { return [] }
+        return FoldedEvents.bytes(of: events.suffix(FoldedEvents.countMax))
     }
 }

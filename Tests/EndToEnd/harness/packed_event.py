@@ -13,21 +13,29 @@ from redis.crc import key_slot
 
 # The first byte of a packed event; an event that cannot be packed is stored as JSON.
 PACKED = 1
+# The first byte of events that are packed together, and the bits of the length that say more about them.
+TOGETHER = 2
+WHOLE, RESTORED_PARTLY, RESTORED = 0x400000, 0x200000, 0x800000
 # The byte of an event that represents the ID of its source.
 SOURCE = b"\x01"
 SOURCES = Path(__file__).resolve().parents[3] / "Sources/PollerRedis"
-DICTIONARY = SOURCES / "Event/EventDictionary.swift"
+
+
+def dictionary(*files: str) -> bytes:
+    """Returns the compression dictionary of some Swift files: the head of the last one and the texts of all."""
+    parts = [parts_of(file) for file in files]
+    return parts[-1][0] + b"".join(text for _, text in parts)
 
 
 @functools.cache
-def dictionary() -> bytes:
-    """Returns the compression dictionary, read from the Swift file that defines it."""
-    source = DICTIONARY.read_text()
+def parts_of(file: str) -> tuple[bytes, bytes]:
+    """Returns the head and the text of a dictionary, read from the Swift file that defines it."""
+    source = (SOURCES / "Event" / f"{file}.swift").read_text()
     head = "".join(re.findall(r'^ +\+ "([\w-]+)"$', source, re.MULTILINE))
     text = re.search(r'#"""\n(.*?)\n\s*"""#', source, re.DOTALL).group(1)
     lines = [line[8:] for line in text.split("\n")]
     text = "".join(line[:-2] if line.endswith("\\#") else line + "\n" for line in lines).removesuffix("\n")
-    return base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)) + text.encode()
+    return base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)), text.encode()
 
 
 @functools.cache
@@ -53,26 +61,34 @@ def zstd() -> ctypes.CDLL:
     return library
 
 
-def unpacked(frame: bytes, length: int) -> bytes:
-    """Unpacks a frame of Zstandard (RFC 8878) that is stored without its magic number."""
+def unpacked(frame: bytes, length: int, *files: str) -> bytes:
+    """Unpacks a frame of Zstandard (RFC 8878) that is stored without its magic number, with a dictionary."""
+    known = dictionary(*files)
     whole = bytes.fromhex("28b52ffd") + frame
     context, text = zstd().ZSTD_createDCtx(), ctypes.create_string_buffer(length)
     try:
-        count = zstd().ZSTD_decompress_usingDict(context, text, length, whole, len(whole), dictionary(), len(dictionary()))
+        count = zstd().ZSTD_decompress_usingDict(context, text, length, whole, len(whole), known, len(known))
     finally:
         zstd().ZSTD_freeDCtx(context)
     assert count == length, "the stored event is damaged"
     return text.raw
 
 
-def event(stored: bytes, source: str) -> dict:
-    """Returns the complete event of a source, with its metadata."""
+def events(stored: bytes, source: str) -> list[dict]:
+    """Returns the complete events of an entry in the log of a source, oldest first."""
+    if stored[0] == TOGETHER:
+        length = int.from_bytes(stored[2:5], "big")
+        assert length & WHOLE, "the events of this entry were reduced"
+        frame = stored[6 if length & RESTORED_PARTLY else 5 :]
+        text = unpacked(frame, length & ~(WHOLE | RESTORED_PARTLY | RESTORED), "EventDictionary", "FoldedDictionary")
+        return [json.loads(line) for line in text.split(b"\n")]
     if stored[0] != PACKED:
-        return json.loads(stored)
+        return [json.loads(stored)]
     end = 7 + int.from_bytes(stored[1:4], "big")
-    text = unpacked(stored[7:end], int.from_bytes(stored[4:7], "big")).replace(SOURCE, source.encode())
+    text = unpacked(stored[7:end], int.from_bytes(stored[4:7], "big"), "EventDictionary")
+    text = text.replace(SOURCE, source.encode())
     metadata = b"".join(fragments().get(byte, bytes([byte])) for byte in stored[end:])
-    return json.loads(text) | ({"metadata": json.loads(metadata)} if metadata else {})
+    return [json.loads(text) | ({"metadata": json.loads(metadata)} if metadata else {})]
 
 
 # The number of log entries to read first; an event that is read soon is one of the newest.
@@ -117,15 +133,11 @@ def older_event(client: redis.Redis, namespace: str, partition: int, fields: dic
 
 
 def logged(log: list[str], source: str | None, fields: dict[str, str]) -> dict | None:
-    """Returns the event of an entry from a log, whose newest event is last and which has no gaps."""
-    wanted, place = int(fields["q"]), -1
-    while -len(log) <= place:
-        told = event(log[place].encode(errors="surrogateescape"), source or "")
-        if told["seq"] == wanted:
-            return told
-        if told["seq"] < wanted or place != -1:
-            return None
-        place -= told["seq"] - wanted
+    """Returns the event of an entry from a log, whose newest event is last."""
+    for entry in reversed(log):
+        for told in reversed(events(entry.encode(errors="surrogateescape"), source or "")):
+            if told["seq"] <= int(fields["q"]):
+                return told if told["seq"] == int(fields["q"]) else None
     return None
 
 

@@ -70,6 +70,34 @@ struct UnreadableEventsTests {
         }
     }
 
+    @Test("one unreadable event among several of an entry is logged, and the entry is kept")
+    func together() async throws {
+        try await withStore { store, log, key in
+            for _ in 0..<2 {
+                _ = try await store.enqueue([try NewWatch(key: key)])
+                _ = try await store.cancel(key)
+            }
+            let all = try await store.events(of: key, after: 0, limit: 9)
+            try #require(all.count == 2)
+            let json = all[1].json.replacing("acct_1", with: "acct_2")
+                .replacing(#""object":null"#, with: #""object":{}"#)
+            let other = try #require(Event(json: json))
+            let entry = FoldedEvents.bytes(restoring: [all[0], other])
+            let list = RedisArgument.string(list(of: key, in: store))
+            _ = try await store.redis.client.send(RedisCommand("DEL", [list]))
+            _ = try await store.redis.client.send(RedisCommand("RPUSH", [list, .bytes(entry)]))
+            let read = try await store.events(of: key, after: 0, limit: 9)
+            #expect(read.map(\.id) == [all[0].id])
+            #expect(log.errors == ["event not understood account=acct_1 seq=2 source=src_1"])
+            // The watch has to be closed for a moment.
+            try await Task.sleep(for: .milliseconds(20))
+            while try await store.fade(partition: store.partition(of: key), retention: .zero) {}
+            let kept = RedisCommand("LRANGE", [list, RedisArgument(0), RedisArgument(-1)])
+            let entries = try await store.redis.client.send(kept).array
+            #expect(entries?.map(\.bytes) == [entry])
+        }
+    }
+
     @Test("an entry of the outbox with a damaged event is logged with its watch")
     func outbox() async throws {
         try await withStore { store, log, key in
@@ -99,12 +127,16 @@ struct UnreadableEventsTests {
         _ bytes: [UInt8] = Array("damaged".utf8),
         of store: RedisWatchStore
     ) async throws {
-        let list =
-            "\(store.redis.keys.namespace)\(KeyKind.log.rawValue)"
-            + "{\(store.partition(of: key))}\(key.id)"
+        let list = RedisArgument.string(list(of: key, in: store))
         _ = try await store.redis.client.send(
-            RedisCommand("LSET", [.string(list), RedisArgument(index), .bytes(bytes)])
+            RedisCommand("LSET", [list, RedisArgument(index), .bytes(bytes)])
         )
+    }
+
+    /// Returns the key of the log of a watch.
+    private func list(of key: WatchKey, in store: RedisWatchStore) -> String {
+        "\(store.redis.keys.namespace)\(KeyKind.log.rawValue)"
+            + "{\(store.partition(of: key))}\(key.id)"
     }
 
     /// Runs `body` with a store on a fresh redis-server, what it logs, and the key of a watch.
