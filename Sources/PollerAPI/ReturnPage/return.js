@@ -38,14 +38,20 @@
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
   }
-  // Pressed twice it would be asked twice, and told that it was too soon. The page that answers the form follows from
-  // then on: a reload of this one would cancel the request, and the customer would never see the answer.
+  // A second press would send the form again, too soon for the server. Until the response arrives, a reload of this page
+  // would cancel the request, and the customer would never see the result. The server responds in half of this time.
   const form = document.getElementById("form");
   let isSubmitted = false;
+  const submitted = (is) => {
+    isSubmitted = is;
+    form.querySelector("button").disabled = is;
+  };
   form?.addEventListener("submit", () => {
-    isSubmitted = true;
-    form.querySelector("button").disabled = true;
+    submitted(true);
+    setTimeout(() => submitted(false), 30_000);
   });
+  // The page that was left is shown again by the button "back".
+  addEventListener("pageshow", (event) => { if (event.persisted) load(); });
   if (!watch) return;
 
   const show = (found) => {
@@ -76,7 +82,7 @@
         );
         if (answer.status === 200) {
           const found = await answer.json();
-          if (isSubmitted) return;
+          while (isSubmitted) await sleep(500);
           const isWorse =
             found.state === "confirming" && ["waiting", "action"].includes(body.dataset.state);
           if (found.view !== body.dataset.view) return load();
