@@ -149,11 +149,12 @@ struct HostileRecordsTests {
     }
 
     @Test(
-        "a hint reopens a closed watch in spite of a damaged number",
+        "a hint or an operator reopens a closed watch in spite of a damaged number",
         arguments: [ItemField.began, .deadline, .run],
-        ["", "x", "-inf"]
+        ["", "x", "-inf"].flatMap { [($0, ClosedReason.expired), ($0, .dead)] }
     )
-    func reopened(_ field: ItemField, _ text: String) async throws {
+    func reopened(_ field: ItemField, _ closed: (text: String, ClosedReason)) async throws {
+        let (text, reason) = closed
         try await withRedis { client in
             let harness = try await RedisHarness(client: client, partitions: 1)
             let store = harness.store
@@ -162,12 +163,12 @@ struct HostileRecordsTests {
             _ = try await store.enqueue([try NewWatch(key: key)])
             let lease = try #require(try await store.claim(request).leases.first)
             let change = WatchChange(state: lease.item.state, event: nil)
-            let close = Commit(ref: lease.ref, verdict: .close(.expired), change: change)
+            let close = Commit(ref: lease.ref, verdict: .close(reason), change: change)
             #expect(try await store.commit([close]) == [.done])
             let item = store.redis.keys.item("\(key.id)", 0)
             let set = RedisCommand("HSET", [item, "\(field.rawValue)", text].map { .string($0) })
             _ = try await client.send(set)
-            #expect(try await store.hint(key))
+            #expect(try await reason == .dead ? store.redrive(key) : store.hint(key))
             #expect(try await store.claim(request).leases.map(\.item.key) == [key])
         }
     }

@@ -11,9 +11,8 @@ local before = head_of_partition()
 local id = ARGV[1]
 local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline, ITEM.run)
 if w[1] ~= CLOSED.dead then return 0 end
-local span = tonumber(w[4] or 0) - tonumber(w[3] or 0)
-call('HSET', key(KEY.item, id), ITEM.began, int(wall), ITEM.deadline, int(wall + span),
-  ITEM.run, int((w[5] or 1) + 1))
+call('HSET', key(KEY.item, id), ITEM.began, int(wall), ITEM.deadline, int(wall + span_between(w[3], w[4])),
+  ITEM.run, int(bounded(w[5], 1) + 1))
 call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
   ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment)
 call('HDEL', key(KEY.long, id), LONG.error)

@@ -82,7 +82,7 @@ for _, index in ipairs(valid) do
   local isHinted, isClosing = byte(mark) == MARKBYTE.hinted, verdict == VERDICT.close
   -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
   local isExtended = isClosing and reason == CLOSED.expired
-    and (isHinted and number(call('HGET', item, ITEM.deadline) or 0) > wall or extend_deadline_over_gap(item, gap))
+    and (isHinted and bounded(call('HGET', item, ITEM.deadline), 0) > wall or extend_deadline_over_gap(item, gap))
   -- A request with a further goal than the one reached joined during the lease. The next poll reports the observed
   -- status.
   local hasLaterGoal = isClosing and reason == CLOSED.reached and isHinted

@@ -55,10 +55,7 @@ end
 local function reopen(id, reason, wall)
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.began, ITEM.deadline, ITEM.run, ITEM.seq, ITEM.lane)
-  -- A damaged number must not end the script between two writes.
-  local deadline = bounded(w[2], 0)
-  local span = max(deadline - bounded(w[1], deadline), 0)
-  call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
+  call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span_between(w[1], w[2])),
     ITEM.run, int(bounded(w[3], 1) + 1), ITEM.hinted, int(wall))
   if reason == CLOSED.dead then
     call('HDEL', item, ITEM.reopenedSeq)

@@ -72,9 +72,9 @@ end
 -- before the gap, or its whole span if it began within the gap.
 local function extend_deadline_over_gap(item, gap)
   local w = call('HMGET', item, ITEM.deadline, ITEM.began)
-  local deadline, first = number(w[1] or 0), gap[2] - gap[1]
+  local deadline, first = bounded(w[1], 0), gap[2] - gap[1]
   if deadline > gap[2] or deadline <= first then return false end
-  local remaining = deadline - max(first, number(w[2] or 0))
+  local remaining = deadline - max(first, bounded(w[2], 0))
   call('HSET', item, ITEM.deadline, int(gap[2] + remaining))
   return true
 end

@@ -136,6 +136,12 @@ local function bounded(x, default)
   return x and x >= 0 and x < 1e14 and x or default
 end
 
+-- Returns the time between the creation of an item and its deadline; 0 if one of them is damaged.
+local function span_between(began, deadline)
+  deadline = bounded(deadline, 0)
+  return max(deadline - bounded(began, deadline), 0)
+end
+
 -- The two schedules of a lane, urgent and normal, and the set of ready lanes of each.
 local URGENT, NORMAL = KEY.urgent, KEY.normal
 local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.normal] = KEY.readyNormal }
