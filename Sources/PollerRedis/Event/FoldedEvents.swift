@@ -123,7 +123,7 @@ enum FoldedEvents {
 
     /// Returns the number of events that an entry has, even if not all of them are understood.
     static func count(of stored: [UInt8]) -> Int {
-        stored.count > headLength ? Int(clamping: stored[1]) : 1
+        stored.count > headLength ? max(Int(clamping: stored[1]), 1) : 1
     }
 
     /// Reads the events; empty if the entry is not valid.

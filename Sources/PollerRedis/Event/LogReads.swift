@@ -29,9 +29,7 @@ struct LogRead: Sendable {
         let found = part.entries.enumerated().flatMap { index, entry -> [Event] in
             let stored = entry.bytes ?? []
             let events = PackedEvent.events(stored, of: key)
-            if events.count < PackedEvent.count(of: stored) {
-                unreadable.report(key, seq: first + index)
-            }
+            report(stored, events, last: first + index, to: unreadable)
             return events
         }
         let events = Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
@@ -53,8 +51,7 @@ struct LogRead: Sendable {
             if stored.first == FoldedEvents.mark {
                 let events = FoldedEvents.events(stored, of: key)
                 found += events.map { LoggedEvent($0) }
-                let isWhole = events.isEmpty || events.count == FoldedEvents.count(of: stored)
-                if !isWhole { unreadable.report(key, seq: number) }
+                if !events.isEmpty { report(stored, events, last: number, to: unreadable) }
                 // If it is damaged, it counts as one event, so that the list is not shorter than the log.
                 if !events.isEmpty { continue }
             }
@@ -71,6 +68,24 @@ struct LogRead: Sendable {
             )
         }
         return Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
+    }
+
+    /// Reports the events of an entry that are not understood.
+    ///
+    /// `last` is the number of the last event of the entry.
+    private func report(
+        _ stored: [UInt8],
+        _ events: [Event],
+        last: Int,
+        to unreadable: UnreadableEvents
+    ) {
+        let count = PackedEvent.count(of: stored)
+        guard events.count != count, last >= count else {
+            if events.count != count { unreadable.report(key, seq: last) }
+            return
+        }
+        let missing = Set(last - count + 1...last).subtracting(events.map(\.seq))
+        for seq in missing.sorted() { unreadable.report(key, seq: seq) }
     }
 }
 

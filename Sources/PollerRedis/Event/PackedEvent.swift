@@ -140,8 +140,13 @@ extension PackedEvent {
 
     /// Reads the events of a whole log, oldest first; `nil` if one of them is not understood.
     static func allEvents(of log: [[UInt8]], of key: WatchKey) -> [Event]? {
-        let found = log.flatMap { events($0, of: key) }
-        return found.count == log.reduce(0) { $0 + count(of: $1) } ? found : nil
+        var all: [Event] = []
+        for entry in log {
+            let found = events(entry, of: key)
+            guard found.count == count(of: entry) else { return nil }
+            all += found
+        }
+        return all
     }
 
     /// Returns the number of events that an entry has, even if not all of them are understood.

@@ -49,7 +49,10 @@ struct UnreadableEventsTests {
     @Test(
         "damaged events do not end a page while the log goes on",
         arguments: [[], [0], [1], [0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]],
-        [Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2]]
+        [
+            Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2],
+            [FoldedEvents.mark, 0, 0, 0, 9, 1, 2],
+        ]
     )
     func further(damaged: [Int], bytes: [UInt8]) async throws {
         try await withStore { store, _, key in
@@ -70,8 +73,11 @@ struct UnreadableEventsTests {
         }
     }
 
-    @Test("one unreadable event among several of an entry is logged, and the entry is kept")
-    func together() async throws {
+    @Test(
+        "one unreadable event among several of an entry is logged, and the entry is kept",
+        arguments: [true, false]
+    )
+    func together(isFirst: Bool) async throws {
         try await withStore { store, log, key in
             for _ in 0..<2 {
                 _ = try await store.enqueue([try NewWatch(key: key)])
@@ -79,22 +85,44 @@ struct UnreadableEventsTests {
             }
             let all = try await store.events(of: key, after: 0, limit: 9)
             try #require(all.count == 2)
-            let json = all[1].json.replacing("acct_1", with: "acct_2")
+            let json = (isFirst ? all[0] : all[1]).json.replacing("acct_1", with: "acct_2")
                 .replacing(#""object":null"#, with: #""object":{}"#)
             let other = try #require(Event(json: json))
-            let entry = FoldedEvents.bytes(restoring: [all[0], other])
+            let entry = FoldedEvents.bytes(
+                restoring: isFirst ? [other, all[1]] : [all[0], other]
+            )
             let list = RedisArgument.string(list(of: key, in: store))
             _ = try await store.redis.client.send(RedisCommand("DEL", [list]))
             _ = try await store.redis.client.send(RedisCommand("RPUSH", [list, .bytes(entry)]))
             let read = try await store.events(of: key, after: 0, limit: 9)
-            #expect(read.map(\.id) == [all[0].id])
-            #expect(log.errors == ["event not understood account=acct_1 seq=2 source=src_1"])
-            // The watch has to be closed for a moment.
-            try await Task.sleep(for: .milliseconds(20))
-            while try await store.fade(partition: store.partition(of: key), retention: .zero) {}
-            let kept = RedisCommand("LRANGE", [list, RedisArgument(0), RedisArgument(-1)])
-            let entries = try await store.redis.client.send(kept).array
-            #expect(entries?.map(\.bytes) == [entry])
+            #expect(read.map(\.id) == [(isFirst ? all[1] : all[0]).id])
+            #expect(
+                log.errors == [
+                    "event not understood account=acct_1 seq=\(isFirst ? 1 : 2) source=src_1"
+                ]
+            )
+            try await fade(key, of: store)
+            #expect(try await entries(of: key, in: store) == [entry])
+        }
+    }
+
+    @Test(
+        "the janitor leaves a log with a damaged entry as it is",
+        arguments: [
+            Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2],
+            [FoldedEvents.mark, 0, 0, 0, 9, 1, 2],
+        ]
+    )
+    func kept(bytes: [UInt8]) async throws {
+        try await withStore { store, _, key in
+            for _ in 0..<3 {
+                _ = try await store.enqueue([try NewWatch(key: key)])
+                _ = try await store.cancel(key)
+            }
+            try await damage(key, at: 0, bytes, of: store)
+            let log = try await entries(of: key, in: store)
+            try await fade(key, of: store)
+            #expect(try await entries(of: key, in: store) == log)
         }
     }
 
@@ -131,6 +159,21 @@ struct UnreadableEventsTests {
         _ = try await store.redis.client.send(
             RedisCommand("LSET", [list, RedisArgument(index), .bytes(bytes)])
         )
+    }
+
+    /// Reduces the events of all watches that have closed.
+    private func fade(_ key: WatchKey, of store: RedisWatchStore) async throws {
+        // A watch closed in the current millisecond is not older than it.
+        try await Task.sleep(for: .milliseconds(20))
+        while try await store.fade(partition: store.partition(of: key), retention: .zero) {}
+    }
+
+    /// Returns the entries of the log of a watch.
+    private func entries(of key: WatchKey, in store: RedisWatchStore) async throws -> [[UInt8]?]? {
+        let range = [RedisArgument(0), RedisArgument(-1)]
+        let list = RedisArgument.string(list(of: key, in: store))
+        let reply = try await store.redis.client.send(RedisCommand("LRANGE", [list] + range))
+        return reply.array?.map(\.bytes)
     }
 
     /// Returns the key of the log of a watch.
