@@ -37,8 +37,20 @@ package enum SignalledEnd {
     /// Receives the signals from now on.
     package static func listen() {
         sources.withLock { sources in
-            for number in [SIGTERM, SIGINT, SIGHUP] { sources.append(source(for: number)) }
+            for number in [SIGTERM, SIGINT, SIGHUP] where number != SIGHUP || !isIgnored(number) {
+                sources.append(source(for: number))
+            }
         }
+    }
+
+    /// Returns whether this process was started with a signal that it ignores, as by `nohup`.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        let former = signal(number, SIG_IGN)
+        let isIgnored =
+            unsafe unsafeBitCast(former, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+        if !isIgnored { signal(number, SIG_DFL) }
+        return isIgnored
     }
 
     private static func source(for number: Int32) -> any DispatchSourceSignal {

@@ -152,16 +152,22 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     assert "1,000/s" not in told
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=["term", "int", "hup"])
-def test_a_signal_ends_its_programs_with_it(tmp_path: Path, number: signal.Signals):
+@pytest.mark.parametrize(
+    ("before", "number"),
+    [([], signal.SIGTERM), ([], signal.SIGINT), ([], signal.SIGHUP), (["nohup"], signal.SIGTERM)],
+    ids=["term", "int", "hup", "nohup"],
+)
+def test_a_signal_ends_its_programs_with_it(tmp_path: Path, before: list[str], number: signal.Signals):
     nginx()
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     loads = ("--only", "real", "--loads", "paced_100", "--seconds", "60")
-    run = Process("bench", [program("pollerd"), "bench", *loads], tmp_path, {"TMPDIR": str(temporary)}).start()
+    run = Process("bench", [*before, program("pollerd"), "bench", *loads], tmp_path, {"TMPDIR": str(temporary)}).start()
     try:
         wait_until(lambda: cpu_ticks(run.pid, "worker") is not None, 60, "a worker is measured")
         assert {"redis", "nginx"} <= {file.name.split("-")[1] for file in temporary.glob("pollerd-*")}
+        if before:
+            run.signal(signal.SIGHUP)
         # Only the measuring program, as a terminal would signal its children, too.
         run.signal(number)
         wait_until(lambda: not run.running, 10, "ended")
@@ -221,7 +227,8 @@ def test_another_program_is_measured_under_the_same_load(tmp_path: Path):
     assert run.exit_status == 0, run.tail()
     asynq = json.loads(saved.read_text())["real"]["asynq"]["paced_100"]
     assert set(asynq) == REAL - {"worker_resident_mib"} | {"due_lag_min_ms"}
-    assert 90 < asynq["polls_per_s"] < 110 and asynq["due_lag_min_ms"] == -2, asynq
+    # A hundred a second, unless the machine stalls at the beginning or the end.
+    assert 50 < asynq["polls_per_s"] < 200 and asynq["due_lag_min_ms"] == -2, asynq
     ops = HERE.parents[1] / "ops"
     told = subprocess.run([sys.executable, ops / "peers.py", saved], capture_output=True, text=True, check=True).stdout
     assert "asynq 0.26, this run" in told and "2026-11" not in told

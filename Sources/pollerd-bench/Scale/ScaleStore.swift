@@ -51,7 +51,7 @@ struct ScaleStore: Sendable {
 
     private func isClosed(_ number: Int) -> Bool { number % Self.closedEvery == 0 }
 
-    /// Enqueues a range of watches and polls each once, after which most wait for an hour or more.
+    /// Enqueues a range of watches and polls those that are due, until most wait for an hour or more.
     func fill(_ span: Range<Int>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for first in 0..<8 {
