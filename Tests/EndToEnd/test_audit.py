@@ -3,13 +3,14 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster, program
 from harness.commands import pollerctl
 from harness.poller_api import PollerAPI
+from harness.process import Process
+from harness.waiting import wait_until
 
 ADA = "key_of_ada_0123456789abc"
 VIC = "key_of_vic_0123456789abc"
@@ -101,22 +102,28 @@ def stored(cluster: Cluster) -> list[str]:
     return [str(entry) for entry in cluster.redis.client().xrange("poller:C{0}")]
 
 
-def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cluster):
-    with subprocess.Popen(
-        [program("pollerctl"), "audit", "--follow", "--json"], stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA},
-    ) as following:
-        try:
-            time.sleep(1)
-            done = subprocess.run(
-                [program("pollerd"), "key", "create", "--role", "viewer", "--name", "board"],
-                env=os.environ | {"POLLER_REDIS_URL": closed.redis.url},
-                capture_output=True, text=True, timeout=30,
-            )
-            assert done.returncode == 0, done.stderr
-            entry = json.loads(following.stdout.readline())
-        finally:
-            following.terminate()
-    assert (entry["by"], entry["action"]) == ("pollerd", "createKey")
-    assert entry["after"]["role"] == "viewer" and "address" not in entry
-    assert done.stdout.strip() not in json.dumps(entry)
+def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cluster, tmp_path: Path):
+    made: list[str] = []
+
+    def shows_new_keys() -> bool:
+        done = subprocess.run(
+            [program("pollerd"), "key", "create", "--role", "viewer", "--name", f"board {len(made)}"],
+            env=os.environ | {"POLLER_REDIS_URL": closed.redis.url},
+            capture_output=True, text=True, timeout=30,
+        )
+        assert done.returncode == 0, done.stderr
+        made.append(done.stdout.strip())
+        return bool(following.stdout())
+
+    env = {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA}
+    following = Process("follow", [program("pollerctl"), "audit", "--follow", "--json"], tmp_path, env).start()
+    try:
+        # It shows only changes made after its start.
+        wait_until(shows_new_keys, 30, "it follows", pause_s=2)
+        told = following.stdout()
+    finally:
+        following.end()
+    entries = [json.loads(line) for line in told.splitlines()]
+    assert {(entry["by"], entry["action"]) for entry in entries} == {("pollerd", "createKey")}, "older changes are shown"
+    assert all(entry["after"]["role"] == "viewer" and "address" not in entry for entry in entries)
+    assert not any(key in told for key in made)
