@@ -173,10 +173,10 @@ def test_a_stripe_key_is_rolled(house: House):
         found = re.search(rf'^poller_polls_total{{result="{result}"}} (\S+)$', text, re.MULTILINE)
         return float(found.group(1)) if found else 0.0
 
-    house.keep(acme="rk_live_refused")
     before = polls("observed")
     source = house.cluster.sandbox.create_source()
     with Following(house, "refused"):
+        house.keep(acme="rk_live_refused")
         house.cluster.api.enqueue(source, account="acme", policy="interactive").raise_for_status()
     # A live key would be sent without TLS. The reload is refused, as a start would be, and the old key stays in use.
     assert all("the live key of account acme would go to" in role.stderr() for role in house.roles)
@@ -260,9 +260,9 @@ def test_a_certificate_is_reloaded_with_the_configuration(house: House):
     assert "gateway_tls_key contains no private key" in notifier.stderr()
     with connect(address, context) as still:
         assert still.getpeercert()["serialNumber"] == second
-    house.show("third")
     with Following(house, "same", [notifier]):
         house.write(bank=house.branch)
+        house.show("third")
 
 
 def test_keys_of_a_file_are_reloaded(house: House, tmp_path: Path):

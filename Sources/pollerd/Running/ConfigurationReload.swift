@@ -188,12 +188,11 @@ struct ConfigurationReload: Service {
             new = state.files == reading.files ? new : FileMarks(of: state.files)
             let all = (error as? Mistakes)?.all ?? [error as? ConfigurationError].compactMap(\.self)
             let descriptions = all.map { "\($0)" }
-            if !isAgain || descriptions != state.mistakes {
-                ReloadMetrics.count("refused")
-                logMistakes(all)
-            }
+            let isNew = !isAgain || descriptions != state.mistakes
+            if isNew { logMistakes(all) }
             state.mistakes = descriptions
             ReloadMetrics.found(mistakes: state.mistakeCount)
+            if isNew { ReloadMetrics.count("refused") }
         }
         state.read = new
         state.seen = nil
@@ -215,7 +214,6 @@ struct ConfigurationReload: Service {
         let difference = ConfigurationDifference(from: state.configuration, to: configuration)
         let waiting = ConfigurationDifference(from: feed.configuration, to: configuration).atRestart
         state.configuration = configuration
-        ReloadMetrics.count(difference.changes.isEmpty ? "same" : "changed")
         ReloadMetrics.holds(waiting: waiting.count)
         logger.notice(
             "configuration reloaded",
@@ -230,6 +228,8 @@ struct ConfigurationReload: Service {
         for warning in configuration.warnings {
             logger.warning("a secret is visible to others", metadata: ["reason": "\(warning)"])
         }
+        // Counted last: a program that waits for the count then finds the rest.
+        ReloadMetrics.count(difference.changes.isEmpty ? "same" : "changed")
     }
 
     private func logMistakes(_ mistakes: [ConfigurationError]) {
