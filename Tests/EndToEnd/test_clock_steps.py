@@ -36,11 +36,11 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     # A new watch, a hint and an older watch must not wait until the clock has caught up.
     (new,) = cluster.sandbox.create_sources(1)
     cluster.enqueue(new)
-    cluster.wait_status(new, "pending", timeout_s=5)
+    cluster.wait_status(new, "pending", timeout_s=20)
     for source in (new, settled):
         cluster.sandbox.set_status(source, "chargeable")
     assert cluster.api.request("POST", f"/v1/watches/{settled}/poll").ok
-    cluster.wait_status(settled, "chargeable", timeout_s=5)
+    cluster.wait_status(settled, "chargeable", timeout_s=20)
     cluster.wait_status(new, "chargeable", timeout_s=20)
     cluster.sandbox.set_status(old, "consumed")
     cluster.wait_status(old, "consumed", timeout_s=30)
@@ -55,6 +55,7 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     cluster.wait_status(new, "consumed", timeout_s=30)
     # A delivery in progress at the moment of a clock step may arrive twice, as after a crash.
     cluster.wait_delivered([new], timeout_s=20)
+    cluster.wait_done([old, new, settled])
     clock.set(0)
     cluster.sandbox.set_status(settled, "consumed")
     cluster.wait_status(settled, "consumed", timeout_s=30)
@@ -70,7 +71,7 @@ def test_a_clock_set_forward_purges_and_expires_nothing(faked):
     cluster.sandbox.set_status(done, "consumed")
     cluster.enqueue(done)
     cluster.wait_status(done, "consumed")
-    cluster.wait_delivered([waiting, done], mail=False)
+    cluster.wait_done([waiting, done])
     attempts = cluster.api.watch(waiting)["attempts"]
     clock.set(60 * DAY_S)
     # A notifier starts with a round of retention over all partitions, which takes less than a second.

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import smtplib
-import socket
 import subprocess
 import sys
 from email.message import EmailMessage
@@ -22,6 +21,7 @@ from harness.containers import (
     COMPOSE, MAIL, OURS, ROOT, SERVICES, WITH_STRIPE, expand, of, pollerd_services,
 )
 from harness.process import Process
+from harness.redis_server import free_port
 from harness.waiting import wait_until
 
 
@@ -215,9 +215,7 @@ def test_the_mail_sink_prints_readable_mails(tmp_path: Path):
     command = json.loads(re.search(r"^CMD (\[.*\])$", text, re.MULTILINE).group(1))
     requirements = (ROOT / "Tests/EndToEnd/requirements.txt").read_text()
     assert re.search(r"aiosmtpd==(\S+)", text).group(0) in requirements
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     assert command[0] == "python"
     arguments = [part.replace("0.0.0.0:2525", f"127.0.0.1:{port}") for part in command[1:]]
     env = {"PYTHONPATH": str(MAIL), "PYTHONUNBUFFERED": "1"}

@@ -161,6 +161,8 @@ def test_the_command_line_enqueues_urls_of_an_upstream(cluster: Cluster, bank: B
     assert {json.loads(line)["source"] for line in shown[1:]} == {"pay-2", "pay-3"}
     again = pollerctl(cluster, "enqueue", "--source-url", urls[0]).stdout.rstrip("\n").split("\t")
     assert again[0] == "pay-2" and again[4] == "pay-2 --account bank"
+    # Its second run ends before the next test counts requests.
+    wait_until(lambda: watch(cluster, "pay-2")["state"] == "closed", 20, "it is polled again")
     for command in ("get", "events", "explain"):
         assert "pay-2" in pollerctl(cluster, command, *again[4].split()).stdout
     refused = pollerctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=64)

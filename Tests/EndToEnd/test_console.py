@@ -275,7 +275,7 @@ def test_changes_are_shown_live(console_as, front):
     console = console_as("viewer").open()
     console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live")
     front.shop.pays("NEWS-1", 777)
-    console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is shown", 10)
+    console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is shown", 20)
 
 
 def test_the_overview_draws_the_history_of_polls(console_as, front):

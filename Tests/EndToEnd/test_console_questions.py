@@ -93,7 +93,8 @@ def test_was_the_customer_notified_and_with_which_text(front, console):
     source = front.shop.pays("TEXT-1", 2300)
     wait_until(lambda: any("23.00" in str(mail) for mail in front.cluster.mail.messages), 20, "the mail went out")
     console.open(f"#/payments/{source}")
-    console.says("“Paid” was delivered to")
+    # To both recipients: mail and webhook.
+    console.wait(lambda: re.search(r"“Paid” was delivered to \S+ and \S+\.", console.text), "both are shown")
     console.js("[...document.querySelectorAll('.timeline details')].forEach((one) => { one.open = true; })")
     # The mail and the webhook of one event form one entry, which shows the text of each.
     paid = "[...document.querySelectorAll('.timeline .entry')].find((one) => one.innerText.startsWith('“Paid”') || one.innerText.includes('\\n“Paid”'))"
@@ -121,7 +122,7 @@ def test_deliveries_of_one_event_are_one_entry_of_the_timeline(front, console):
 
 
 def test_which_endpoint_fails_since_when(front, console):
-    endpoint = front.shop.endpoint("down", "/down", types=["payment.paid"])
+    endpoint = front.shop.endpoint("down", "/down", types=["payment.paid"], retry=["1h"])
     try:
         front.shop.pays("DOWN-1", 900)
         wait_until(lambda: front.shop.call("GET", f"/v1/endpoints/{endpoint}").get("health", {}).get("failing_since"), 20, "it fails")
@@ -135,7 +136,6 @@ def test_which_endpoint_fails_since_when(front, console):
         # After the repair, pending deliveries are retried.
         console.open("#/deliveries?state=failing")
         console.says("Retry")
-        # Repaired only now, because otherwise the scheduled retry may come first.
         front.shop.receivers.mended.add("/down")
         console.click("Retry")
         console.says("Retry started.")

@@ -60,6 +60,17 @@ class Desk:
 
         return wait_until(look, timeout_s, f"{count} deliveries are {state}", pause_s=0.1)
 
+    def all_told(self, receiver: MoodyReceiver, sources: list[str], timeout_s: float = 30) -> None:
+        """Waits until a receiver has accepted the last event of each source.
+
+        A delivery may also be done between two events.
+        """
+        wait_until(
+            lambda: all(receiver.told(source)[-1:] == WHOLE[-1:] for source in sources),
+            timeout_s,
+            "the last events are delivered",
+        )
+
     def close(self) -> None:
         for endpoint in self._endpoints:
             self.cluster.api.request("DELETE", f"/v1/endpoints/{endpoint}")
@@ -176,8 +187,8 @@ def test_a_410_disables_only_its_endpoint_at_once(calm: Cluster, desk: Desk):
     entry = wait_until(noted, 5, "the audit trail has it")
     assert entry["by"] == "pollerd" and entry["before"] == {"state": "enabled"}
     assert entry["after"] == {"state": "disabled", "disabled_reason": found["disabled_reason"]}
-    # A delivery may also be done between two events.
-    wait_until(lambda: [well.told(source) for source in sources] == [WHOLE] * 2, 10, "the endpoint has all events")
+    desk.all_told(well, sources)
+    assert [well.told(source) for source in sources] == [WHOLE] * 2
 
 
 def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk):
@@ -190,6 +201,7 @@ def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk)
     wait_until(lambda: desk.deliveries(endpoint, state="failing"), 10, "its outcome is recorded")
     receiver.status = 200
     desk.settle(sources[1:2])
+    desk.all_told(receiver, sources[:2])
     desk.wait_state(endpoint, "done", 2)
     # No event is sent before, not even one of another source.
     assert receiver.requests[1][0] - first >= 2.9
@@ -232,8 +244,7 @@ def test_an_unreliable_receiver_gets_every_event_once_and_in_order(calm: Cluster
     receiver = desk.receiver(mood=lambda: chance.choice([200, 201, 204, 204, 200, 202, 500, 408]))
     endpoint = desk.endpoint(receiver, sources, retry=["1s"] * 20)
     desk.settle(sources)
-    # A delivery may also be done between two events, so the last event is awaited first.
-    wait_until(lambda: all(receiver.told(source)[-1:] == WHOLE[-1:] for source in sources), 30, "the last events are delivered")
+    desk.all_told(receiver, sources)
     desk.wait_state(endpoint, "done", 20, timeout_s=30)
     assert [receiver.told(source) for source in sources] == [WHOLE] * 20
     # Every attempt of an event has the same ID.
@@ -248,6 +259,7 @@ def test_a_hanging_endpoint_does_not_delay_others(calm: Cluster, desk: Desk):
     other = desk.endpoint(well, sources)
     desk.settle(sources)
     recorded = time.monotonic()
+    desk.all_told(well, sources)
     desk.wait_state(other, "done", 30)
     # Far below the 15 s of an attempt at the hanging endpoint.
     assert max(at for at, _, _ in well.requests) - recorded < 5
@@ -260,6 +272,7 @@ def test_a_replay_resends_events_since_a_time_in_order_with_the_same_ids(calm: C
     receiver = desk.receiver()
     endpoint = desk.endpoint(receiver, sources)
     desk.settle(sources)
+    desk.all_told(receiver, sources)
     desk.wait_state(endpoint, "done", 3)
     [counted] = ctl(calm, "delivery", "replay", endpoint, "--status", "all", "--since", "1h", "--dry-run")
     assert (counted["state"], counted["matched"], counted["events"]) == ("finished", 3, 3 * len(WHOLE))
@@ -297,7 +310,11 @@ def test_after_a_failure_a_coalescing_endpoint_receives_only_the_newest_event(ca
     endpoint = desk.endpoint(receiver, [source], retry=["1s"] * 10, coalesce=True)
     desk.settle([source])
     wait_until(lambda: desk.deliveries(endpoint, state="failing"), 10, "it has failed")
+    # The second attempt from now on has read the log with all events.
+    before = len(receiver.requests)
+    wait_until(lambda: len(receiver.requests) >= before + 2, 20, "it fails with all events recorded")
     receiver.status = 200
+    desk.all_told(receiver, [source])
     desk.wait_state(endpoint, "done", 1)
     assert [event["seq"] for event in receiver.accepted] == WHOLE[-1:]
     assert receiver.accepted[0]["skipped_seqs"] == WHOLE[:-1] and receiver.accepted[0]["final"]

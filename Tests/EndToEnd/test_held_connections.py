@@ -113,7 +113,7 @@ def test_idle_connections_do_not_block_others(calm: Cluster):
             path = {"gateway": "/v1/stream", "api": "/v1/stats", "admin": "/livez"}[listener]
             status = requests.get(url + path, timeout=5).status_code
             assert status == (426 if listener == "gateway" else 200)
-            assert time.monotonic() - began < 3, listener
+            assert time.monotonic() - began < 5, listener
         # Each invalid handshake was answered, although the client did not read.
         odd = [client for number, client in enumerate(held[:150]) if number % 3 == 1]
         for client in odd:

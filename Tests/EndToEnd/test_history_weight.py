@@ -19,7 +19,7 @@ def weights(cluster: Cluster) -> dict[str, float]:
         for key in client.scan_iter(count=1000):
             kind = key.decode().removeprefix("poller:").partition("{")[0]
             if kind in found:
-                found[kind] += client.memory_usage(key, samples=0) / PAYMENTS
+                found[kind] += (client.memory_usage(key, samples=0) or 0) / PAYMENTS
     return found
 
 

@@ -44,9 +44,10 @@ class Watched:
     def board(self) -> tuple[dict, str]:
         """Returns the stored incident board, and the process that performed the last check."""
         with self.cluster.redis.client() as client:
-            [key] = client.keys("poller:I{*")
-            board, owner = client.hmget(key, "b", "o")
-        return json.loads(board or "{}"), owner
+            # There is none before the first check.
+            keys = client.keys("poller:I{*") or ["none"]
+            board, owner = client.hmget(keys[0], "b", "o")
+        return json.loads(board or "{}"), owner or ""
 
     def kill_who_looks(self, kind: str) -> None:
         """Kills the process that detected a problem before it reports it; another process must report it."""

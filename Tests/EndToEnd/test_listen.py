@@ -213,6 +213,8 @@ def test_a_first_start_begins_now_and_the_next_resumes(
     listener.start().wait_ready()
     wait_until(lambda: len(sink.receipts.ids()) == len(missed), 20, "missed events are forwarded")
     assert f"backlog of {len(missed)} event" in listener.stderr()
+    # A line is printed after the answer of the receiver.
+    wait_until(lambda: listener.stdout().count("\n") == len(missed), 10, "each is printed")
     lines = [json.loads(line) for line in listener.stdout().splitlines()]
     assert [line["event"]["id"] for line in lines] == [event["id"] for event in missed]
     assert all(line["status"] == 200 and line["attempts"] == 1 for line in lines)
@@ -249,9 +251,16 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
     tail = Process("tail", [program("pollerctl"), "events", "tail", "--json"], tmp_path, env)
     try:
         tail.start()
+
+        def shows_new_events() -> bool:
+            probe = calm.sandbox.create_source()
+            calm.enqueue(probe, notify=[])
+            calm.wait_status(probe, "pending")
+            return bool(tail.stdout())
+
+        # It shows only events recorded after its start.
+        wait_until(shows_new_events, 30, "tail has started", pause_s=0.5)
         source = calm.sandbox.create_source()
-        # Gives `tail` time to start, because it shows only later events.
-        time.sleep(1)
         calm.enqueue(source, notify=[])
         calm.wait_status(source, "pending")
         wanted = [event["id"] for event in calm.api.events(source)]

@@ -13,10 +13,14 @@ from harness.waiting import wait_until
 WORDS = ["payment.authorised", "payment.paid"]
 
 
+# A request must not time out while the sandbox delays its response.
+ENV = {"POLLER_STRIPE_SWEEP": "off", "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
+
+
 @pytest.fixture(scope="module")
 def shop():
     """Starts a cluster without an event sweep, so webhooks are the only hints."""
-    with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+    with Cluster(workers=2, notifiers=2, listen=False, env=ENV) as cluster:
         yield with_webhooks(cluster)
 
 
@@ -29,10 +33,11 @@ def posted(shop: Cluster) -> int:
 def charged_out_of_sight(shop: Cluster, sale: Sale) -> tuple[dict, str]:
     """Charges a sale and then makes polls of its source fail. Returns the charge and the ID of the fault."""
     before = posted(shop)
-    shop.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=600, times=1)
+    slow = shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1)
     shop.sandbox.authorise(sale.id)
     wait_until(lambda: posted(shop) > before, 30, "its charge is asked for")
     shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", status=503)
+    shop.sandbox.clear_fault(slow)
     (charge,) = wait_until(sale.charges, 15, "it is charged")
     return charge, shut
 

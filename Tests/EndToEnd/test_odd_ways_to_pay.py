@@ -28,10 +28,14 @@ CARD = {
 CARRIED_S = 6
 
 
+# A request must not time out while the sandbox delays its response.
+ENV = {"POLLER_STRIPE_SWEEP": "off", "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
+
+
 @pytest.fixture(scope="module")
 def shop():
     """Starts a cluster without an event sweep, so webhooks are the only hints."""
-    with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+    with Cluster(workers=2, notifiers=2, listen=False, env=ENV) as cluster:
         yield with_webhooks(cluster)
 
 
@@ -230,10 +234,11 @@ def test_a_refund_before_the_source_was_polled_is_reported_with_the_payment(shop
 
     sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
     held, before = hold(shop), posted()
-    shop.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=600, times=1)
+    slow = shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1)
     shop.sandbox.authorise(sale.id)
     wait_until(lambda: posted() > before, 30, "its charge is asked for")
     shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", **answer)
+    shop.sandbox.clear_fault(slow)
     (charge,) = wait_until(sale.charges, 15, "it is charged")
     wait_last(sale, "paid")
     move(shop, charge)

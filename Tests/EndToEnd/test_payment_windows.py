@@ -124,7 +124,7 @@ def test_after_a_downtime_expired_sources_are_reported_and_others_charged(chaos,
     unpaid = Sale(shop, **fields).pending()
     saved = [Sale(shop, "multibanco", form=multibanco, **fields).pending() for _ in range(3)]
     # A notifier killed during an email would send it again, so the emails are delivered first.
-    shop.wait_delivered([sale.id for sale in saved])
+    shop.wait_done([sale.id for sale in [*missed, unpaid, *saved]])
     everybody = [*shop.workers, *shop.notifiers]
     for role in everybody:
         role.kill9()

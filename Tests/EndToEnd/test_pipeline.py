@@ -171,7 +171,8 @@ def test_the_last_poll_is_at_the_deadline(calm: Cluster):
     assert calm.api.watch(source)["closed_reason"] == "expired"
     events = calm.api.events(source)
     assert [event["type"] for event in events] == ["source.pending", "watch.expired"]
-    assert events[-1]["observed"]["lag_ms"] < 1000, watch
+    # Without the deadline, the next poll would come after half a minute.
+    assert events[-1]["observed"]["lag_ms"] < 10_000, watch
     calm.verify([source])
 
 

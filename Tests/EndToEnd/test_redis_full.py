@@ -43,7 +43,7 @@ def test_processes_can_restart_with_a_full_redis(chaos):
     for source in (first, second):
         cluster.enqueue(source, policy="interactive")
         cluster.wait_status(source, "pending")
-    cluster.wait_delivered([first, second], mail=False)
+    cluster.wait_done([first, second], mail=False)
     with cluster.redis.client() as client:
         client.config_set("maxmemory", 1)
     roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]

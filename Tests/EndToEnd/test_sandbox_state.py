@@ -61,14 +61,14 @@ def kept(tmp_path: Path):
 
 
 def test_objects_and_pending_changes_survive_a_kill(kept):
-    it = kept("--auto-delay", "3")
+    it = kept("--auto-delay", "3600")
     stripe = it.start()
     waiting, paid = stripe.create_source(), stripe.create_source()
     stripe.authorise(paid)
     form = {"source": paid, "amount": 1099, "currency": "eur"}
     once = {"headers": {"Idempotency-Key": "order-7"}, "auth": (stripe.KEY, ""), "data": form}
     charge = stripe._call("POST", "/v1/charges", **once)["id"]
-    # A future event: the bank answers this charge three seconds later.
+    # A future event: the bank answers this charge an hour later.
     debit = stripe._stripe("POST", "/v1/sources", {
         "type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000", "owner[name]": "Ada",
     })["id"]
@@ -89,6 +89,7 @@ def test_objects_and_pending_changes_survive_a_kill(kept):
     assert stripe._call("POST", "/v1/charges", **once)["id"] == charge
     # New IDs do not repeat old ones, and the scheduled answer still happens.
     assert stripe.create_source() not in (waiting, paid, debit)
+    stripe._call("POST", "/_sandbox/clock/advance", json={"seconds": 3601})
     wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 10, "the bank answers")
 
 
@@ -99,6 +100,7 @@ def test_kills_at_any_moment_leave_a_valid_file_without_the_newest_objects(kept)
     for round in range(6):
         for _ in range(20 + 7 * round):
             made.append(stripe.create_source())
+        wait_until(it.file.exists, 20, "it was written once")
         it.process.kill9()
         json.loads(it.file.read_text())
         it.start()

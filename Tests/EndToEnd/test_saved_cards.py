@@ -51,7 +51,8 @@ def test_a_second_order_with_equal_data_on_a_saved_card_is_charged(shop):
 def test_a_refunded_charge_is_reported_as_refunded_despite_its_lost_response(shop):
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     try:
-        shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
+        # The worker waits for the response until it times out, so it does not repeat the request before.
+        shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1, after=True)
         sale = saved_card(shop, charge={"metadata": {"order": "lost"}})
         charge = wait_until(lambda: first_charge(shop, sale), 15, "a charge")
         # Reads of charges fail until the refund is made, so that the next attempt finds a refunded charge.

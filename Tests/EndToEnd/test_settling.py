@@ -1,5 +1,7 @@
 """Tests that a payment is captured or cancelled once before a deadline, if its watch is configured for it."""
 
+from datetime import datetime
+
 import pytest
 from test_charging import closed, payment_events, types
 from test_configured import check
@@ -64,13 +66,13 @@ def test_an_unpaid_intent_is_polled_once_more_and_cancelled(calm: Cluster):
     assert posts(calm, source) == ["cancel"]
     assert counted(calm) == acts + 1
     # The last poll before the cancellation was after the deadline.
-    looks = calm.sandbox.polls(source)
-    assert looks[-2]["at_ms"] - looks[0]["at_ms"] >= 2900
+    deadline = datetime.fromisoformat(made["deadline_at"]).timestamp() * 1000
+    assert calm.sandbox.polls(source)[-2]["at_ms"] >= deadline
 
 
 def test_an_intent_paid_at_the_last_moment_stays_paid(calm: Cluster):
     source = intent(calm, held=False)
-    watch(calm, source, abandoned="cancel", timeout="4s", policy="patient")
+    watch(calm, source, abandoned="cancel", timeout="10s", policy="patient")
     calm.wait_status(source, "requires_payment_method")
     # The next poll is at the deadline, and it finds the payment.
     form = {"payment_method": "pm_card_visa"}

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 import time
 
 import pytest
@@ -199,7 +200,7 @@ def test_rejected_webhooks_are_reported_with_their_cause_until_one_is_accepted(d
     assert "none was refused" in doctor()
     refused = post(api, event(**ping, id="evt_old"), age_s=600)
     assert refused.status_code == 400
-    assert "600 s ago" in doctor() or "601 s ago" in doctor()
+    assert re.search(r"\b60\d s ago", doctor())
     (incident,) = wait_until(incidents, 30, "the incident is reported")
     assert incident["subject"] == "default" and "NTP" in incident["action"]
     wait_until(lambda: metric(api, "poller_webhooks_refused", account="default") >= 1, 30, "the gauge shows it")

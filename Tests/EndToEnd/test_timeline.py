@@ -29,6 +29,8 @@ def test_all_entries_are_in_order(calm: Cluster):
     calm.sandbox.charge(source)
     wait_until(lambda: "“Paid” was delivered to" in str(timeline(calm, source)) and kinds(timeline(calm, source)).count("delivery") >= 3,
                20, "the payment was delivered")
+    calm.wait_status(source, "consumed")
+    calm.wait_done([source], mail=False)
     entries = timeline(calm, source)
     assert [entry["at"] for entry in entries] == sorted(entry["at"] for entry in entries)
     texts = [entry["text"] for entry in entries]
@@ -56,7 +58,7 @@ def test_an_archive_has_each_payment_with_events_and_timeline(calm: Cluster):
     order = f"X-{uuid.uuid4().hex[:8]}"
     sources = calm.sandbox.create_sources(2)
     for source in sources:
-        calm.enqueue(source, order=order, metadata={"basket": "7"})
+        calm.enqueue(source, order=order, metadata={"basket": "7"}, notify=[])
     for source in sources:
         calm.wait_status(source, "pending")
     assert ctl(calm, "export", f"order={order}") == "", "neither has ended"

@@ -112,7 +112,9 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
             assert receipt.body["traceparent"] == events[receipt.event]["traceparent"]
 
     # `poller_spans_exported_total` counts the spans that the collector has confirmed.
-    assert cluster.notifiers[0].metric("poller_spans_exported_total") >= len(told)
+    wait_until(
+        lambda: cluster.notifiers[0].metric("poller_spans_exported_total") >= len(told), 10, "the spans are confirmed"
+    )
     assert cluster.notifiers[0].metric("poller_spans_dropped_total") == 0
     observed = [line for worker in cluster.workers for line in lines(worker, "change observed")]
     assert {(line["trace_id"], line["span_id"]) for line in observed if line["source"] == source} == {

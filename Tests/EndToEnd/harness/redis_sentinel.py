@@ -11,7 +11,7 @@ from .waiting import wait_until
 
 NAME = "poller"
 # The silence after which a sentinel reports a master as down; a failover follows within a second.
-DOWN_AFTER_MS = 1000
+DOWN_AFTER_MS = 2000
 
 
 class RedisSentinel:
