@@ -38,12 +38,24 @@ final class PooledTransport: Sendable {
     ) async throws(StripeError) -> StripeReply {
         let deadline = NIODeadline.now() + TimeAmount(timeout)
         let destination = try destination(of: request)
-        let origin = destination.origin
         do throws(HTTPFailure) {
             return try await send(request, destination, [], deadline)
         } catch {
-            guard error == .unresolved else { throw StripeError(error, request, origin) }
+            guard error == .unresolved else {
+                throw StripeError(error, request, destination.origin)
+            }
         }
+        return try await sendResolved(request, destination, deadline)
+    }
+
+    /// Sends a request to a host of which no address is known.
+    @inline(never)
+    private func sendResolved(
+        _ request: StripeRequest,
+        _ destination: Destination,
+        _ deadline: NIODeadline
+    ) async throws(StripeError) -> StripeReply {
+        let origin = destination.origin
         let addresses: [SocketAddress]
         do throws(ResolutionFailure) {
             addresses = try await resolver.addresses(host: origin.host, port: origin.port)
@@ -58,6 +70,8 @@ final class PooledTransport: Sendable {
         }
     }
 
+    // Not inlined, like those below: see StripeUpstream.poll.
+    @inline(never)
     private func destination(of request: StripeRequest) throws(StripeError) -> Destination {
         if let known = destinations.withLock({ $0[request.baseURL] }) { return known }
         let target: HTTPTarget
@@ -74,13 +88,25 @@ final class PooledTransport: Sendable {
         return destination
     }
 
+    @inline(never)
     private func send(
         _ request: StripeRequest,
         _ destination: Destination,
         _ addresses: [SocketAddress],
         _ deadline: NIODeadline
     ) async throws(HTTPFailure) -> StripeReply {
-        let call = HTTPCall(
+        let call = call(request, destination, addresses, deadline)
+        return try reply(of: await client.send(call))
+    }
+
+    @inline(never)
+    private func call(
+        _ request: StripeRequest,
+        _ destination: Destination,
+        _ addresses: [SocketAddress],
+        _ deadline: NIODeadline
+    ) -> HTTPCall {
+        HTTPCall(
             request.method,
             destination.prefix + request.target,
             at: destination.origin,
@@ -90,7 +116,11 @@ final class PooledTransport: Sendable {
             deadline: deadline,
             bodyBytesMax: request.bytesMax
         )
-        guard let result = await client.send(call) else { throw .cancelled }
+    }
+
+    @inline(never)
+    private func reply(of result: HTTPResult?) throws(HTTPFailure) -> StripeReply {
+        guard let result else { throw .cancelled }
         switch result.outcome {
         case .answered(let reply):
             return StripeReply(status: reply.status, headers: reply.headers, body: reply.body)
@@ -101,6 +131,7 @@ final class PooledTransport: Sendable {
 
 extension StripeError {
     /// Converts a failure to the error that StripeAPI reports for it.
+    @inline(never)
     fileprivate init(_ failure: HTTPFailure, _ request: StripeRequest, _ origin: HTTPOrigin) {
         let kind: TransportFailure.Kind
         let detail: String

@@ -21,13 +21,15 @@ import StripeAPI
 
 extension StripeUpstream {
     /// Returns the observation with the additional facts, read by `end`, or the reason why the poll must be repeated.
+    @inline(never)
     func completed(
         _ seen: Observation,
         _ watch: Watch,
-        _ client: StripeClient,
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> PollResult {
-        guard let object = seen.object else { return .observed(seen) }
+        guard let object = seen.object, let client = accounts.client(for: watch.key.account) else {
+            return .observed(seen)
+        }
         let facts = PaymentFacts(watch.key.kind, object: object)
         var seen = seen
         // A state on which the object and its charge disagree is not final.

@@ -28,7 +28,7 @@ import StripeAPI
 /// | 408, 409, 425, 5xx, no response in time, connection lost | `unavailable` |
 /// | anything else: other 4xx, 3xx, 404 of a proxy, no JSON, an encoded body, a wrong type, more than 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
-    private var accounts: StripeAccounts
+    private(set) var accounts: StripeAccounts
     let polls: PooledTransport
     private var expiry: SourceExpiry
     private let limited = LimitedAccounts()
@@ -62,50 +62,74 @@ package struct StripeUpstream: Upstream {
     /// The reader of payments in the responses.
     package var payments: StripePayments { StripePayments(expiry: expiry) }
 
+    // An async function keeps memory for everything that is inlined in it until it returns, so that each poll in flight
+    // took 5 KB more. Hence the functions that it calls are not inlined.
+    @inline(never)
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
-        guard let client = accounts.client(for: watch.key.account) else {
-            return .unserved(accounts.whyUnserved(watch.key.account))
-        }
-        if let remaining = limited.remaining(of: watch.key.account, at: wallClock()) {
-            return .rateLimited(retryAfter: remaining)
+        let began = ContinuousClock.now
+        let request: StripeRequest
+        switch prepared(watch) {
+        case .request(let prepared): request = prepared
+        case .result(let result): return result
         }
         do throws(StripeError) {
-            var query: [(String, String)] = []
-            if client.isPublishable {
-                guard let secret = watch.clientSecret?.reveal else {
-                    return .unaskable(
-                        "a publishable key needs the client_secret: enqueue the source again "
-                            + "with it"
-                    )
-                }
-                query = [("client_secret", secret)]
-            } else if watch.key.kind == .paymentIntent {
-                // Refunds and disputes change no field of an intent, only of its charge. Only the refund object shows
-                // the outcome of a refund.
-                query = [("expand[]", "latest_charge"), ("expand[]", "latest_charge.refunds")]
-            } else if watch.key.kind == .charge {
-                // Only the refund objects show whether an authorisation was released or has expired, and the outcome
-                // of a refund.
-                // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
-                query = [("expand[]", "refunds")]
-            }
-            let began = ContinuousClock.now
-            let path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
-            let reply = try await polls.send(
-                try client.getRequest(path, query: query),
-                timeout: timeout
-            )
+            let reply = try await polls.send(request, timeout: timeout)
             let found = result(of: reply, for: watch)
             guard case .observed(let seen) = found, mayBeIncomplete(seen, watch) else {
                 return found
             }
             // All requests share the timeout of one poll. A late response is discarded and requested again.
-            return try await completed(seen, watch, client, until: began + timeout)
+            return try await completed(seen, watch, until: began + timeout)
         } catch {
             return result(of: error)
         }
     }
 
+    /// The request of a poll, or the reason why there is none.
+    private enum Prepared {
+        case request(StripeRequest)
+        case result(PollResult)
+    }
+
+    /// Returns the request of a poll, unless the watch cannot be polled.
+    @inline(never)
+    private func prepared(_ watch: Watch) -> Prepared {
+        guard let client = accounts.client(for: watch.key.account) else {
+            return .result(.unserved(accounts.whyUnserved(watch.key.account)))
+        }
+        if let remaining = limited.remaining(of: watch.key.account, at: wallClock()) {
+            return .result(.rateLimited(retryAfter: remaining))
+        }
+        var query: [(String, String)] = []
+        if client.isPublishable {
+            guard let secret = watch.clientSecret?.reveal else {
+                return .result(
+                    .unaskable(
+                        "a publishable key needs the client_secret: enqueue the source again "
+                            + "with it"
+                    )
+                )
+            }
+            query = [("client_secret", secret)]
+        } else if watch.key.kind == .paymentIntent {
+            // Refunds and disputes change no field of an intent, only of its charge. Only the refund object shows the
+            // outcome of a refund.
+            query = [("expand[]", "latest_charge"), ("expand[]", "latest_charge.refunds")]
+        } else if watch.key.kind == .charge {
+            // Only the refund objects show whether an authorisation was released or has expired, and the outcome of a
+            // refund.
+            // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
+            query = [("expand[]", "refunds")]
+        }
+        let path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
+        do throws(StripeError) {
+            return .request(try client.getRequest(path, query: query))
+        } catch {
+            return .result(result(of: error))
+        }
+    }
+
+    @inline(never)
     func result(of reply: StripeReply, for watch: Watch) -> PollResult {
         // Almost all polls end here, so this path copies no data that it does not need.
         if (200..<300).contains(reply.status) { return observed(reply, watch) }

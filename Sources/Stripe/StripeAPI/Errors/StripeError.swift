@@ -11,10 +11,10 @@ public enum StripeError: Error, Sendable, Hashable {
 
     /// The response is not JSON or a field has the wrong type. Retry; if the error persists, the server is not Stripe
     /// or this library is too old.
-    case malformed(MalformedBody)
+    indirect case malformed(MalformedBody)
 
     /// Stripe returned an error. Decide by its status and code.
-    case api(APIFailure)
+    indirect case api(APIFailure)
 
     /// The request is invalid: a bad base URL, key, ID or header value. Do not retry.
     case invalidRequest(String)
