@@ -1,24 +1,32 @@
 import Crypto
+import Synchronization
 
 /// A Lua script, addressed by its digest so that two releases can run side by side.
 ///
 /// It may also be a function of a ``RedisLibrary``, which Redis keeps compiled between calls.
-package struct RedisScript: Sendable, Hashable {
+package struct RedisScript: Sendable {
+    /// The equivalent function; `nil` for a script that runs by `EVALSHA` only.
+    package let function: RedisFunction?
+    private let text: ScriptText
+
+    /// Makes a script.
+    ///
+    /// `source` is called when the text is first needed. With a function that is only if Redis supports no functions,
+    /// and the texts of all our scripts take 3 MB.
+    package init(
+        source: @autoclosure @escaping @Sendable () -> String,
+        function: RedisFunction? = nil
+    ) {
+        self.function = function
+        text = ScriptText(source)
+    }
+
     /// The script's text.
-    package let source: String
+    package var source: String { text.made.source }
     /// SHA-1 of the text in lower-case hex, as `EVALSHA` and `SCRIPT LOAD` use it.
     ///
     /// Redis uses it as the script's name, not as a safeguard.
-    package let sha1: String
-    /// The equivalent function; `nil` for a script that runs by `EVALSHA` only.
-    package let function: RedisFunction?
-
-    /// Makes a script and computes its digest once.
-    package init(source: String, function: RedisFunction? = nil) {
-        self.source = source
-        self.sha1 = hex(Insecure.SHA1.hash(data: Array(source.utf8)))
-        self.function = function
-    }
+    package var sha1: String { text.made.sha1 }
 
     /// The command that runs the script by its digest.
     func evaluation(_ keys: [String], _ arguments: [RedisArgument]) -> RedisCommand {
@@ -31,6 +39,28 @@ package struct RedisScript: Sendable, Hashable {
             [RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation],
             routedIndex: 1
         )
+    }
+}
+
+/// The text of a script and its digest, made once.
+///
+/// A class, because the copies of a script share it.
+private final class ScriptText: Sendable {
+    private let make: @Sendable () -> String
+    private let known = Mutex<(source: String, sha1: String)?>(nil)
+
+    init(_ make: @escaping @Sendable () -> String) {
+        self.make = make
+    }
+
+    var made: (source: String, sha1: String) {
+        known.withLock { known in
+            if let known { return known }
+            let source = make()
+            let made = (source, hex(Insecure.SHA1.hash(data: Array(source.utf8))))
+            known = made
+            return made
+        }
     }
 }
 
