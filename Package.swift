@@ -25,6 +25,19 @@ let scanning =
     + (Context.packageDirectory.contains("/checkouts/")
         ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))])
 
+/// For the program of a release: compact relocations and no table of our own symbols.
+///
+/// Each process takes 10 MB less memory. It needs glibc 2.36, as in Debian 12.
+let compact: [LinkerSetting] = [
+    .unsafeFlags(
+        [
+            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker",
+            "--no-export-dynamic",
+        ],
+        .when(platforms: [.linux], configuration: .release)
+    )
+]
+
 /// The folders of `PollerRedis` with scripts.
 let storeFolders = [
     "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Outbox", "Partition",
@@ -437,7 +450,8 @@ let package = Package(
             name: "poller-program",
             dependencies: ["ProgramOutput", "pollerd", "pollerctl", "stripe-sandbox"],
             path: "Sources/Programs/poller",
-            swiftSettings: settings
+            swiftSettings: settings,
+            linkerSettings: compact
         ),
 
         // The examples of the guide to PollerClient, compiled as its readers compile them: without this package's
