@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from harness.cluster import Cluster, program
 from harness.commands import pollerctl
+from harness.faked_clock import FakedClock
 from harness.poller_api import PollerAPI
+from harness.preloaded import IS_HERE
 from harness.process import Process
 from harness.waiting import wait_until
 
@@ -105,7 +107,7 @@ def stored(cluster: Cluster) -> list[str]:
 def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cluster, tmp_path: Path):
     made: list[str] = []
 
-    def shows_new_keys() -> bool:
+    def make() -> None:
         done = subprocess.run(
             [program("pollerd"), "key", "create", "--role", "viewer", "--name", f"board {len(made)}"],
             env=os.environ | {"POLLER_REDIS_URL": closed.redis.url},
@@ -113,17 +115,32 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
         )
         assert done.returncode == 0, done.stderr
         made.append(done.stdout.strip())
-        return bool(following.stdout())
 
+    def shown() -> list[dict]:
+        return [json.loads(line) for line in following.stdout().splitlines()]
+
+    def shows_new_keys() -> bool:
+        make()
+        return bool(shown())
+
+    # The command is on a computer whose clock is an hour fast.
     env = {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA}
+    if IS_HERE:
+        clock = FakedClock(tmp_path)
+        clock.set(3600)
+        env |= clock.env
     following = Process("follow", [program("pollerctl"), "audit", "--follow", "--json"], tmp_path, env).start()
     try:
         # It shows only changes made after its start.
         wait_until(shows_new_keys, 30, "it follows", pause_s=2)
-        told = following.stdout()
+        make()
+        # Oldest first, each once, and none of before.
+        recorded = [entry["id"] for entry in trail(closed, "--by", "pollerd", "--action", "createKey")][::-1]
+        wait_until(lambda: shown()[-1]["id"] == recorded[-1], 20, "it goes on")
+        entries, told = shown(), following.stdout()
     finally:
         following.end()
-    entries = [json.loads(line) for line in told.splitlines()]
-    assert {(entry["by"], entry["action"]) for entry in entries} == {("pollerd", "createKey")}, "older changes are shown"
+    assert [entry["id"] for entry in entries] == recorded[-len(entries):] and len(entries) <= len(made)
+    assert {(entry["by"], entry["action"]) for entry in entries} == {("pollerd", "createKey")}
     assert all(entry["after"]["role"] == "viewer" and "address" not in entry for entry in entries)
     assert not any(key in told for key in made)

@@ -79,14 +79,14 @@ struct Audit: AsyncParsableCommand {
 
     /// Prints existing changes, then new ones until the command is interrupted.
     private func followChanges(_ client: PollerClient) async throws {
-        // Without --since, changes count as new by the clock of the store, not of this machine.
-        let last =
-            since == nil
-            ? try await page(client, since: nil, limit: 1, cursor: nil).items.first : nil
-        var seen: (at: Date, ids: Set<String>) = (
-            last?.value.at.date ?? since?.date ?? Date(timeIntervalSince1970: 0),
-            Set(last.map { [$0.value.id] } ?? [])
-        )
+        var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
+        if since == nil {
+            // All changes after the last one are new, because the clock of this machine may be wrong.
+            let latest = try await client.changes().items.map(\.value)
+            if let last = latest.first {
+                seen = (last.at.date, Set(latest.filter { $0.at == last.at }.map(\.id)))
+            }
+        }
         while true {
             let since = seen.at
             let entries = try await client.everything { cursor in
