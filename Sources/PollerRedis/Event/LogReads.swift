@@ -29,7 +29,7 @@ struct LogRead: Sendable {
         let found = part.entries.enumerated().flatMap { index, entry -> [Event] in
             let stored = entry.bytes ?? []
             let events = PackedEvent.events(stored, of: key)
-            report(stored, events, last: first + index, to: unreadable)
+            report(stored, events, first + index, after: part.previous, to: unreadable)
             return events
         }
         let events = Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
@@ -51,7 +51,9 @@ struct LogRead: Sendable {
             if stored.first == FoldedEvents.mark {
                 let events = FoldedEvents.events(stored, of: key)
                 found += events.map { LoggedEvent($0) }
-                if !events.isEmpty { report(stored, events, last: number, to: unreadable) }
+                if !events.isEmpty {
+                    report(stored, events, number, after: part.previous, to: unreadable)
+                }
                 // If it is damaged, it counts as one event, so that the list is not shorter than the log.
                 if !events.isEmpty { continue }
             }
@@ -70,22 +72,21 @@ struct LogRead: Sendable {
         return Array(found.drop { $0.seq <= part.previous }.prefix(max(limit, 1)))
     }
 
-    /// Reports the events of an entry that are not understood.
+    /// Reports the events of an entry that are not understood; an entry without any other one is reported once.
     ///
-    /// `last` is the number of the last event of the entry.
+    /// `last` is the number of its last event. Events up to `previous` were not asked for.
     private func report(
         _ stored: [UInt8],
         _ events: [Event],
-        last: Int,
+        _ last: Int,
+        after previous: Int,
         to unreadable: UnreadableEvents
     ) {
         let count = PackedEvent.count(of: stored)
-        guard events.count != count, last >= count else {
-            if events.count != count { unreadable.report(key, seq: last) }
-            return
-        }
+        guard events.count != count else { return }
+        guard !events.isEmpty, last >= count else { return unreadable.report(key, seq: last) }
         let missing = Set(last - count + 1...last).subtracting(events.map(\.seq))
-        for seq in missing.sorted() { unreadable.report(key, seq: seq) }
+        for seq in missing.sorted() where seq > previous { unreadable.report(key, seq: seq) }
     }
 }
 

@@ -176,12 +176,14 @@ struct ConfigurationReload: Service {
             let configuration = try reading.configuration.get()
             let mistakes = configuration.mistakes
             guard mistakes.isEmpty else { throw Mistakes(all: mistakes) }
-            try follow(configuration, &state)
+            let result = try follow(configuration, &state)
             state.files = reading.files
             state.mistakes = []
             // The next step shows whether the store accepts this configuration.
             state.refusal = nil
             ReloadMetrics.found(mistakes: 0)
+            // Counted last: a program that waits for the count then finds the rest.
+            ReloadMetrics.count(result)
         } catch {
             // A file that the new configuration names may appear later. The files of the old one are still in use.
             state.files.formUnion(reading.files)
@@ -203,7 +205,7 @@ struct ConfigurationReload: Service {
     private func follow(
         _ configuration: Configuration,
         _ state: inout State
-    ) throws(ConfigurationError) {
+    ) throws(ConfigurationError) -> String {
         var settings = try Settings(configuration)
         try feed.adapt(&settings)
         let apply = try change.prepare(settings)
@@ -228,8 +230,7 @@ struct ConfigurationReload: Service {
         for warning in configuration.warnings {
             logger.warning("a secret is visible to others", metadata: ["reason": "\(warning)"])
         }
-        // Counted last: a program that waits for the count then finds the rest.
-        ReloadMetrics.count(difference.changes.isEmpty ? "same" : "changed")
+        return difference.changes.isEmpty ? "same" : "changed"
     }
 
     private func logMistakes(_ mistakes: [ConfigurationError]) {
