@@ -152,9 +152,18 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     assert "1,000/s" not in told
 
 
+# Runs a program that does not ignore SIGHUP, although the tests may run under nohup.
+UNDER_TERMINAL = [
+    sys.executable, "-c",
+    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]
+
+
 @pytest.mark.parametrize(
     ("before", "number"),
-    [([], signal.SIGTERM), ([], signal.SIGINT), ([], signal.SIGHUP), (["nohup"], signal.SIGTERM)],
+    [
+        ([], signal.SIGTERM), ([], signal.SIGINT), (UNDER_TERMINAL, signal.SIGHUP), (["nohup"], signal.SIGTERM),
+    ],
     ids=["term", "int", "hup", "nohup"],
 )
 def test_a_signal_ends_its_programs_with_it(tmp_path: Path, before: list[str], number: signal.Signals):
@@ -166,7 +175,7 @@ def test_a_signal_ends_its_programs_with_it(tmp_path: Path, before: list[str], n
     try:
         wait_until(lambda: cpu_ticks(run.pid, "worker") is not None, 60, "a worker is measured")
         assert {"redis", "nginx"} <= {file.name.split("-")[1] for file in temporary.glob("pollerd-*")}
-        if before:
+        if before == ["nohup"]:
             run.signal(signal.SIGHUP)
         # Only the measuring program, as a terminal would signal its children, too.
         run.signal(number)
