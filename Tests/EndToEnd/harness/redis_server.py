@@ -24,8 +24,10 @@ def free_port(bus: bool = False) -> int:
 
     No port is given again soon, also not by another process of the same test run.
     """
-    # Below the range of ephemeral ports, so that no client's socket takes the port meanwhile.
-    for port in random.SystemRandom().sample(range(16_000 + _process, 32_000, _PROCESSES), 200):
+    # Below the range of ephemeral ports, so that no client's socket takes a port meanwhile. A bus port has the same
+    # remainder, because 10,000 is a multiple of the number of processes.
+    end = 22_000 if bus else 32_000
+    for port in random.SystemRandom().sample(range(16_000 + _process, end, _PROCESSES), 200):
         wanted = {port, port + 10_000} if bus else {port}
         if wanted.intersection(_given):
             continue
