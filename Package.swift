@@ -28,7 +28,8 @@ let scanning =
 /// For the program of a release: no table of our own symbols, and compact relocations if the environment has
 /// `COMPACT_RELOCATIONS=1`.
 ///
-/// Each process takes 4 and 6 MB less memory. Compact relocations need glibc 2.36 where the program runs.
+/// Each process takes 4 MB less memory, and another 6 MB less with compact relocations. They need glibc 2.36 where the
+/// program runs.
 let compact: [LinkerSetting] = [
     .unsafeFlags(
         ["-Xlinker", "--no-export-dynamic"]

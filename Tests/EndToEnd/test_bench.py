@@ -177,6 +177,8 @@ def test_a_signal_ends_its_programs_with_it(tmp_path: Path, before: list[str], n
         assert {"redis", "nginx"} <= {file.name.split("-")[1] for file in temporary.glob("pollerd-*")}
         if before == ["nohup"]:
             run.signal(signal.SIGHUP)
+            # Its end would take less than the two seconds that its programs have.
+            time.sleep(3)
         # Only the measuring program, as a terminal would signal its children, too.
         run.signal(number)
         wait_until(lambda: not run.running, 10, "ended")

@@ -48,7 +48,7 @@ final class PooledTransport: Sendable {
         return try await sendResolved(request, destination, deadline)
     }
 
-    /// Sends a request to a host of which no address is known.
+    /// Resolves the host of a request and sends it.
     @inline(never)
     private func sendResolved(
         _ request: StripeRequest,

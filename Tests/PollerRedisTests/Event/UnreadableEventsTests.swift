@@ -164,8 +164,17 @@ struct UnreadableEventsTests {
     /// Reduces the events of all watches that have closed.
     private func fade(_ key: WatchKey, of store: RedisWatchStore) async throws {
         // A watch closed in the current millisecond is not older than it.
-        try await Task.sleep(for: .milliseconds(20))
+        let closed = try await time(of: store)
+        while try await time(of: store) <= closed {}
         while try await store.fade(partition: store.partition(of: key), retention: .zero) {}
+    }
+
+    /// Returns the clock of Redis in ms.
+    private func time(of store: RedisWatchStore) async throws -> Int {
+        let reply = try await store.redis.client.send(RedisCommand("TIME", []))
+        let parts = try #require(reply.array?.map(\.int))
+        try #require(parts.count == 2)
+        return try #require(parts[0]) * 1000 + (try #require(parts[1])) / 1000
     }
 
     /// Returns the entries of the log of a watch.
