@@ -479,6 +479,7 @@ let package = Package(
             dependencies: [
                 "SafeNumbers", "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
                 "PollerDeliveries", "Poller", "PollerQueue", "PollerIdentity", "RedisClient",
+                logging,
             ],
             path: "Tests/Kit",
             swiftSettings: settings

@@ -20,7 +20,7 @@ struct LiveConnectionTests {
         to sources: [String]? = nil,
         _ body: (Client) async throws -> Void
     ) async throws {
-        let log = LogRecorder()
+        let log = RecordedLog()
         let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions)
         let core = GatewayCore(
             store: GatewayStore(outbox: store, watches: store) { hub.reached },

@@ -247,6 +247,7 @@ extension DeliveryHandler {
                 return .event(PendingEvent(event, more: true))
             }
             // The log no longer contains it.
+            warnOfDeletedEvents(delivery)
             state.settle(seq)
             return .passed(state, .next(after: .zero))
         }
@@ -265,8 +266,16 @@ extension DeliveryHandler {
             if let digest = first.digest, digest != cursorDigest {
                 return try await rewound(leased, newest: state.cursor, digest, wants: wants)
             }
-        } else if events.isEmpty, let newest = await newest(before: delivery) {
-            return try await rewound(leased, newest: newest, nil, wants: wants)
+        } else if events.isEmpty {
+            // If this read failed and the delivery rested, nothing would wake it for events that a failover has lost.
+            let snapshot = try await store.snapshot(of: delivery.watch)
+            if let newest = snapshot?.watch.seq, newest < state.cursor {
+                return try await rewound(leased, newest: newest, nil, wants: wants)
+            }
+            // A watch without a last event has lost its log to retention, like a deleted watch.
+            if snapshot?.lastEvent == nil, snapshot?.watch.seq ?? .max > state.cursor {
+                warnOfDeletedEvents(delivery)
+            }
         }
         let isFailing =
             state.failures > 0 || (state.failedSince != nil && leased.lease.trouble != nil)
@@ -284,12 +293,16 @@ extension DeliveryHandler {
         return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
     }
 
-    /// Returns the newest event of a store that has lost delivered events; `nil` if it has not.
-    private func newest(before delivery: Delivery) async -> Int? {
-        guard let snapshot = try? await store.snapshot(of: delivery.watch),
-            snapshot.watch.seq < delivery.state.cursor
-        else { return nil }
-        return snapshot.watch.seq
+    /// Logs that events are gone that were never delivered, usually because their endpoint was disabled for longer than
+    /// the watch is kept.
+    private func warnOfDeletedEvents(_ delivery: Delivery) {
+        logger.warning(
+            "events were deleted before they were delivered; see closed_retention",
+            metadata: [
+                "source": "\(delivery.watch.source)", "endpoint": "\(delivery.endpoint)",
+                "cursor": "\(delivery.state.cursor)",
+            ]
+        )
     }
 
     /// Rewinds a delivery after a failover, because new events have the numbers of lost ones.

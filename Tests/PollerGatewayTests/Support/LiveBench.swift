@@ -9,7 +9,6 @@ import PollerQueue
 import PollerTesting
 import PollerWatches
 import ServiceLifecycle
-import Synchronization
 import Testing
 
 @testable import PollerGateway
@@ -37,7 +36,7 @@ struct LiveBench: Sendable {
 
     let store: MemoryStore
     let port: Int
-    let log: LogRecorder
+    let log: RecordedLog
     private let group: ServiceGroup
 
     /// Runs a gateway while `body` runs, then shuts it down.
@@ -52,7 +51,7 @@ struct LiveBench: Sendable {
     ) async throws {
         let clock = ContinuousClock()
         let store = store ?? MemoryStore(time: ClockTime(clock))
-        let log = LogRecorder()
+        let log = RecordedLog()
         let logger = log.logger
         let feed = LiveFeed(outbox: store, clock: clock, logger: logger)
         let time = ClockTime(clock)
@@ -279,40 +278,5 @@ extension PythonPeer {
     /// Waits for the close code.
     func closeCode(within limit: Duration = .seconds(60)) async throws -> Int? {
         try await line("closed", within: limit) { $0["closed"] != nil }["closed"]?.int
-    }
-}
-
-/// Keeps log entries for tests that wait for them.
-///
-/// It is a class because handlers are copied.
-final class LogRecorder: Sendable {
-    private let entries = Mutex<[String]>([])
-
-    /// A logger that writes here.
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
-        logger.logLevel = .debug
-        return logger
-    }
-
-    /// Whether an entry contains both texts.
-    func has(_ message: String, _ detail: String = "") -> Bool {
-        entries.withLock { $0.contains { $0.contains(message) && $0.contains(detail) } }
-    }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let line = "\(event.message) \(event.metadata ?? [:])"
-            recorder.entries.withLock { $0.append(line) }
-        }
     }
 }

@@ -50,6 +50,7 @@ struct DeliveryHandlerTests {
 
     func leased(
         _ state: DeliveryState,
+        of key: WatchKey = Sample.key(),
         url: String,
         crashes: Int = 0
     ) throws -> LeasedItem<Delivery> {
@@ -320,6 +321,45 @@ struct DeliveryHandlerTests {
         let done = await handler.handle(try leased(DeliveryState(cursor: 3), url: "https://a.b/"))
         #expect(done?.verdict == .next(after: .seconds(1)))
         #expect(done?.change.state == DeliveryState(cursor: 3))
+    }
+
+    @Test("a delivery rests only if it knows that a failover has lost no event")
+    func unreadableWatch() async throws {
+        try await record(["a"])
+        let plan = FaultPlan()
+        // The log after the cursor is empty, and the read of the watch fails.
+        plan.fail(.read, [.refused], after: 1)
+        let channel = RecordingChannel()
+        let handler = DeliveryHandler(
+            store: FaultyStore(store, plan: plan),
+            channels: [channel],
+            logger: Sample.quiet
+        )
+        let ahead = try leased(DeliveryState(cursor: 3), url: "https://a.b/")
+        let retried = try #require(await handler.handle(ahead))
+        #expect(plan.failures == 1)
+        #expect(retried.verdict == .next(after: .seconds(1)))
+        #expect(retried.change.state == DeliveryState(cursor: 3))
+        let rewound = try #require(await handler.handle(ahead))
+        #expect(rewound.verdict == .next(after: .zero) && rewound.change.state.cursor == 0)
+    }
+
+    @Test("events that were deleted before they were delivered are reported")
+    func deleted() async throws {
+        try await record(["a"])
+        let log = RecordedLog()
+        let handler = DeliveryHandler(
+            store: store,
+            channels: [RecordingChannel()],
+            logger: log.logger
+        )
+        for (key, isReported) in [(key, false), (Sample.key("src_gone"), true)] {
+            let state = DeliveryState(cursor: 1)
+            let found = try leased(state, of: key, url: "https://a.b/")
+            let done = try #require(await handler.handle(found))
+            #expect(done.verdict == .rest && done.change.state == state)
+            #expect(log.has("before they were delivered") == isReported)
+        }
     }
 
     @Test("a cancelled attempt counts only if it was accepted")
