@@ -1,4 +1,5 @@
 package import PollerIdentity
+import PollerWatches
 import SafeNumbers
 
 /// The waits between the attempts of one event at one endpoint.
@@ -59,8 +60,10 @@ package enum RetryChoice: Hashable, Sendable {
     /// A custom list of waits.
     case own(RetrySchedule)
 
-    /// The maximum sum of the waits of a custom list.
-    package static let spanMax = Duration.seconds(7 * 86_400)
+    /// The maximum sum of the waits of a custom list: 80 h, with the longest jitter ``RetentionSpans/deliveryMax``.
+    ///
+    /// A watch and the bodies of its events are kept for at least that long after its end.
+    package static let spanMax = RetentionSpans.deliveryMax * 10 / 12
     private static let fastSchedule = RetrySchedule(
         waits: [1, 2, 5, 10, 30, 60, 120, 300].map { .seconds($0) }
     )
@@ -79,14 +82,14 @@ package enum RetryChoice: Hashable, Sendable {
         }
     }
 
-    /// Checks a custom list of waits: 1 to 20 of at least 1 s, 7 d in total.
+    /// Checks a custom list of waits: 1 to 20 of at least 1 s, 80 h in total.
     package init(waits: [Duration]) throws(InvalidInput) {
         guard (1...20).contains(waits.count), waits.allSatisfy({ $0 >= .seconds(1) }),
             waits.reduce(.zero, +) <= Self.spanMax
         else {
             throw InvalidInput(
                 field: "retry",
-                message: "must be 1 to 20 waits of at least 1s, 7d in all"
+                message: "must be 1 to 20 waits of at least 1s, 80h in all"
             )
         }
         self = .own(RetrySchedule(waits: waits))

@@ -5,12 +5,12 @@ package struct RetentionSpans: Hashable, Sendable {
     /// The retention of event bodies (``Event/withoutBody``) after their watch has closed, and of the attempts of
     /// successful deliveries.
     ///
-    /// It is long enough for late deliveries to be complete: longer than a delivery's longest schedule (91 h with its
-    /// jitter), and than the five days after which an unavailable endpoint is disabled.
+    /// At least ``deliveryMax``, so that the last attempt of a schedule sends whole events. The default also covers the
+    /// five days after which an unavailable endpoint is disabled.
     package let bodies: Duration
     /// The retention of closed watches with their log, and of resting deliveries with their cursor.
     ///
-    /// It must be longer than a delivery's longest schedule (75 h).
+    /// At least ``deliveryMax``.
     package let closed: Duration
     /// The longest retention of closed watches with refundable payments.
     ///
@@ -33,7 +33,8 @@ package struct RetentionSpans: Hashable, Sendable {
         closed: .seconds(2_592_000)
     )
 
-    /// A limit above the longest schedule of a delivery with its jitter (91 h).
+    /// The longest time from the first attempt of a delivery to the last, with jitter. The schedule of webhooks takes at
+    /// most 91 h, and a custom one is limited to this.
     package static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Creates retention times.

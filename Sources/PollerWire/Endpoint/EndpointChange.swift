@@ -107,7 +107,7 @@ public struct EndpointChange: WireObject, Hashable {
             "retry",
             \.retry,
             note: "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, "
-                + "7d in total."
+                + "80h in total."
         )
         Field(
             "timeout",

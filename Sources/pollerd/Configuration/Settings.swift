@@ -243,15 +243,14 @@ struct Settings: Sendable {
         searchKeys = try read.searchKeys("search")
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
-            // Longer than the longest retry schedule of a delivery with jitter, 91 h. The same holds below.
             bodies: try read.span(
                 "body_retention",
-                from: .seconds(4 * 86_400),
+                from: RetentionSpans.deliveryMax,
                 to: .seconds(31_536_000)
             ),
             closed: try read.span(
                 "closed_retention",
-                from: .seconds(4 * 86_400),
+                from: RetentionSpans.deliveryMax,
                 to: .seconds(31_536_000)
             ),
             // The table of methods allows returns for at most 400 days.

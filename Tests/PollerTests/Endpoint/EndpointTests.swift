@@ -199,10 +199,14 @@ struct EndpointTests {
         #expect(own.schedule(standard: standard).waits == [.seconds(3), .seconds(4)])
         for waits in [
             [], [.milliseconds(999)], Array(repeating: .seconds(1), count: 21),
-            [.seconds(7 * 86_400), .seconds(1)],
+            [RetryChoice.spanMax, .seconds(1)],
         ] as [[Duration]] {
             #expect(throws: InvalidInput.self) { try RetryChoice(waits: waits) }
         }
+        // The last attempt of the longest schedule still finds the whole event.
+        let longest = try RetryChoice(waits: [.seconds(80 * 3600)]).schedule(standard: standard)
+        #expect(longest.span <= RetentionSpans.deliveryMax)
+        #expect(standard.span <= RetentionSpans.deliveryMax)
         #expect(throws: InvalidInput.self) { try RetryChoice(named: "often") }
     }
 
