@@ -18,14 +18,15 @@ package import PollerWatches
 // failing. Without an order, the new source is single-use.
 //
 // *After a crash* before the source is created nothing has happened. Later, until the source is watched and the card's
-// watch has ended, the card is polled again: the same key returns the same source, and an existing watch is kept.
+// watch has ended, the card is polled again: the same key returns the same source, and its watch is joined, as is one
+// that was started by a webhook about the new source. A closed watch is not started again.
 
 /// Watches the source that was created from a card, as another attempt for the same payment.
 package struct ThreeDSecureWatcher: Sendable {
     private let watches: any WatchStore
     private let enqueuer: Enqueuer
 
-    /// Creates a value that enqueues sources unknown to `watches`.
+    /// Creates a value that enqueues sources, except those whose watch in `watches` is closed.
     package init(watches: any WatchStore, enqueuer: Enqueuer) {
         self.watches = watches
         self.enqueuer = enqueuer
@@ -37,7 +38,7 @@ package struct ThreeDSecureWatcher: Sendable {
         of card: Watch,
         charging order: ChargeOrder
     ) async throws(StoreError) {
-        guard try await watches.snapshot(of: secure.key) == nil else { return }
+        guard try await watches.snapshot(of: secure.key)?.closed == nil else { return }
         let snapshot = try await watches.snapshot(of: card.key)
         let urls = snapshot?.notify ?? []
         var parts: [NewWatch] = []

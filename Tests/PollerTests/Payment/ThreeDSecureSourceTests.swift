@@ -82,6 +82,37 @@ struct ThreeDSecureSourceTests {
         #expect(try await rig.store.snapshot(of: key)?.notify == urls)
     }
 
+    @Test("a watch that a webhook has started gets the charge, the order and the recipients")
+    func watchedBefore() async throws {
+        let rig = WorkerRig()
+        let (card, order) = (Sample.key(), OrderID(unchecked: "A77"))
+        let url = try NotifyURL("https://a.example/")
+        _ = try await rig.store.enqueue([
+            try NewWatch(key: card, notify: [url], order: order), try NewWatch(key: key),
+        ])
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let watcher = ThreeDSecureWatcher(
+            watches: rig.store,
+            enqueuer: Enqueuer(watches: rig.store, deliveries: deliveries)
+        )
+        let secure = ThreeDSecureSource(
+            key: key,
+            clientSecret: secret,
+            needsRedirect: false,
+            publicURL: "https://pay.example"
+        )
+        let watch = try #require(try await rig.store.snapshot(of: card)).watch
+        // Twice, as after a crash.
+        for _ in 1...2 { try await watcher.watch(secure, of: watch, charging: .whole) }
+        let joined = try #require(try await rig.store.snapshot(of: key))
+        #expect(joined.watch.charge == .whole && joined.watch.order == order)
+        #expect(joined.notify == [url])
+        // A closed watch stays closed.
+        #expect(try await rig.store.cancel(key))
+        try await watcher.watch(secure, of: watch, charging: .whole)
+        #expect(try await rig.store.snapshot(of: key)?.closed == .cancelled)
+    }
+
     @Test("without a public URL the next step is at the shop, and the error names the option")
     func unled() {
         let decision = decide(nil)
