@@ -120,10 +120,18 @@ package struct RedisRekey: Sendable {
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
         for (index, item) in items.enumerated() {
             page.looked += 1
-            guard let fields = replies[2 * index].array, fields.count == 2,
+            guard let fields = replies[2 * index].array, fields.count == 2 else { continue }
+            guard
                 let account = fields[0].string
                     .flatMap({ LaneID(unchecked: $0).accountAndKind?.account })
-            else { continue }
+            else {
+                // Without its account a secret cannot be decrypted. A watch that was just deleted has none.
+                if fields[1].bytes != nil || replies[2 * index + 1].string != nil {
+                    let unknown = AccountID(unchecked: "")
+                    page.unopened.append(.unreadable(.learned(item.id, unknown)))
+                }
+                continue
+            }
             if let stored = fields[1].bytes, !masterKeys.isCurrent(bytes: stored) {
                 let location = SealedLocation.learned(item.id, account)
                 do throws(SealError) {

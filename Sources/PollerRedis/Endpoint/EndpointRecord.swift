@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import PollerDeliveries
 import PollerIdentity
 import PollerOperations
@@ -49,20 +50,54 @@ enum EndpointRecord {
         }
     }
 
-    /// Re-encrypts a value's secrets that are not encrypted by the first key; `nil` if nothing changes.
+    /// Re-encrypts a value's secrets that are not encrypted by the first key; `nil` if all of them are.
+    ///
+    /// Only the text of these secrets changes. A record of a newer release keeps what this one does not know.
+    ///
+    /// - Throws: ``SealError`` if a secret cannot be decrypted, or if the secrets cannot be found in the value.
     static func resealed(
         _ id: String,
         _ value: String,
         by keys: MasterKeys
     ) throws(SealError) -> String? {
         let parts = value.split(separator: " ", maxSplits: 3)
-        guard parts.count == 4,
-            let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[3].utf8)),
-            !wire.sealed.allSatisfy(keys.isCurrent),
-            let endpoint = try endpoint(id, value, openedBy: keys),
-            let json = try? json(endpoint, sealedBy: keys)
-        else { return nil }
-        return "\(parts[0]) \(parts[1]) \(parts[2]) \(json)"
+        let account = AccountID(unchecked: parts.count > 2 ? String(parts[2]) : "")
+        let seals = Seals(keys, id, account)
+        guard parts.count == 4, var json = RawJSON(String(parts[3])),
+            let found = sealed(in: json, seals)
+        else { throw .unreadable(seals.secret) }
+        var isChanged = false
+        // From the last to the first, so that the places of the others stay.
+        for (text, location) in found.reversed() {
+            guard let stored = text.string, !keys.isCurrent(stored) else { continue }
+            let new = keys.seal(try keys.open(stored, at: location), at: location)
+            json = json.replacing(text, with: RawJSON(unchecked: JSONWriter.literal(new)))
+            isChanged = true
+        }
+        return isChanged ? "\(parts[0]) \(parts[1]) \(parts[2]) \(json)" : nil
+    }
+
+    /// Returns the encrypted texts of a record in their order, with what they are; `nil` if it has another form.
+    private static func sealed(
+        in json: RawJSON,
+        _ seals: Seals
+    ) -> [(RawJSON, SealedLocation)]? {
+        guard let members = json.members else { return nil }
+        var found: [(RawJSON, SealedLocation)] = []
+        for member in members where ["headers", "secrets"].contains(member.name) {
+            guard let elements = member.value.elements else { return nil }
+            for element in elements {
+                guard let value = element.member("value"), value.kind == .string else { return nil }
+                if member.name == "secrets" {
+                    found.append((value, seals.secret))
+                } else if let name = element.member("name")?.string {
+                    found.append((value, seals.header(name)))
+                } else {
+                    return nil
+                }
+            }
+        }
+        return found
     }
 
     /// Encrypts and decrypts the secrets of one endpoint.
@@ -137,11 +172,6 @@ enum EndpointRecord {
         /// The valid rates of a limit, in requests per second: from one in about twelve days to more than any server
         /// accepts.
         private static let rates = 0.000_001...1e9
-
-        /// The encrypted values.
-        var sealed: [String] {
-            (secrets ?? []).map(\.value) + (headers ?? []).map(\.value)
-        }
 
         init(_ endpoint: Endpoint, _ seals: Seals) {
             let scope = endpoint.scope
@@ -255,7 +285,13 @@ enum EndpointRecord {
                 let value = try seals.keys.open(header.value, at: location)
                 endpoint.headers.append(try EndpointHeader(header.name, value))
             }
-            endpoint.payload = payload.flatMap(Endpoint.Payload.init(rawValue:)) ?? .full
+            if let payload {
+                // A form of another release may be one without the upstream's object, so it is not sent whole.
+                guard let known = Endpoint.Payload(rawValue: payload) else {
+                    throw StoreError.corrupt("the payload of the endpoint \(id) is unknown")
+                }
+                endpoint.payload = known
+            }
             if let disabled {
                 endpoint.state = .disabled(
                     reason: disabled.reason,

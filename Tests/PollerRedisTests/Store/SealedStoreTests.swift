@@ -85,6 +85,19 @@ struct SealedStoreTests {
             value.array.map { $0.flatMap(flat) } ?? [value]
         }
 
+        /// Returns the stored record of an endpoint.
+        func record(_ id: String) async throws -> String {
+            let key = layout.deliveryKeys.endpoints
+            let read = RedisCommand("HGET", [.string(key), .string(id)])
+            return try await client.send(read).string ?? ""
+        }
+
+        func setRecord(_ id: String, _ value: String) async throws {
+            let key = layout.deliveryKeys.endpoints
+            let write = RedisCommand("HSET", [.string(key), .string(id), .string(value)])
+            _ = try await client.send(write)
+        }
+
         func rekey() async throws -> (sealed: Int, unopened: Int) {
             let roots = try await secrets.reseal()
             let (sealed, unopened) = try await walk()
@@ -177,6 +190,48 @@ struct SealedStoreTests {
                     #expect(dump.contains(canary) == keys.isEmpty, "\(canary)")
                 }
                 try await check(rig, secret)
+            }
+        }
+    }
+
+    @Test("an endpoint with the payload of another release is not understood, and gets no whole object")
+    func foreignPayload() throws {
+        for (payload, isKnown) in [("full", true), ("thin", true), ("slim", false)] {
+            let record = #"1 2 main {"payload":"\#(payload)","url":"https://a.example/"}"#
+            let endpoint = try EndpointRecord.endpoint("ep_1", record, openedBy: .none)
+            #expect(endpoint?.payload.rawValue == (isKnown ? payload : nil))
+        }
+    }
+
+    @Test("secrets in a record of another release get the new key, and a damaged record is counted")
+    func foreignRecords() async throws {
+        try await withRedis { client in
+            let old = try await Rig(client, try MasterKeys(Self.one))
+            let secret = try await plant(old)
+            let id = Self.endpointID.description
+            let known = try await old.record(id)
+            // Another release has written a schedule and a member that are unknown here.
+            let foreign = known.replacing(
+                "\"secrets\"",
+                with: "\"later\":{\"value\":[1.50,\"\u{e9}\"]},\"retry\":\"slow\",\"secrets\""
+            )
+            try #require(foreign != known)
+            try await old.setRecord(id, foreign)
+            let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
+            try await both.secrets.prepare()
+            #expect(try await both.rekey().unopened == 0)
+            let second = try await Rig(client, try MasterKeys(Self.two))
+            try await second.secrets.prepare()
+            let kept = try await second.record(id)
+            #expect(kept.contains("\"later\":{\"value\":[1.50,\"\u{e9}\"]},\"retry\":\"slow\""))
+            #expect(try await second.endpoints.read(Self.endpointID) == nil, "it is not understood")
+            let ours = kept.replacing(",\"retry\":\"slow\"", with: "")
+            try await second.setRecord(id, ours)
+            try await check(second, secret)
+            #expect(try await second.rekey() == (0, 0))
+            for damaged in ["", "1 2 main", "1 2 main {", "1 2 main {\"secrets\":[{}]}"] {
+                try await second.setRecord("ep_damaged", damaged)
+                #expect(try await second.rekey().unopened == 1, "\(damaged)")
             }
         }
     }
