@@ -30,6 +30,7 @@ enum ScriptName: String, CaseIterable {
         case searchIndex
         case foldedEvents
         case readItem
+        case recover
         case claim
         case release
     }
@@ -125,9 +126,12 @@ enum ScriptName: String, CaseIterable {
         case .outboxEvents, .outboxEventsConfirmed: [.prelude, .texts, .foldedEvents]
         case .read: [.prelude, .foldedEvents, .readItem]
         case .log, .logConfirmed, .foldRead, .foldWrite: [.prelude, .foldedEvents]
-        case .claim: [.prelude, .claim]
+        case .claim: [.prelude, .recover, .claim]
         case .commit:
-            [.prelude, .texts, .record, .createdIndex, .reopen, .results, .searchIndex, .claim]
+            [
+                .prelude, .texts, .record, .createdIndex, .reopen, .results, .searchIndex, .recover,
+                .claim,
+            ]
         case .cancel: [.prelude, .texts, .record, .createdIndex]
         case .announce, .orderStore, .incidentStore: [.prelude, .texts, .record]
         case .release, .recall: [.prelude, .release]
@@ -197,6 +201,7 @@ struct ScriptTexts {
             .searchIndex: Self.rendered(PackageResources.lib_search_index_lua),
             .foldedEvents: Self.rendered(PackageResources.lib_folded_events_lua),
             .readItem: Self.rendered(PackageResources.lib_read_item_lua),
+            .recover: Self.rendered(PackageResources.lib_recover_lua),
             .claim: Self.rendered(PackageResources.lib_claim_lua),
             .release: Self.rendered(PackageResources.lib_release_lua),
         ]

@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     the request, MessagePack with names (ClaimField in ScriptCodes.swift)
 -- RETURNS  the reply, MessagePack with names (ReplyField), then a list of leases, each a list of values (LeaseValue)
--- USES     lib_claim
+-- USES     lib_recover, lib_claim
 -- COST     five reads if nothing is due, else one HGETALL per item and four variadic writes per lane. Lanes at their
 --          limit are not read: their score in the ready set is in the future
 local request = cmsgpack.unpack(ARGV[1])

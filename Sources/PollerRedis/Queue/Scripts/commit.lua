@@ -8,7 +8,7 @@
 --          string, so within the list it would hash them twice
 -- RETURNS  claim.lua's reply with the results: for each commit 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written)
--- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_claim
+-- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_recover, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
 -- COST     one HSET for an unchanged item, two commands for a closed one, six for a change with its event and one more
 --          for a new search entry; everything else once per batch, per lane or per leaf of the index by creation
