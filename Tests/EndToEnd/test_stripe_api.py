@@ -31,6 +31,7 @@ def test_a_key_replays_the_first_response_and_rejects_other_parameters(lab):
     assert "Idempotent-Replayed" not in first.last_response.headers
     replay = lab.v1.sources.create(CARD, options)
     headers = replay.last_response.headers
+    assert replay.last_response.body == first.last_response.body
     assert replay == first and headers["Idempotent-Replayed"] == "true"
     assert headers["Original-Request"] == first.last_response.headers["Request-Id"] != headers["Request-Id"]
     assert headers["Idempotency-Key"] == "one"
@@ -58,10 +59,12 @@ def test_a_failed_validation_is_not_stored_and_a_decline_is(lab):
     options = {"idempotency_key": "pending"}
     source = lab.source()
     params = {"amount": 1099, "currency": "eur", "source": source.id}
-    with pytest.raises(stripe.InvalidRequestError):
+    with pytest.raises(stripe.InvalidRequestError) as early:
         lab.v1.charges.create(params, options)
+    assert early.value.http_status == 400
     lab.press(source, "authorize")
-    assert lab.v1.charges.create(params, options).paid
+    made = lab.v1.charges.create(params, options)
+    assert made.paid and lab.v1.charges.create(params, options).id == made.id
     card = lab.v1.sources.create({"type": "card", "card": {"number": "4000000000000002"}})
     params = {"amount": 5, "currency": "usd", "source": card.id}
     charges = []
@@ -139,10 +142,12 @@ def test_a_publishable_key_needs_the_client_secret(lab):
     seen = public.sources.retrieve(made.id, {"client_secret": made.client_secret})
     assert seen.id == made.id and "metadata" not in seen
     for params in ({}, {"client_secret": "wrong"}):
-        with pytest.raises(stripe.InvalidRequestError):
+        with pytest.raises(stripe.InvalidRequestError) as refused:
             public.sources.retrieve(made.id, params)
-    with pytest.raises(stripe.PermissionError):
+        assert refused.value.http_status == 400
+    with pytest.raises(stripe.PermissionError) as forbidden:
         public.events.list()
+    assert forbidden.value.http_status == 403
     assert public.sources.create(CARD).status == "chargeable"
 
 

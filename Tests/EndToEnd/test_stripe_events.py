@@ -44,6 +44,14 @@ def test_events_are_listed_forwards_and_backwards(lab):
             break
         backwards.append(event.data.object.id)
     assert backwards == made[::-1]
+    # A page contains the oldest of the newer events, newest first, so that following them forwards misses none.
+    page = lab.v1.events.list(params | {"ending_before": start})
+    assert [event.data.object.id for event in page.data] == made[6::-1] and page.has_more
+    newest = lab.v1.events.list(params)
+    assert [event.data.object.id for event in newest.data] == made[:17:-1] and newest.has_more
+    assert lab.v1.events.list(params | {"ending_before": newest.data[0].id}).data == []
+    older = lab.v1.events.list(params | {"limit": 100, "starting_after": page.data[-2].id})
+    assert older.data[0].data.object.id == made[0] and older.data[1].id == start and not older.has_more
 
 
 def test_events_filter_by_type_family_and_time(lab):
@@ -52,6 +60,10 @@ def test_events_filter_by_type_family_and_time(lab):
     lab.charge(source)
     newest = lab.v1.events.list({"type": "charge.*", "limit": 1}).data[0]
     assert newest.type.startswith("charge.")
+    recent = lab.v1.events.list({"limit": 100}).data
+    family = [event.id for event in recent if event.type.startswith("source.")]
+    listed = [event.id for event in lab.v1.events.list({"type": "source.*", "limit": 100}).data]
+    assert family and listed[: len(family)] == family
     now = newest.created
     assert lab.v1.events.list({"created": {"gt": now + 3600}}).data == []
     assert lab.v1.events.list({"created": {"gte": now - 60, "lte": now + 60}, "limit": 1}).data
@@ -59,8 +71,10 @@ def test_events_filter_by_type_family_and_time(lab):
         lab.v1.events.list({"types": [f"source.{number}" for number in range(21)]})
     with pytest.raises(stripe.InvalidRequestError):
         lab.v1.events.list({"type": "source.*", "types": ["source.failed"]})
-    with pytest.raises(stripe.InvalidRequestError):
-        lab.v1.events.list({"ending_before": "evt_none"})
+    for params in ({"ending_before": "evt_none"}, {"limit": 101}):
+        with pytest.raises(stripe.InvalidRequestError) as refused:
+            lab.v1.events.list(params)
+        assert refused.value.http_status == 400
 
 
 def test_events_name_the_request_that_made_them(lab):

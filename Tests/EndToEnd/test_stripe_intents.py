@@ -43,6 +43,20 @@ def test_requires_a_method_then_a_confirmation_then_succeeds(lab):
     assert lab.events(made) == ["payment_intent.created", "payment_intent.succeeded"]
 
 
+def test_the_confirmation_may_name_the_card(lab):
+    done = lab.v1.payment_intents.confirm(intent(lab).id, {"payment_method": "pm_card_visa"})
+    assert done.status == "succeeded" and done.latest_charge.startswith("ch_")
+
+
+def test_an_intent_without_a_method_is_cancelled_once(lab):
+    made = intent(lab)
+    canceled = lab.v1.payment_intents.cancel(made.id, {"cancellation_reason": "abandoned"})
+    assert (canceled.status, canceled.cancellation_reason) == ("canceled", "abandoned")
+    with pytest.raises(stripe.InvalidRequestError) as twice:
+        lab.v1.payment_intents.cancel(made.id)
+    assert twice.value.http_status == 400
+
+
 @pytest.mark.parametrize("button, status", [("authorize", "succeeded"), ("fail", "requires_payment_method")])
 def test_redirect(lab, button, status):
     made = confirmed(lab, "ideal")
@@ -54,6 +68,7 @@ def test_redirect(lab, button, status):
     assert back["payment_intent_client_secret"] == [made.client_secret]
     after = lab.again(made)
     assert (after.status, after.next_action) == (status, None)
+    assert (after.last_payment_error is None) == (button == "authorize")
     charge = lab.v1.charges.retrieve(after.latest_charge)
     assert charge.status == ("succeeded" if button == "authorize" else "failed")
     if button == "fail":

@@ -34,8 +34,9 @@ def test_authorised_source_is_charged_once(lab):
     assert charge.status == "succeeded" and charge.source.status == "consumed"
     # The poller, the webhook and the returning customer may race, but only one charge is made.
     assert lab.v1.charges.create(params, options).id == charge.id
-    with pytest.raises(stripe.InvalidRequestError):
+    with pytest.raises(stripe.InvalidRequestError) as again:
         lab.v1.charges.create(params)
+    assert again.value.http_status == 400
     with pytest.raises(stripe.IdempotencyError):
         lab.v1.charges.create(params | {"amount": 1}, options)
     body, header = lab.hook.take("source.chargeable", source.id)

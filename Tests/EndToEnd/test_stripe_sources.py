@@ -218,10 +218,14 @@ def test_test_mode_names_decide_automatically(lab):
         source = lab.source(owner={"email": email})
         assert source.status == "pending"
         lab.until(source, status)
-    sofort = lab.source("sofort", owner={"name": "failing_charge"})
-    lab.press(sofort, "authorize")
-    failed = lab.until(lab.charge(sofort), "failed")
-    assert failed.failure_code == "payment_method_provider_decline"
+    ended = {}
+    for name, status in [("succeeding_charge", "succeeded"), ("failing_charge", "failed")]:
+        sofort = lab.source("sofort", owner={"name": name})
+        lab.press(sofort, "authorize")
+        charge = lab.charge(sofort)
+        assert charge.status == "pending"
+        ended[status] = lab.until(charge, status)
+    assert ended["failed"].failure_code == "payment_method_provider_decline"
 
 
 @pytest.mark.parametrize(
