@@ -144,33 +144,6 @@ struct SandboxHoldTests {
         }
     }
 
-    @Test("an expired hold of a charge without an intent can no longer be captured")
-    func expiredCharge() async throws {
-        try await SandboxProbe.run { probe in
-            let client = probe.client()
-            let source = try await probe.makeSource()
-            _ = try await probe.control(
-                .POST,
-                "sources/\(source.id)/status",
-                #"{"status":"chargeable"}"#
-            )
-            let form = [
-                ("source", source.id), ("amount", "1099"), ("currency", "eur"),
-                ("capture", "false"),
-            ]
-            let charge = try await client.post("/v1/charges", form: form).decode(Charge.self)
-            _ = try await probe.control(.POST, "charges/\(charge.id)/expire", "{}")
-            let seen = try await client.retrieveCharge(charge.id)
-            #expect(seen.captured == false && seen.refunded == false && seen.amountRefunded == 0)
-            let refused = await code {
-                _ = try await client.post("/v1/charges/\(charge.id)/capture", form: []).decode(
-                    Charge.self
-                )
-            }
-            #expect(refused == "charge_expired_for_capture")
-        }
-    }
-
     @Test("several captures take parts, and the last one releases the rest")
     func multicapture() async throws {
         try await SandboxProbe.run { probe in

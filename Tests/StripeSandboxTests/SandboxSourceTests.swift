@@ -54,20 +54,6 @@ import Testing
         }
     }
 
-    @Test("failing sets the reason and the status in the return URL")
-    func fail() async throws {
-        try await SandboxProbe.run { probe in
-            let source = try await probe.makeSource()
-            let reply = try await probe.send(.POST, "/redirect/\(source.id)/fail?reason=user_abort")
-            #expect(
-                reply.headers.first(name: "location")?.contains("redirect_status=failed") == true
-            )
-            let after = try await probe.client().retrieveSource(source.id)
-            #expect(after.status == .failed)
-            #expect(after.redirect?.failureReason == .userAbort)
-        }
-    }
-
     @Test("the page of an unknown object or with a wrong secret is not found")
     func unknownPage() async throws {
         try await SandboxProbe.run { probe in
@@ -76,18 +62,6 @@ import Testing
             #expect(try await probe.send(.POST, "/redirect/src_nobody/authorize").status == 404)
             let wrong = "/redirect/\(source.id)?client_secret=x"
             #expect(try await probe.send(.GET, wrong).status == 404)
-        }
-    }
-
-    @Test("the documented email address makes it chargeable automatically")
-    func autoChargeable() async throws {
-        try await SandboxProbe.run { probe in
-            let source = try await probe.makeSource([("owner[email]", "x_chargeable@example.com")])
-            #expect(source.status == .pending)
-            _ = try await probe.eventually {
-                let now = try await probe.client().retrieveSource(source.id)
-                return now.status == .chargeable ? now : nil
-            }
         }
     }
 
