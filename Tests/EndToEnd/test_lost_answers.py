@@ -1,7 +1,6 @@
 """Tests that items whose claim answer was lost are recovered before their lease expires."""
 
 import time
-from urllib.parse import urlsplit
 
 from harness.cluster import Cluster
 from harness.deaf_way import DeafWay
@@ -15,8 +14,7 @@ SOURCES = 12
 def test_items_of_a_lost_response_are_processed_at_once(chaos):
     """Cuts the worker's and the notifier's connections repeatedly, between a claim or commit and its answer."""
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
-    found = urlsplit(cluster.redis.url)
-    way = DeafWay(found.hostname, found.port)
+    way = DeafWay(cluster.redis.port)
     env = {"POLLER_REDIS_URL": way.url, "POLLER_LEASE": f"{LEASE_S}s", "POLLER_DELIVERY_LEASE": f"{LEASE_S}s"}
     worker = cluster.role("worker", "worker", env).start().wait_ready()
     notifier = cluster.role("notifier", "notifier", env).start().wait_ready()
@@ -45,4 +43,7 @@ def test_items_of_a_lost_response_are_processed_at_once(chaos):
     history = cluster.history({source: cluster.api.events(source) for source in told})
     history.channel("webhook", cluster.webhook.receipts.among(told))
     history.verdict()
+    # They need Redis to end.
+    for role in (worker, notifier):
+        role.end()
     way.close()

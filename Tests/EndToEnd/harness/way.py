@@ -111,8 +111,10 @@ class Way:
             self._links.discard(link)
             link = (writer, onward)
             self._links.add(link)
+            state: dict = {}
             await asyncio.gather(
-                self._pass_on(reader, onward, port), self._pass_on(there, writer, port)
+                self._pass_on(reader, link, port, True, state),
+                self._pass_on(there, link, port, False, state),
             )
         except OSError:
             pass
@@ -123,14 +125,25 @@ class Way:
                     end.close()
 
     async def _pass_on(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, port: int
+        self,
+        source: asyncio.StreamReader,
+        link: tuple[asyncio.StreamWriter, asyncio.StreamWriter],
+        port: int,
+        is_there: bool,
+        state: dict,
     ) -> None:
+        """Forwards bytes from the client if `is_there`, otherwise from the server."""
+        target = link[1] if is_there else link[0]
         try:
             while piece := await source.read(65_536):
                 low, high = self.delay_s
                 if high:
                     await asyncio.sleep(self._chance.uniform(low, high))
                 await self._gate(port)
+                if not self._passes(piece, is_there, state):
+                    for end in link:
+                        end.transport.abort()
+                    break
                 target.write(piece)
                 await target.drain()
             await self._gate(port)
@@ -138,6 +151,13 @@ class Way:
             pass
         # Redis and HTTP do not use half-closed connections.
         target.close()
+
+    def _passes(self, piece: bytes, is_there: bool, state: dict) -> bool:
+        """Returns whether a piece is forwarded; otherwise the connection is aborted.
+
+        `state` belongs to the connection.
+        """
+        return True
 
     async def _gate(self, port: int) -> None:
         """Waits while the proxy is stalled or a partition separates the two ends."""
