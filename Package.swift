@@ -548,7 +548,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerHTTPTests",
-            dependencies: ["PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, nioEmbedded],
+            dependencies: [
+                "PollerHTTP", "PollerTesting", nioCore, nioPosix, nioHTTP1, nioSSL, nioEmbedded,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

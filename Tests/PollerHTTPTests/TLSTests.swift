@@ -1,7 +1,7 @@
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import PollerTesting
 import Testing
 
 @testable import PollerHTTP
@@ -19,7 +19,7 @@ struct TLSTests {
         _ script: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step],
         _ body: (PooledClient, ScriptedServer) async throws -> Void
     ) async throws {
-        let pair = try CertificatePair(name: name)
+        let pair = try SelfSigned(name: name)
         defer { pair.remove() }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(pair.certificate)
@@ -82,7 +82,7 @@ struct TLSTests {
 
     @Test("an added authority is trusted in addition to those of the machine")
     func added() async throws {
-        let pair = try CertificatePair(name: "pay.example.test")
+        let pair = try SelfSigned(name: "pay.example.test")
         defer { pair.remove() }
         let certificates = try NIOSSLCertificate.fromPEMFile(pair.certificate)
         let context = try NIOSSLContext(
@@ -177,36 +177,5 @@ struct TLSTests {
             try await eventually { server.ended == server.connections }
             await client.close()
         }
-    }
-}
-
-/// A self-signed certificate for one name, made by `openssl`.
-private struct CertificatePair {
-    private let folder: URL
-    let certificate: String
-    let key: String
-
-    init(name: String) throws {
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("cert-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        certificate = folder.appendingPathComponent("cert.pem").path
-        key = folder.appendingPathComponent("key.pem").path
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
-            "subjectAltName=DNS:\(name)", "-keyout", key, "-out", certificate,
-        ]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
-    }
-
-    /// Removes the files; a temporary folder may remain.
-    func remove() {
-        try? FileManager.default.removeItem(at: folder)
     }
 }

@@ -1,14 +1,15 @@
 import Foundation
-import NIOCore
-import PollerNet
 
 /// A self-signed certificate for one name, created by `openssl`.
-struct SelfSigned {
+package struct SelfSigned {
     private let folder: URL
-    let certificate: String
-    let key: String
+    /// The path of the certificate, in PEM.
+    package let certificate: String
+    /// The path of its private key, in PEM.
+    package let key: String
 
-    init(name: String) throws {
+    /// Creates the files in a temporary folder.
+    package init(name: String) throws {
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("cert-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -24,29 +25,11 @@ struct SelfSigned {
         process.standardError = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw CocoaError(.executableLoad)
-        }
+        guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
     }
 
     /// Removes the files; errors are ignored, so the temporary folder may remain.
-    func remove() {
+    package func remove() {
         try? FileManager.default.removeItem(at: folder)
-    }
-}
-
-/// Resolves names from a table; addresses resolve to themselves.
-struct FixedResolver: AddressResolver {
-    private let table: [String: [String]]
-
-    init(_ table: [String: [String]]) {
-        self.table = table
-    }
-
-    func addresses(host: String, port: Int) async throws(ResolutionFailure) -> [SocketAddress] {
-        let found = (table[host] ?? [host])
-            .compactMap { try? SocketAddress(ipAddress: $0, port: port) }
-        guard !found.isEmpty else { throw ResolutionFailure(reason: "not in the table") }
-        return found
     }
 }
