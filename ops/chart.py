@@ -166,9 +166,9 @@ def source(report: dict, origins: set[bool]) -> str:
     cores = find(report, "machine.cores")
     here = f"measured {now}" + (f" on {cores:g} cores" if cores else "")
     if origins == {True}:
-        text = f"measured {PUBLISHED} on two cores, {ASYNQ}"
+        text = f"measured {PUBLISHED.date} on two cores, {ASYNQ}"
     elif origins == {True, False}:
-        text = f"{here}; other loads and programs: {PUBLISHED}, another run"
+        text = f"{here}; other loads and programs: {PUBLISHED.date}, another run"
     else:
         text = f"{here}, one run"
     loaded = " · the machine was loaded" if find(report, "machine.warning") else ""

@@ -11,11 +11,25 @@ import json
 import sys
 from dataclasses import dataclass
 
-# The run behind the published figures: Poller at 9772b649 and asynq used the same nginx with a source of 1.4 KB, and
-# Redis with an append-only file synced every second, on two cores. CPU times are those of worker and Redis. asynq took
-# the cheapest way: one queue, and the response is not parsed.
-PUBLISHED = "2026-11"
 ASYNQ = "asynq 0.26"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run in which published figures were measured."""
+
+    date: str
+    source: str
+
+
+# CPU times are those of worker and Redis. asynq took the cheapest way: one queue, and the response is not parsed.
+PUBLISHED = Run(
+    "2026-11",
+    "Poller at 9772b649 and the other program, with the same nginx, a source of 1.4 KB, and Redis with an append-only "
+    "file synced every second, on two cores",
+)
+# Mercure's figure is the resident memory of its hub per idle connection.
+FIRST = Run("2026-11-21", "Poller at 5852738 and the other program, with a source of 1.4 KB, on two cores")
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class Published:
     name: str
     figure: str
     ratio: str
+    run: Run
     unit: str = "µs"
     # The load of asynq in the report, if it can be measured in the same run.
     load: str | None = None
@@ -37,21 +52,25 @@ def poll(load: str, of: str = "real") -> tuple[str, str]:
 
 
 TABLE = [
-    Published("CPU of a poll, HTTP, saturated", poll("http"), ASYNQ, "286", "0.44–0.46", load="http"),
-    Published("CPU of a poll, TLS, saturated", poll("tls"), ASYNQ, "275", "0.39–0.45", load="tls"),
-    Published("CPU of a change, HTTP, saturated", poll("changes"), f"{ASYNQ}, no change", "286", "1.2–1.7", load="http"),
-    Published("CPU of a change, TLS, saturated", poll("changes_tls"), f"{ASYNQ}, no change", "275", "1.7", load="tls"),
-    Published("CPU of a poll, 1,000/s", poll("paced_1000"), ASYNQ, "320–365", "0.72–0.86", load="paced_1000"),
-    Published("CPU of a poll, 100/s", poll("paced_100"), ASYNQ, "449–544", "1.4–1.5", load="paced_100"),
+    Published("CPU of a poll, HTTP, saturated", poll("http"), ASYNQ, "286", "0.44–0.46", PUBLISHED, load="http"),
+    Published("CPU of a poll, TLS, saturated", poll("tls"), ASYNQ, "275", "0.39–0.45", PUBLISHED, load="tls"),
+    Published(
+        "CPU of a change, HTTP, saturated", poll("changes"), f"{ASYNQ}, no change", "286", "1.2–1.7", PUBLISHED, load="http"
+    ),
+    Published(
+        "CPU of a change, TLS, saturated", poll("changes_tls"), f"{ASYNQ}, no change", "275", "1.7", PUBLISHED, load="tls"
+    ),
+    Published("CPU of a poll, 1,000/s", poll("paced_1000"), ASYNQ, "320–365", "0.72–0.86", PUBLISHED, load="paced_1000"),
+    Published("CPU of a poll, 100/s", poll("paced_100"), ASYNQ, "449–544", "1.4–1.5", PUBLISHED, load="paced_100"),
     Published(
         "CPU of a webhook", ("deliver.notifier.notifier_cpu_us", "deliver.notifier.redis_cpu_us"),
-        "a signed POST in Go, no queue", "33–39", "10",
+        "a signed POST in Go, no queue", "33–39", "10", PUBLISHED,
     ),
-    Published("our client alone, a GET", ("floor.own.cpu_us",), "Go's net/http, 2026-11-21", "52", "–"),
-    Published("idle WebSocket", ("live.idle_kib_per_connection",), "Mercure, 2026-11-21", "25", "–", "KiB"),
+    Published("our client alone, a GET", ("floor.own.cpu_us",), "Go's net/http", "52", "–", FIRST),
+    Published("idle WebSocket", ("live.idle_kib_per_connection",), "Mercure", "25", "–", FIRST, "KiB"),
 ]
 
-# CPU of a GET by wrk in the published run.
+# CPU of a GET by wrk in the run PUBLISHED.
 WRK_PUBLISHED = 9.6
 
 # The figures that are measured in the same run: Poller's and the other program's.
@@ -80,9 +99,9 @@ def total(report: dict, members: tuple[str, ...]) -> float | None:
     return None if None in found else sum(found)
 
 
-def rows(report: dict) -> list[tuple[str, str, str, str]]:
-    """Returns the comparisons as (title, Poller's figure, the other figure, ratio)."""
-    found = []
+def rows(report: dict) -> tuple[list[tuple[str, str, str, str]], list[Run]]:
+    """Returns the comparisons as (title, Poller's figure, the other figure, ratio), and the published runs among them."""
+    found, runs = [], []
     for peer in TABLE:
         ours = total(report, peer.members)
         if ours is None:
@@ -91,29 +110,32 @@ def rows(report: dict) -> list[tuple[str, str, str, str]]:
         if theirs:
             other, ratio = f"{theirs:.4g} {peer.unit}  {peer.name}, this run", f"{ours / theirs:.2f}"
         else:
-            date = "" if "2026" in peer.name else f", {PUBLISHED}"
-            other, ratio = f"{peer.figure} {peer.unit}  {peer.name}{date}", peer.ratio if peer.ratio == "–" else f"{peer.ratio} then"
+            other = f"{peer.figure} {peer.unit}  {peer.name}, {peer.run.date}"
+            ratio = peer.ratio if peer.ratio == "–" else f"{peer.ratio} then"
+            runs.append(peer.run)
         found.append((peer.title, f"{ours:.4g} {peer.unit}", other, ratio))
     for title, ours_path, theirs_path, name in BESIDE:
         ours, theirs = find(report, ours_path), find(report, theirs_path)
         if ours is not None and theirs:
             found.append((title, f"{ours:.4g} µs", f"{theirs:.4g} µs  {name}, this run", f"{ours / theirs:.2f}"))
-    return found
+    return found, list(dict.fromkeys(runs))
 
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         report = json.load(file)
-    table = rows(report)
+    table, runs = rows(report)
     if not table:
         return
     print("\nbeside others (ours, theirs, ratio)")
     widths = [max(len(row[column]) for row in table) for column in range(3)]
     for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + f"  {row[3]}")
+    for run in runs:
+        print(f"{run.date}: {run.source}")
     wrk = find(report, "floor.wrk.cpu_us")
     if wrk and not find(report, "real.asynq"):
-        print(f"a GET of wrk takes {wrk:.3g} µs here, and took {WRK_PUBLISHED} µs in the run of {PUBLISHED}")
+        print(f"a GET of wrk takes {wrk:.3g} µs here, and took {WRK_PUBLISHED} µs in the run of {PUBLISHED.date}")
     warning = find(report, "machine.warning")
     if warning:
         print(f"WARNING: {warning}")
