@@ -3,7 +3,7 @@ package import PollerWatches
 
 /// An action that a poll takes after the upstream's answer, such as charging a source that became chargeable.
 ///
-/// ``PollHandler`` runs a list of them, one after the other; `pollerd` makes the list (`Node.followUps`). Each gets the
+/// ``PollHandler`` runs a list of them, one after the other; ``PaymentFollowUps`` makes the list. Each gets the
 /// outcome so far and returns the one that ``PollDecider`` decides on when no later action replaces it. When an
 /// outcome was not committed, the next poll repeats the action, so it must be safe to repeat: by an idempotency key,
 /// or because the upstream shows that it was done.

@@ -120,11 +120,13 @@ extension Node {
                 orders: orders
             )
         )
-        return [
-            ChargeFollowUp(charger, orders: orders, threeDSecureWatcher: threeDSecureWatcher),
-            RefundFollowUp(charger, orders: orders, logger: log("worker")),
-            DeadlineFollowUp(settler, orders: orders, logger: log("worker")),
-        ]
+        return PaymentFollowUps.inOrder(
+            charger: charger,
+            settler: settler,
+            orders: orders,
+            threeDSecureWatcher: threeDSecureWatcher,
+            logger: log("worker")
+        )
     }
 
     /// Creates the event sweep of the configured accounts.

@@ -8,7 +8,7 @@ import Testing
 @testable import PollerQueue
 @testable import PollerWatches
 
-/// The handler has the follow-ups of `Node.followUps` in `pollerd`, in the same order.
+/// The handler has the follow-ups of ``PaymentFollowUps``, like those of `pollerd`.
 @Suite("Order of charge, refund and deadline actions")
 struct FollowUpOrderTests: PaymentFixtures {
     /// Records the requested actions in order.
@@ -95,11 +95,12 @@ struct FollowUpOrderTests: PaymentFixtures {
         let seen = Observation(status: status, final: isSource, object: object)
         let handler = PollHandler(
             upstream: ScriptedUpstream(fallback: .observed(seen)),
-            followUps: [
-                ChargeFollowUp(actions, orders: orders),
-                RefundFollowUp(actions, orders: orders, logger: Sample.quiet),
-                DeadlineFollowUp(actions, orders: orders, logger: Sample.quiet),
-            ],
+            followUps: PaymentFollowUps.inOrder(
+                charger: actions,
+                settler: actions,
+                orders: orders,
+                logger: Sample.quiet
+            ),
             payments: reader,
             timeout: .seconds(8),
             logger: Sample.quiet
