@@ -13,13 +13,16 @@ package struct AuditPage: Hashable, Sendable {
     package let checked: Int
     /// The faults, one sentence each.
     package let faults: [String]
+    /// Those of them that are not repaired even on request.
+    package let lasting: [String]
     /// The cursor of the next step; `nil` at the end.
     package let next: String?
 
     /// Creates a page from the values of a store.
-    package init(checked: Int, faults: [String], next: String?) {
+    package init(checked: Int, faults: [String], lasting: [String] = [], next: String?) {
         self.checked = checked
         self.faults = faults
+        self.lasting = lasting
         self.next = next
     }
 }

@@ -88,21 +88,31 @@ struct KeyCreate: AsyncParsableCommand {
                 cluster.redis,
                 countMax: 2 * PollerOperations.AccessKey.countMax
             )
-            let creation = try await store.create(key, digest: text.digest)
-            if case .created(let made) = creation {
-                let auditFacts = AuditFacts([
-                    "name": made.name ?? "", "role": made.role.rawValue,
-                    "accounts": made.accounts.names?.joined(separator: ", ") ?? "all",
+            let recorder = AuditRecorder(trail: cluster.trail, logger: logger)
+            func record(_ key: PollerOperations.AccessKey, _ result: String? = nil) async {
+                var facts = AuditFacts([
+                    "name": key.name ?? "", "role": key.role.rawValue,
+                    "accounts": key.accounts.names?.joined(separator: ", ") ?? "all",
                 ])
-                await AuditRecorder(trail: cluster.trail, logger: logger).record(
+                if let result { facts = facts.with("result", result) }
+                await recorder.record(
                     AuditedChange(
                         by: .pollerd,
                         action: "createKey",
-                        target: AuditTarget(.key, made.id.description),
-                        after: AuditFacts.difference(nil, auditFacts).after
+                        target: AuditTarget(.key, key.id.description),
+                        after: AuditFacts.difference(nil, facts).after
                     )
                 )
             }
+            let creation: KeyCreation
+            do throws(StoreError) {
+                creation = try await store.create(key, digest: text.digest)
+            } catch {
+                // The key may exist, although its answer is lost.
+                if case .unavailable = error { await record(key, "unknown") }
+                throw error
+            }
+            if case .created(let made) = creation { await record(made) }
             group.cancelAll()
             return creation
         }

@@ -3,6 +3,7 @@ import Hummingbird
 import JSONText
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerWire
 import Synchronization
 
@@ -70,6 +71,25 @@ final class RequestChanges: Sendable {
             state.withLock { $0.isUnchanged = true }
         } else {
             note(Note(target: target, account: account, before: old, after: new))
+        }
+    }
+
+    /// Changes the store, and records an action with an unknown result if its answer is lost.
+    ///
+    /// The change may have happened: for example, the server has stored it, but too few replicas have confirmed it. A
+    /// repeat would then find nothing to change, and leave no entry either.
+    func attempt<Result>(
+        _ target: AuditTarget,
+        of account: @autoclosure () -> AccountID?,
+        _ change: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        do throws(StoreError) {
+            return try await change()
+        } catch {
+            if case .unavailable = error {
+                recordAction(target, of: account(), to: ["result": "unknown"])
+            }
+            throw error
         }
     }
 

@@ -1,6 +1,8 @@
 import Hummingbird
 import PollerDeliveries
 import PollerIdentity
+import PollerOperations
+import PollerQueue
 import PollerWire
 
 /// Helpers that read an endpoint and change it in one conditional update of the store.
@@ -33,16 +35,21 @@ extension EndpointRoutes {
         var old: PollerDeliveries.Endpoint?
         var named: String?
         let holds = { (stored: StoredEndpoint) in condition.holds(for: stored.revision) }
-        let edit = try await backend.store.edit(id, while: holds) { endpoint, now in
-            old = endpoint
-            do throws(Problem) {
-                var changed = endpoint
-                try change(&changed, now)
-                endpoint = changed
-                named = changed.name
-                problem = nil
-            } catch {
-                problem = error
+        let edit = try await context.changes.attempt(
+            AuditTarget(.endpoint, id.description),
+            of: old?.account
+        ) { () throws(StoreError) in
+            try await backend.store.edit(id, while: holds) { endpoint, now in
+                old = endpoint
+                do throws(Problem) {
+                    var changed = endpoint
+                    try change(&changed, now)
+                    endpoint = changed
+                    named = changed.name
+                    problem = nil
+                } catch {
+                    problem = error
+                }
             }
         }
         if let problem { throw problem }

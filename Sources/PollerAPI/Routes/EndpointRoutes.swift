@@ -123,7 +123,7 @@ struct EndpointRoutes {
                 body: bytes
             )
         }
-        switch try await stored(endpoint, key) {
+        switch try await stored(endpoint, key, context) {
         case .created(let created):
             context.changes.recordChange(from: nil, to: created)
             return Self.shown(created, status: .created)
@@ -167,14 +167,17 @@ struct EndpointRoutes {
     /// If the store's result is unknown, the error says so.
     private func stored(
         _ endpoint: PollerDeliveries.Endpoint,
-        _ key: EndpointRequest?
+        _ key: EndpointRequest?,
+        _ context: APIContext
     ) async throws -> EndpointCreation {
-        do {
-            return try await backend.store.create(
-                endpoint,
-                request: key,
-                accountMax: limits()[endpoint.account].endpoints
-            )
+        let accountMax = limits()[endpoint.account].endpoints
+        do throws(StoreError) {
+            return try await context.changes.attempt(
+                AuditTarget(endpoint),
+                of: endpoint.account
+            ) { () throws(StoreError) in
+                try await backend.store.create(endpoint, request: key, accountMax: accountMax)
+            }
         } catch {
             guard key == nil, case .unavailable = error else { throw error }
             throw Problem(
@@ -337,7 +340,13 @@ struct EndpointRoutes {
         let endpoint = stored.endpoint
         if !FileEndpoints.hasLeft(endpoint) { try Self.checkNotOfFile(endpoint) }
         let version = requested.condition == .none ? nil : stored.version
-        switch try await backend.store.remove(endpoint.id, version: version) {
+        let removal = try await context.changes.attempt(
+            AuditTarget(endpoint),
+            of: endpoint.account
+        ) { () throws(StoreError) in
+            try await backend.store.remove(endpoint.id, version: version)
+        }
+        switch removal {
         case .removed: break
         case .changed: throw Precondition.failed
         case .gone: throw Problem.endpointNotFound(endpoint.id)

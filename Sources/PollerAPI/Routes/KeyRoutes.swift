@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 package import PollerIdentity
 package import PollerOperations
+import PollerQueue
 package import PollerWire
 
 /// The keys of the API: list, create, revoke.
@@ -110,7 +111,14 @@ struct KeyRoutes {
         let accounts = context.caller.accounts
         let accountLimit =
             accounts.isAll ? nil : AccountKeyLimit(of: accounts, countMax: Self.boundMax)
-        switch try await keyStore().create(key, digest: text.digest, within: accountLimit) {
+        let store = try keyStore()
+        let creation = try await context.changes.attempt(
+            Self.target(key),
+            of: Self.account(key)
+        ) { () throws(StoreError) in
+            try await store.create(key, digest: text.digest, within: accountLimit)
+        }
+        switch creation {
         case .created(let made):
             recordChange(from: nil, to: made, context)
             try await ring.refresh()
@@ -180,14 +188,20 @@ struct KeyRoutes {
         let (store, caller) = (try keyStore(), context.caller)
         let keys = try await store.register().keys.map(\.key)
         let own = keys.filter { caller.accounts.contains($0.accounts) }
-        if let found = own.first(where: { $0.id == id }) {
+        let found = own.first { $0.id == id }
+        if let found {
             for scope in found.caller.scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
                 try caller.require(scope)
             }
         } else if !caller.accounts.isAll {
             throw missing
         }
-        switch try await store.revoke(id, mayBeLast: ring.fileCanCreateKeys) {
+        let mayBeLast = ring.fileCanCreateKeys
+        let revocation = try await context.changes.attempt(
+            AuditTarget(.key, id.description),
+            of: found.flatMap(Self.account)
+        ) { () throws(StoreError) in try await store.revoke(id, mayBeLast: mayBeLast) }
+        switch revocation {
         case .revoked(let key):
             recordChange(from: key, to: nil, context)
             try await ring.refresh()
@@ -201,6 +215,15 @@ struct KeyRoutes {
         }
     }
 
+    private static func target(_ key: PollerOperations.AccessKey) -> AuditTarget {
+        AuditTarget(.key, key.id.description)
+    }
+
+    /// Returns the account of a key that is bound to one.
+    private static func account(_ key: PollerOperations.AccessKey) -> AccountID? {
+        key.accounts.names?.count == 1 ? key.accounts.standard : nil
+    }
+
     /// Records a created or revoked key in the audit trail.
     private func recordChange(
         from old: PollerOperations.AccessKey?,
@@ -209,8 +232,8 @@ struct KeyRoutes {
     ) {
         guard let key = new ?? old else { return }
         context.changes.recordChange(
-            AuditTarget(.key, key.id.description),
-            of: key.accounts.names?.count == 1 ? key.accounts.standard : nil,
+            Self.target(key),
+            of: Self.account(key),
             from: old.map { PollerWire.AccessKey($0) },
             to: new.map { PollerWire.AccessKey($0) },
             only: ["name", "role", "allow", "accounts", "expires_at"]

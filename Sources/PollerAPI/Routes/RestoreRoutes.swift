@@ -3,6 +3,7 @@ import Hummingbird
 import JSONText
 import PollerIdentity
 package import PollerOperations
+import PollerQueue
 import PollerWatches
 import PollerWire
 
@@ -122,14 +123,18 @@ struct RestoreRoutes {
         let lines = try lines(bytes, for: context.caller, isTrusted: isTrusted)
         let archived = lines.compactMap { line in line.watch.map { ($0, isSigned: line.isSigned) } }
         result.open = lines.count - archived.count
-        let outcomes = try await watches.restore(archived.map(\.0))
+        // The lines of a part go to several partitions, so some may be restored although the part fails.
+        let accounts = Set(archived.map(\.0.watch.key.account))
+        let outcomes = try await context.changes.attempt(
+            Self.target(archived.map(\.0)),
+            of: accounts.count == 1 ? accounts.first : nil
+        ) { () throws(StoreError) in try await watches.restore(archived.map(\.0)) }
         let restored = zip(archived, outcomes).filter(\.1).map(\.0)
         result.restored = restored.count
         result.present = archived.count - restored.count
         if restored.isEmpty { context.changes.recordUnchanged() }
         for (account, group) in Dictionary(grouping: restored, by: { $0.0.watch.key.account }) {
-            let first = group.first?.0.watch.key.source.description ?? ""
-            let target = AuditTarget(.watch, group.count == 1 ? first : "\(group.count) watches")
+            let target = Self.target(group.map(\.0))
             let trusted = group.count { !$0.isSigned }
             context.changes.recordAction(
                 target,
@@ -139,6 +144,11 @@ struct RestoreRoutes {
             )
         }
         return Response(result)
+    }
+
+    private static func target(_ archived: [ArchivedWatch]) -> AuditTarget {
+        let first = archived.first?.watch.key.source.description ?? ""
+        return AuditTarget(.watch, archived.count == 1 ? first : "\(archived.count) watches")
     }
 
     /// Returns all lines of a part except empty ones.

@@ -37,8 +37,8 @@ extension RedisQueue {
     }
 
     private func auditCounts(_ repairing: Bool) async throws(StoreError) -> AuditPage {
-        let (_, _, faults) = try await audit(0, repairing, ["counts"])
-        return AuditPage(checked: 0, faults: faults, next: "lanes.0.0")
+        let found = try await audit(0, repairing, ["counts"])
+        return AuditPage(checked: 0, faults: found.faults, next: "lanes.0.0")
     }
 
     private func auditLanes(
@@ -46,7 +46,7 @@ extension RedisQueue {
         _ rank: Int,
         _ repairing: Bool
     ) async throws(StoreError) -> AuditPage {
-        let (checked, next, faults) = try await audit(
+        let (checked, next, faults, lasting) = try await audit(
             partition,
             repairing,
             ["lanes", RedisArgument(rank), RedisArgument(Self.auditLanes)]
@@ -55,7 +55,7 @@ extension RedisQueue {
         let following =
             next >= 0
             ? "lanes.\(partition).\(next)" : isLast ? "items.0.0" : "lanes.\(partition + 1).0"
-        return AuditPage(checked: checked, faults: faults, next: following)
+        return AuditPage(checked: checked, faults: faults, lasting: lasting, next: following)
     }
 
     private func auditItems(
@@ -74,19 +74,20 @@ extension RedisQueue {
             guard let (partition, id) = redis.keys.itemLocation(key: key) else { continue }
             items[partition, default: []].append(.string(id))
         }
-        var faults: [String] = []
+        var (faults, lasting): ([String], [String]) = ([], [])
         var checked = 0
         for (partition, ids) in items.sorted(by: { $0.key < $1.key }) {
             let found = try await audit(partition, repairing, ["items"] + ids)
-            faults += found.faults
-            faults += try await misplaced(ids, in: partition)
+            let misplaced = try await misplaced(ids, in: partition)
+            faults += found.faults + misplaced
+            lasting += found.lasting + misplaced
             checked += found.checked
         }
         var next = page.next.map { "items.\(partition).\($0)" }
         if next == nil, redis.client.isCluster, partition + 1 < redis.keys.partitions {
             next = "items.\(partition + 1).0"
         }
-        return AuditPage(checked: checked, faults: faults, next: next)
+        return AuditPage(checked: checked, faults: faults, lasting: lasting, next: next)
     }
 
     /// Returns a message for each item whose lane belongs to another partition.
@@ -139,16 +140,18 @@ extension RedisQueue {
         _ partition: Int,
         _ repairing: Bool,
         _ what: [RedisArgument]
-    ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String]) {
+    ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String], lasting: [String]) {
         let reply = try await redis.run(
             redis.scripts[.audit],
             partition: partition,
             [repairing ? "1" : "0"] + what
         )
-        guard let parts = reply.array, parts.count >= 2, let checked = parts[0].int,
-            let next = parts[1].int
+        guard let parts = reply.array, parts.count == 4, let checked = parts[0].int,
+            let next = parts[1].int, let faults = parts[2].array, let lasting = parts[3].array
         else { throw .corrupt("audit.lua answered \(reply)") }
-        let faults = parts.dropFirst(2).compactMap(\.string)
-        return (checked, next, faults.map { "partition \(partition): \($0)" })
+        let texts = [faults, lasting].map { list in
+            list.compactMap(\.string).map { "partition \(partition): \($0)" }
+        }
+        return (checked, next, texts[0], texts[1])
     }
 }

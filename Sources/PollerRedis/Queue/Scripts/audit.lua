@@ -4,14 +4,14 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, count; or counts
--- RETURNS  {checked, next rank or -1, fault, fault, …}
+-- RETURNS  {checked, next rank or -1, the faults, those of them that are not repaired even on request}
 -- USES     lib_created_index, lib_folded_events
 -- COST     about fifteen reads per item, ten per lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
 local before = head_of_partition()
-local reply = { 0, -1 }
-local function fault(text) reply[#reply + 1] = text end
+local checked, following, found, lasting = 0, -1, {}, {}
+local function fault(text) found[#found + 1] = text end
 
 local function check_item(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq,
@@ -28,7 +28,7 @@ local function check_item(id)
   local listed, quarantined = call('ZSCORE', key(KEY.closed), id), call('ZSCORE', key(KEY.quarantine), id)
   local isLeased = lease and ends
   local locations = (isLeased and 1 or 0) + (urgent and 1 or 0) + (normal and 1 or 0)
-  local faults = #reply
+  local faults = #found
 
   if (lease and true or false) ~= (ends and true or false) then
     fault('item ' .. id .. ' has half a lease')
@@ -43,7 +43,7 @@ local function check_item(id)
     if (closed == CLOSED.dead) ~= (quarantined and true or false) then
       fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (quarantined and '' or 'not ') .. 'in quarantine')
     end
-    if isRepairing and #reply > faults then
+    if isRepairing and #found > faults then
       call('ZREM', key(URGENT, lane), id)
       call('ZREM', key(NORMAL, lane), id)
       call('ZREM', key(KEY.leaseEnds), id)
@@ -59,7 +59,7 @@ local function check_item(id)
   else
     if locations ~= 1 then fault('item ' .. id .. ' is open and in ' .. locations .. ' schedules or leases') end
     if listed or quarantined then fault('item ' .. id .. ' is open and listed as closed') end
-    if isRepairing and #reply > faults then
+    if isRepairing and #found > faults then
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
       if isLeased or urgent then call('ZREM', key(NORMAL, lane), id) end
@@ -87,7 +87,8 @@ local function check_item(id)
   local folded = folded_in(id)
   if folded then log = log + string.byte(folded, 2) end
   if log < math.min(seq - tonumber(w[5] or 0), 100) or log > seq then
-    fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
+    lasting[#lasting + 1] = 'item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log
+    fault(lasting[#lasting])
   end
 end
 
@@ -149,7 +150,7 @@ local function count_endpoints()
 end
 
 local function check_counts()
-  local counts, faults = count_endpoints(), #reply
+  local counts, faults = count_endpoints(), #found
   local stored = call('HGETALL', key(KEY.endpointCounts))
   for at = 1, #stored, 2 do
     local account, count = stored[at], tonumber(stored[at + 1])
@@ -161,7 +162,7 @@ local function check_counts()
   for account, count in pairs(counts) do
     fault('account ' .. account .. ' counts no endpoints and has ' .. count)
   end
-  if isRepairing and #reply > faults then
+  if isRepairing and #found > faults then
     call('DEL', key(KEY.endpointCounts))
     for account, count in pairs(count_endpoints()) do
       call('HSET', key(KEY.endpointCounts), account, count)
@@ -171,10 +172,10 @@ local function check_counts()
 end
 
 if ARGV[2] == 'counts' then
-  reply[1] = check_counts()
+  checked = check_counts()
 elseif ARGV[2] == 'items' then
   for at = 3, #ARGV do check_item(ARGV[at]) end
-  reply[1] = #ARGV - 2
+  checked = #ARGV - 2
 else
   local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
   -- Every step reads all leases. Their number depends on the processes, not on the lanes.
@@ -216,11 +217,11 @@ else
     end
   end
   for _, name in ipairs(names) do check_lane(name, counts[name] or 0) end
-  reply[1] = #names
-  if first + count < total then reply[2] = first + count end
+  checked = #names
+  if first + count < total then following = first + count end
 end
 if isRepairing then
   save_lanes(now)
   wake_if_earlier(before)
 end
-return reply
+return { checked, following, found, lasting }
