@@ -64,7 +64,6 @@ let hummingbird = Other.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Other.product(name: "HummingbirdCore", package: "hummingbird")
 let arguments = Other.product(name: "ArgumentParser", package: "swift-argument-parser")
 let mustache = Other.product(name: "Mustache", package: "swift-mustache")
-let tracing = Other.product(name: "Tracing", package: "swift-distributed-tracing")
 let deque = Other.product(name: "DequeModule", package: "swift-collections")
 let yams = Other.product(name: "Yams", package: "Yams")
 let histogram = Other.product(name: "Histogram", package: "hdrhistogram-swift")
@@ -88,7 +87,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -319,7 +317,7 @@ let package = Package(
             name: "PollerTracing",
             dependencies: [
                 "SafeNumbers",
-                "PollerOperations", "PollerIdentity", tracing, httpClient, nioCore, nioHTTP1,
+                "PollerOperations", "PollerIdentity", httpClient, nioCore, nioHTTP1,
                 logging,
                 metrics, lifecycle,
                 deque,
@@ -612,8 +610,7 @@ let package = Package(
         .testTarget(
             name: "PollerTracingTests",
             dependencies: [
-                "PollerOperations", "PollerIdentity", "PollerTesting", "PollerTracing", tracing,
-                logging,
+                "PollerOperations", "PollerIdentity", "PollerTesting", "PollerTracing", logging,
             ],
             swiftSettings: settings
         ),

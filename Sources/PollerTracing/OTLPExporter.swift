@@ -21,7 +21,7 @@ package struct TraceExport: Sendable {
         logger: Logger
     ) where C.Duration == Duration {
         let queue = SpanQueue()
-        tracer = OTLPWorkTracer(tracer: OTLPTracer(queue: queue))
+        tracer = OTLPWorkTracer(queue: queue)
         service = OTLPExporter(
             queue: queue,
             process: process,

@@ -1,6 +1,5 @@
 import PollerIdentity
 import PollerOperations
-import Tracing
 
 // The wire format of spans: `ExportTraceServiceRequest` of OTLP, in protobuf.
 //
@@ -90,7 +89,7 @@ extension TracedProcess {
         request.message(1) { resourceSpans in
             resourceSpans.message(1) { resource in
                 for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
-                    resource.attribute(1, name, .string(value))
+                    resource.attribute(1, name, .text(value))
                 }
             }
             resourceSpans.message(2) { scopeSpans in
@@ -110,72 +109,59 @@ extension ProtobufWriter {
         bytes(1, span.trace.traceBytes)
         bytes(2, span.trace.spanBytes)
         if let parent = span.parent { bytes(4, parent.spanBytes) }
-        text(5, span.name)
-        number(6, Self.number(of: span.kind))
+        text(5, span.work.rawValue)
+        number(6, span.work.kind)
         fixed64(7, span.began)
         fixed64(8, span.ended)
-        attributes(9, span.attributes)
-        for event in span.events {
-            message(11) { message in
-                message.fixed64(1, event.nanosecondsSinceEpoch)
-                message.text(2, event.name)
-                message.attributes(3, event.attributes)
-            }
+        // Sorted by name, so that equal attributes have equal bytes; of equal names the last is written.
+        let pairs = span.facts.all.map { ($0.name, $0.value) }
+        let attributes = Dictionary(pairs, uniquingKeysWith: { $1 })
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            attribute(9, name, value)
         }
-        for link in span.links {
+        if let link = span.link {
             message(13) { message in
                 message.bytes(1, link.traceBytes)
                 message.bytes(2, link.spanBytes)
                 message.fixed32(6, UInt32(clamping: link.flags))
             }
         }
-        if let status = span.status {
-            message(15) { message in
-                if let text = status.message { message.text(2, text) }
-                message.number(3, status.code == .ok ? 1 : 2)
+        if let error = span.facts.error {
+            message(15) { status in
+                status.text(2, error)
+                status.number(3, 2)
             }
         }
         fixed32(16, UInt32(clamping: span.trace.flags))
     }
 
-    private static func number(of kind: SpanKind) -> UInt64 {
-        switch kind {
-        case .internal: 1
-        case .server: 2
-        case .client: 3
-        case .producer: 4
-        case .consumer: 5
-        }
-    }
-
-    /// Writes attributes sorted by name, so that equal attributes have equal bytes.
-    private mutating func attributes(_ field: Int, _ attributes: SpanAttributes) {
-        var pairs: [(String, SpanAttribute)] = []
-        func add(_ name: String, _ value: SpanAttribute) { pairs.append((name, value)) }
-        attributes.forEach(add)
-        for (name, value) in pairs.sorted(by: { $0.0 < $1.0 }) { attribute(field, name, value) }
-    }
-
-    /// Writes a `KeyValue`; an attribute of a type that is not used here is written as text.
-    fileprivate mutating func attribute(_ field: Int, _ name: String, _ value: SpanAttribute) {
+    /// Writes a `KeyValue`.
+    fileprivate mutating func attribute(_ field: Int, _ name: String, _ value: SpanFacts.Value) {
         message(field) { pair in
             pair.text(1, name)
             pair.message(2) { any in
                 switch value {
-                case .string(let text): any.text(1, text)
-                // In a `oneof`, the set member is written even if it is 0 or false.
-                case .bool(let flag): any.chosen(2, flag ? 1 : 0)
-                case .int32(let number): any.chosen(3, UInt64(bitPattern: Int64(clamping: number)))
-                case .int64(let number): any.chosen(3, UInt64(bitPattern: number))
-                case .double(let number): any.fixed64(4, number.bitPattern)
-                default: any.text(1, "\(value)")
+                case .text(let text): any.text(1, text)
+                case .number(let number): any.chosen(3, UInt64(bitPattern: Int64(number)))
                 }
             }
         }
     }
 
+    /// Writes a number that is a member of a `oneof`: the set member is written even if it is 0.
     private mutating func chosen(_ field: Int, _ value: UInt64) {
         tag(field, 0)
         varint(value)
+    }
+}
+
+extension TracedWork {
+    /// The span kind, which describes the direction of the call: internal, server or client.
+    fileprivate var kind: UInt64 {
+        switch self {
+        case .change: 1
+        case .enqueue: 2
+        case .poll, .delivery: 3
+        }
     }
 }

@@ -1,7 +1,6 @@
 import PollerIdentity
 import PollerTesting
 import Testing
-import Tracing
 
 @testable import PollerOperations
 @testable import PollerTracing
@@ -33,11 +32,12 @@ import Tracing
         var span = SpanRecord(
             trace: Samples.trace,
             parent: Samples.trace.child(span: 7),
-            name: "delivery",
-            kind: .client,
-            began: 1
+            work: .delivery,
+            link: nil,
+            began: 1,
+            ended: 2
         )
-        for name in ["b", "a", "c"] { span.attributes.set(name, value: .bool(false)) }
+        for name in ["b", "a", "c"] { span.facts.add(name, 0) }
         let bytes = process.request(of: [span])
         #expect(bytes == process.request(of: [span]))
         #expect(bytes.contains(Samples.trace.traceBytes + Samples.trace.spanBytes, between: 2))
